@@ -79,7 +79,8 @@ class Shop:
     async def pay(self, invoice: Invoice, reference: str = "bank") -> Invoice:
         return await self.billing.settlement.mark_paid(OPERATOR, invoice.public_id, reference, a_request())
 
-    async def pay_by_lightning(self, invoice: Invoice, payment_hash: str = "") -> None:
+    async def pay_by_lightning(self, invoice: Invoice, payment_hash: str = "") -> int:
+        """A request made now, and settled; the cents it asked for."""
         found = payment_hash or os.urandom(16).hex()
         new = NewBolt11(
             invoice_id=invoice.id,
@@ -88,8 +89,11 @@ class Shop:
             amount_msat=1_000,
             expires_at=Millis(self.time() + HOUR),
         )
-        assert await self.billing.settlement.insert_bolt11(new) is not None
+        asked = await self.billing.settlement.insert_bolt11(new)
+        assert asked is not None
+        assert asked.amount_cents is not None
         assert await self.billing.settlement.settle_bolt11(found) is not None
+        return asked.amount_cents
 
     async def pay_all(self, tenant: Tenant) -> None:
         for invoice in await self.open_invoices(tenant):

@@ -66,16 +66,18 @@ async def test_amounts_that_differ_are_credit(shop, tenant, invoice, cents, outc
 
 
 async def test_parts_that_together_cover_an_invoice_pay_it_and_wake_what_slept(shop, tenant, invoice):
-    """REL-43: credit pays an open invoice as soon as there is enough of it."""
+    """REL-43: the first lowers what it asks for, the second covers the rest; what is over pays for waking."""
     shop.time.pass_(8 * DAY)
     await shop.billing.look_after()
     assert (await shop.shelf(tenant)).status == "delinquent"
-    for cents, left in ((100, 100), (60, 0)):
+    asked = [(await shop.invoices(tenant))[0].amount_cents]
+    for cents, status in ((100, "open"), (60, "paid")):
         receipt = await receive(shop, invoice, cents)
         await shop.deps.publisher.publish(*receipt.activities)
-        assert (await shop.statement(tenant)).totals.credit == left
-    (paid, *_) = await shop.invoices(tenant)
-    assert (paid.status, paid.method) == ("paid", "credit")
+        first = (await shop.invoices(tenant))[0]
+        asked.append(first.amount_cents)
+        assert (first.status, (await shop.statement(tenant)).totals.credit) == (status, 0)
+    assert asked == [asked[0], asked[0] - 100, asked[0] - 100]
     assert (await shop.shelf(tenant)).status == "active"
 
 

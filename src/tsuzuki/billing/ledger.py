@@ -69,9 +69,7 @@ async def void_open_invoices_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> lis
             done += await pay_from_credit_tx(tx, invoice, now)
             continue
         if used:
-            await lower_invoice_tx(tx, invoice.id, used)
-            reason = f"used for invoice {invoice.number}"
-            await insert_credit_tx(tx, tenant_id, -used, "applied", reason=reason, invoice_id=invoice.id, now=now)
+            await _use_credit_tx(tx, invoice, used, now)
         done += await _void_tx(tx, invoice, now)
     return done
 
@@ -103,6 +101,15 @@ async def pay_from_credit_tx(tx: Tx, invoice: Invoice, now: Millis) -> list[Acti
     return [await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.paid", snapshot, now=now)]
 
 
+async def ask_again_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> None:
+    """Credit that is gone after all was not used: open invoices ask for it again, the newest first."""
+    for invoice in reversed(await list_open_invoices_tx(tx, tenant_id)):
+        missing = -await credit_left_tx(tx, tenant_id)
+        again = min(missing, await credit_applied_tx(tx, invoice.id))
+        if again > 0:
+            await _use_credit_tx(tx, invoice, -again, now)
+
+
 async def standing_paid_tx(tx: Tx, invoice: Invoice) -> int:
     """What was really paid for this invoice's lines, by money or credit, and is neither given back nor refunded."""
     money = 0
@@ -112,6 +119,17 @@ async def standing_paid_tx(tx: Tx, invoice: Invoice) -> int:
 
 
 # -- inside
+
+
+async def _use_credit_tx(tx: Tx, invoice: Invoice, cents: int, now: Millis) -> None:
+    """An open invoice asks for so much less, because so much of the tenant's credit is used for it."""
+    await lower_invoice_tx(tx, invoice.id, cents)
+    await _apply_credit_tx(tx, invoice, cents, now)
+
+
+async def _apply_credit_tx(tx: Tx, invoice: Invoice, cents: int, now: Millis) -> None:
+    reason = f"used for invoice {invoice.number}"
+    await insert_credit_tx(tx, invoice.tenant_id, -cents, "applied", reason=reason, invoice_id=invoice.id, now=now)
 
 
 async def _place_tx(tx: Tx, item: InvoiceItem, now: Millis) -> list[Activity]:
@@ -195,7 +213,7 @@ class Ledger:
         return periods
 
     async def settle_from_credit(self, tenant_id: TenantId) -> int:
-        """Pay open invoices that the tenant's credit covers, the oldest first; how many."""
+        """Use the tenant's credit for its open invoices, the oldest first; how many it paid."""
         done = await self._deps.db.with_tx(lambda tx: settle_from_credit_tx(tx, tenant_id, self._deps.clock()))
         await self._deps.publisher.publish(*done)
         return len(done)
@@ -273,11 +291,14 @@ async def insert_invoice_items_for_renewal_tx(tx: Tx, tenant_id: TenantId, now: 
 
 
 async def settle_from_credit_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
-    """Credit that came after an invoice pays it as soon as there is enough: nobody is dunned for what we hold."""
+    """Credit that came after an invoice pays it, or lowers what it asks for: nobody is dunned for what we hold."""
     done = await give_back_tx(tx, tenant_id, now)
     for invoice in await list_open_invoices_tx(tx, tenant_id):
-        if await credit_left_tx(tx, tenant_id) >= invoice.amount_cents:
+        credit = await credit_left_tx(tx, tenant_id)
+        if credit >= invoice.amount_cents:
             done += await pay_from_credit_tx(tx, invoice, now)
+        elif credit > 0:
+            await _use_credit_tx(tx, invoice, credit, now)
     return done
 
 
@@ -300,13 +321,8 @@ async def create_invoice_tx(tx: Tx, deps: AccountDeps, tenant_id: TenantId, *, n
     invoice = await insert_invoice_tx(tx, new, now)
     await attach_items_tx(tx, invoice.id, items)
     if credit:
-        await _apply_credit_tx(tx, invoice.id, tenant_id, credit, now=now)
+        await _apply_credit_tx(tx, invoice, credit, now)
     return invoice
-
-
-async def _apply_credit_tx(tx: Tx, invoice_id: InvoiceId, tenant_id: TenantId, cents: int, *, now: Millis) -> None:
-    reason = "used for an invoice"
-    await insert_credit_tx(tx, tenant_id, -cents, "applied", reason=reason, invoice_id=invoice_id, now=now)
 
 
 async def _rented_before_tx(tx: Tx, shelf_id: ShelfId, activity: Activity) -> Rented | None:

@@ -145,7 +145,7 @@ where coalesce(tenant.renewed_at, tenant.anchor_at) <= :renewed_before
       and activity.activity_type <> 'shelf.renamed'
   )
   or exists (select 1 from invoice_item where invoice_item.tenant_id = tenant.id and invoice_item.invoice_id is null)
-  or exists (  -- R84: a reminder, sleep or the end is due, or there is credit that may pay; else time brings nothing
+  or exists (  -- R84: a reminder, sleep or the end is due, or there is credit to use; else time brings nothing
     select 1 from invoice
     where {open_of_tenant} and (
       invoice.notices < case

@@ -10,7 +10,7 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.billing.books import BillingScope, IdempotentRequest, once_tx, own_invoice_tx
 from tsuzuki.billing.dunning import disputed
-from tsuzuki.billing.ledger import standing_paid_tx
+from tsuzuki.billing.ledger import ask_again_tx, standing_paid_tx
 from tsuzuki.billing.settlement.store import (
     find_bolt11_tx,
     find_intent_tx,
@@ -117,7 +117,9 @@ async def give_back_tx(tx: Tx, intent: Intent, total_cents: int, now: Millis) ->
         reason = f"given back (stripe {intent.id})"
         cents = -refund.credit_cents
         await insert_credit_tx(tx, invoice.tenant_id, cents, "refunded", reason=reason, invoice_id=invoice.id, now=now)
-    return await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.refunded", invoice.snapshot(), now=now)
+        await ask_again_tx(tx, invoice.tenant_id, now)
+    snapshot = (await get_invoice_tx(tx, invoice.id)).snapshot()
+    return await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.refunded", snapshot, now=now)
 
 
 def _refund(
