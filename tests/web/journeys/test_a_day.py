@@ -132,6 +132,7 @@ async def save_and_undo(day: Day) -> None:
     saved = day.other.locator(".entry.saved")
     await day.press("s")
     await expect(saved).to_have_count(1)
+    await expect(day.page.get_by_text("Saved.", exact=True)).to_be_visible()  # before that there is nothing to undo
     await day.press("z")
     await expect(saved).to_have_count(0)
     await day.press("s")
