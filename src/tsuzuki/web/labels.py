@@ -167,7 +167,7 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "invite_revoked": N_("Invitation revoked."),
             "tenant_added": N_("Tenant added, with one shelf."),
             "tenant_saved": N_("Tenant renamed."),
-            "credit_granted": N_("Credit granted. The next invoices use it."),
+            "credit_granted": N_("Credit granted. Open and next invoices use it."),
             "invoice_paid": N_("Invoice marked as paid."),
             "invoice_voided": N_("Invoice written off."),
             "crawler_paused": N_("All sources are paused."),
