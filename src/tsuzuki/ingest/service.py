@@ -45,23 +45,27 @@ class InstallmentBatch(msgspec.Struct, frozen=True, kw_only=True):
     """Names the poll or refresh that found them: its other batches are of the same flood."""
 
     @property
+    @abstractmethod
     def of_id(self) -> int:
         """The feed or series."""
-        raise NotImplementedError
+        ...
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """How many installments."""
-        raise NotImplementedError
+        ...
 
     @property
+    @abstractmethod
     def keys(self) -> list[str]:
         """Under which keys its installments are new or known."""
-        raise NotImplementedError
+        ...
 
+    @abstractmethod
     def split(self) -> list[tuple[str, Self]]:
         """One batch per installment, each with its key."""
-        raise NotImplementedError
+        ...
 
 
 B = TypeVar("B", bound=InstallmentBatch)
