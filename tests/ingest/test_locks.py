@@ -1,4 +1,7 @@
-"""REL-19d: whoever locks several feeds takes them by their ids, and holds none while it waits for the first."""
+"""REL-19d: whoever locks several feeds takes them by their ids, and holds none while it waits for the first.
+
+Whoever waits keeps a connection, and leaves some for others.
+"""
 
 import asyncio
 
@@ -7,7 +10,11 @@ import pytest
 
 from tests.builders import stored_feed
 from tests.databases import until_blocked
+from tests.ingest.together import a_town, working
 from tsuzuki.db.locks import FEED, ITEMS, lock_feeds_shared_tx, lock_items_tx
+from tsuzuki.queue.policy import INGEST
+
+BLOCKED = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
 LOCKS = {
     "ingest": (lambda tx, feeds: lock_items_tx(tx, *feeds), ITEMS),
@@ -30,3 +37,21 @@ async def test_feeds_are_locked_by_their_ids_whatever_the_order_they_are_named_i
     await holder.close()
     await waiting
     assert free == [False] + [True] * 11
+
+
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_batches_that_wait_for_one_feed_leave_connections_for_whoever_reads(db, database_url):
+    town = await a_town(db, feeds=1)
+    [(_, feed)] = town.feeds
+    batches = [town.batch(0, str(number)) for number in range(INGEST.batch * INGEST.concurrency)]
+    await town.hand_on(*batches)
+    holder = await asyncpg.connect(database_url)
+    await holder.execute(f"select pg_advisory_lock({ITEMS.number}, cast($1 as integer))", feed)
+    async with working(db):
+        while await holder.fetchval(BLOCKED) < INGEST.concurrency:  # noqa: ASYNC110  a lock rings no bell
+            await asyncio.sleep(0.01)
+        async with asyncio.timeout(2):
+            assert await town.items() == []
+        await holder.close()
+        await town.until_done()
+    assert len(await town.items()) == len(batches)

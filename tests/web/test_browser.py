@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, expect
 from structlog.testing import capture_logs
 
 from tests.accounts.provider import strict_provider
@@ -64,11 +64,13 @@ async def sign_in(page: Page, base: str, password: str = PASSWORD) -> None:
     await page.goto(f"{base}/sign-in")
     await page.get_by_label("Username").fill("admin")
     await page.get_by_label("Password").fill(password)
-    await page.get_by_role("button", name="Sign in", exact=True).click()
+    await press(page, "Sign in")
 
 
-async def focused(page: Page) -> str:
-    return str((await page.evaluate(NOW_FOCUSED))[0])
+async def press(page: Page, name: str) -> None:
+    """This button, and the page that it leads to."""
+    async with page.expect_navigation():
+        await page.get_by_role("button", name=name, exact=True).click()
 
 
 async def new_password(page: Page, password: str = PASSWORD) -> None:
@@ -85,20 +87,20 @@ async def test_from_the_first_run_to_being_signed_in_with_one_wrong_code_on_the_
             [code] = [line["setup_code"] for line in lines if line["event"] == "nobody_can_sign_in_yet"]
             await page.goto(client.base)
             await page.get_by_role("link", name="Set up this server").click()
-            assert await focused(page) == "code"
+            await expect(page.get_by_label("Setup code")).to_be_focused()
             await page.get_by_label("Setup code").fill("wrong")
             await page.get_by_label("Username").fill("mayu")
             await new_password(page)
-            await page.get_by_role("button", name="Create account").click()
-            assert await page.get_by_text("This code is wrong").is_visible()
-            assert await focused(page) == "code"
-            assert await page.get_by_label("Username").input_value() == "mayu"
-            assert await page.get_by_label("Password", exact=True).input_value() == ""
+            await press(page, "Create account")
+            await expect(page.get_by_text("This code is wrong")).to_be_visible()
+            await expect(page.get_by_label("Setup code")).to_be_focused()
+            await expect(page.get_by_label("Username")).to_have_value("mayu")
+            await expect(page.get_by_label("Password", exact=True)).to_have_value("")
             await page.get_by_label("Setup code").fill(code)
             await new_password(page)
-            await page.get_by_role("button", name="Create account").click()
+            await press(page, "Create account")
             assert page.url == f"{client.base}/"
-            assert await page.get_by_role("link", name="mayu").is_visible()
+            await expect(page.get_by_role("link", name="mayu")).to_be_visible()
             await page.goto(f"{client.base}/setup")
             assert page.url == f"{client.base}/"
 
@@ -107,11 +109,11 @@ async def test_a_wrong_password_is_said_and_then_there_is_a_wait(browser, tmp_pa
     async with a_town(tmp_path, login_limit=2) as town, a_page(browser) as page:
         for _ in range(2):
             await sign_in(page, town.client.base, "guess")
-            assert await page.get_by_text("do not belong together").is_visible()
-            assert await focused(page) == "password"
+            await expect(page.get_by_text("do not belong together")).to_be_visible()
+            await expect(page.get_by_label("Password")).to_be_focused()
         await sign_in(page, town.client.base)
-        assert await page.get_by_role("alert").inner_text() == "Too many attempts. Try again in 5 minutes."
-        assert (await focused(page)).startswith("Too many attempts")
+        await expect(page.get_by_role("alert")).to_have_text("Too many attempts. Try again in 5 minutes.")
+        await expect(page.get_by_role("alert")).to_be_focused()
 
 
 async def test_somebody_who_is_invited_comes_in_by_the_link(browser, tmp_path):
@@ -123,8 +125,8 @@ async def test_somebody_who_is_invited_comes_in_by_the_link(browser, tmp_path):
         await page.goto(f"{town.client.base}/invite?code={made.json()['data']['code']}")
         await page.get_by_label("Username").fill("rin")
         await new_password(page)
-        await page.get_by_role("button", name="Create account").click()
-        assert await page.get_by_role("link", name="rin").is_visible()
+        await press(page, "Create account")
+        await expect(page.get_by_role("link", name="rin")).to_be_visible()
 
 
 async def test_signing_out_everywhere_ends_the_other_browser_too(browser, tmp_path):
@@ -132,9 +134,9 @@ async def test_signing_out_everywhere_ends_the_other_browser_too(browser, tmp_pa
         for one in (page, other):
             await sign_in(one, town.client.base)
         await page.locator("a.who").click()
-        assert await page.get_by_text("Chrome on Linux").count() == 2
-        await page.get_by_role("button", name="Sign out everywhere").click()
-        assert await page.get_by_role("status").inner_text() == "You are signed out everywhere."
+        await expect(page.get_by_text("Chrome on Linux")).to_have_count(2)
+        await press(page, "Sign out everywhere")
+        await expect(page.get_by_role("status")).to_have_text("You are signed out everywhere.")
         await page.go_back()
         await other.goto(f"{town.client.base}/account")
         for one in (page, other):
@@ -146,14 +148,15 @@ async def test_a_token_is_made_and_gone_from_the_page_after(browser, tmp_path):
         await sign_in(page, town.client.base)
         await page.goto(f"{town.client.base}/account")
         await page.get_by_label("Token name").fill("backup")
-        await page.get_by_role("button", name="Create token").click()
+        await press(page, "Create token")
         key = await page.get_by_label("Token backup").inner_text()
         assert key.startswith("tsz_")
         await page.get_by_role("link", name="Done").click()
+        await expect(page.get_by_role("link", name="Revoke backup")).to_be_visible()
         assert key not in await page.content()
         await page.get_by_role("link", name="Revoke backup").click()
-        await page.get_by_role("button", name="Revoke", exact=True).click()
-        assert await page.get_by_role("main").get_by_role("status").inner_text() == "Token revoked."
+        await press(page, "Revoke")
+        await expect(page.get_by_role("main").get_by_role("status")).to_have_text("Token revoked.")
 
 
 async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scripts(browser, tmp_path):
@@ -212,7 +215,7 @@ async def states(page: Page, town: Town) -> AsyncIterator[str]:
     await page.get_by_label("Invitation code").fill("x" * 200)
     await page.get_by_label("Username").fill("a" * 64)
     await new_password(page, "short")
-    await page.get_by_role("button", name="Create account").click()
+    await press(page, "Create account")
     yield "a wrong invitation"
     await sign_in(page, base, "guess")
     yield "a wrong password"
@@ -221,13 +224,12 @@ async def states(page: Page, town: Town) -> AsyncIterator[str]:
     await page.goto(base + "/account")
     yield "account"
     await page.get_by_label("Token name").fill("w" * 100)
-    async with page.expect_navigation():
-        await page.get_by_role("button", name="Create token").click()
+    await press(page, "Create token")
     yield "token"
     await page.goto(base + "/account?done=device")
     await page.get_by_label("Token name").fill("x")
     await page.get_by_label("read", exact=True).uncheck()
-    await page.get_by_role("button", name="Create token").click()
+    await press(page, "Create token")
     yield "account with an error"
 
 

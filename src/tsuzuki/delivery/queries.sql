@@ -10,7 +10,7 @@ returning shelf_id, item_id as installment_id, 1 as count, id as newest;
 insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
 select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(wanted.value ->> 3 as bigint)
 from json_each(cast(:rows as text)) as wanted
-cross join item
+cross join {wanted_item}
 join subscription on subscription.feed_id = item.feed_id
   and (subscription.suspended_at is null or subscription.suspended_at > :now)
 where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = cast(wanted.value ->> 1 as bigint)
@@ -21,6 +21,12 @@ where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = cast(wante
   )
 order by subscription.shelf_id, item.id
 on conflict (shelf_id, item_id) where item_id is not null do nothing
+
+-- fragment: wanted_item
+item
+
+-- fragment: wanted_chapter
+chapter
 
 -- fragment: chapter_time
 -- R30: the earlier of published and first seen, though none sorts before 1970.
@@ -38,7 +44,7 @@ select
   {chapter_time},
   cast(:now as bigint)
 from json_each(cast(:rows as text)) as wanted
-cross join chapter
+cross join {wanted_chapter}
 join follow on follow.series_id = chapter.series_id and follow.status <> 'dropped' and follow.held_at is null
 where chapter.id = cast(wanted.value ->> 0 as bigint) and chapter.series_id = :series_id
 order by follow.shelf_id, chapter.id

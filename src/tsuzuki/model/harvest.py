@@ -15,7 +15,7 @@ FeedChange = Literal["added", "changed", "left"]
 """What became of a shelf's subscription."""
 
 
-class Enclosure(msgspec.Struct, frozen=True):
+class Enclosure(msgspec.Struct, frozen=True, gc=False):
     """A file that belongs to an item: audio, video, an image."""
 
     url: str
@@ -25,8 +25,11 @@ class Enclosure(msgspec.Struct, frozen=True):
     duration_seconds: int | None = None
 
 
-class FoundItem(msgspec.Struct, frozen=True):
-    """One entry of a feed, as its identity rules (R31) and date rules (R30) read it."""
+class FoundItem(msgspec.Struct, frozen=True, gc=False):
+    """One entry of a feed, as its identity rules (R31) and date rules (R30) read it.
+
+    Nothing in it leads back to it, and there may be many: the garbage collector need not look.
+    """
 
     key: str
     """The identity within its feed: guid, else link, else a hash."""
