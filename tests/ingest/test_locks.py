@@ -50,7 +50,7 @@ async def test_batches_that_wait_for_one_feed_leave_connections_for_whoever_read
     async with working(db):
         while await holder.fetchval(BLOCKED) < INGEST.concurrency:  # noqa: ASYNC110  a lock rings no bell
             await asyncio.sleep(0.01)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             assert await town.items() == []
         await holder.close()
         await town.until_done()
