@@ -12,6 +12,7 @@ from tests.builders import stored_feed
 from tests.databases import until_blocked
 from tests.ingest.together import a_town, working
 from tsuzuki.db.locks import FEED, ITEMS, lock_feeds_shared_tx, lock_items_tx
+from tsuzuki.ingest.service import MOST_TRANSACTIONS
 from tsuzuki.queue.policy import INGEST
 
 BLOCKED = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
@@ -48,7 +49,7 @@ async def test_batches_that_wait_for_one_feed_leave_connections_for_whoever_read
     holder = await asyncpg.connect(database_url)
     await holder.execute(f"select pg_advisory_lock({ITEMS.number}, cast($1 as integer))", feed)
     async with working(db):
-        while await holder.fetchval(BLOCKED) < INGEST.concurrency:  # noqa: ASYNC110  a lock rings no bell
+        while await holder.fetchval(BLOCKED) < MOST_TRANSACTIONS:  # noqa: ASYNC110  a lock rings no bell
             await asyncio.sleep(0.01)
         async with asyncio.timeout(10):
             assert await town.items() == []

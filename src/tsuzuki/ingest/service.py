@@ -5,6 +5,7 @@ fails, each is tried alone; one that fails alone for what is in it is split into
 poisonous one is given up by itself.
 """
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -29,6 +30,9 @@ q = load_queries("tsuzuki.ingest")
 
 LARGEST_BATCH: Final = 200
 """Installments in one task or transaction: tens of milliseconds, also for a back-catalogue of thousands."""
+
+MOST_TRANSACTIONS: Final = 4
+"""At once. Batches of one feed wait for each other, each with a connection: others are for those who read meanwhile."""
 
 OF_ITS_CONTENT = (DatabaseError, SourceError, ValueError, TypeError, LookupError, ArithmeticError, msgspec.MsgspecError)
 """What an installment can do to a batch; whatever else goes wrong is no fault of one of them."""
@@ -127,6 +131,7 @@ class Ingest(ABC, Generic[B]):
         self._db = db
         self._clock = clock
         self._after_commit = after_commit
+        self._transactions = asyncio.Semaphore(MOST_TRANSACTIONS)
 
     async def handle(self, task: Task[B]) -> None:
         """`handle_all` for one."""
@@ -144,7 +149,8 @@ class Ingest(ABC, Generic[B]):
             return
         try:
             words = await self.words_of([task.payload for task in tasks])
-            delivered = await with_tx_again(self._db, lambda tx: self._ingest_tx(tx, tasks, words))
+            async with self._transactions:
+                delivered = await with_tx_again(self._db, lambda tx: self._ingest_tx(tx, tasks, words))
         except OF_ITS_CONTENT:
             if not can_split:
                 raise

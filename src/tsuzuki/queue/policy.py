@@ -59,8 +59,7 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
         return max(1, self.most_losses - 1)
 
 
-INGEST: Final = QueueSettings(batch=20, concurrency=4)
-"""Batches of one feed wait for each other, each with a connection: there must be others for who reads meanwhile."""
+INGEST: Final = QueueSettings(batch=20)
 NOTIFICATIONS: Final = QueueSettings(attempts=5)
 CRAWL: Final = QueueSettings(concurrency=5)
 
