@@ -20,6 +20,8 @@ from tsuzuki.queue.tasks import ClaimedRow, ClaimedTask, Queue, Task
 P = TypeVar("P", bound=msgspec.Struct)
 
 _ASK_AGAIN = 1.0
+_LONG_PAYLOAD = 10_000
+"""Characters; others have their turn after one of these was read."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.queue")
 
@@ -92,6 +94,8 @@ class Attempts(Generic[P]):
                 tasks.append(_task(row, self._queue.decode(row.payload)))
             except Undecodable as error:
                 self._tell([row], await self._record_failure(_task(row, None), error), 0.0)
+            if len(row.payload) > _LONG_PAYLOAD:
+                await asyncio.sleep(0)
         return tasks
 
     async def _try(self, tasks: Sequence[Task[P]]) -> None:

@@ -121,3 +121,13 @@ def test_a_payload_as_bare_markup_of_the_document_is_harmless():
 
     hold(check, payloads())
     assert len(read) > len(payloads()) / 2, "hardly a document was read"
+
+
+@pytest.mark.parametrize("site", ["a://[", "http://[", "//[x", "http://a]/", "http://[::1", "a:"])
+def test_a_site_whose_address_cannot_be_read_costs_no_item(site):
+    """It is what addresses of an item without a link would be relative to."""
+    told = "<item><guid>1</guid><description>&lt;a href='/b'&gt;b&lt;/a&gt;</description></item>"
+    body = rss(told).replace(b"<link>https://comic.example/</link>", f"<link>{site}</link>".encode())
+    assert site.encode() in body
+    [found] = parse_anyhow(body, URL).items
+    assert f"{urlsplit(URL).scheme}://{urlsplit(URL).netloc}/b" in found.content

@@ -79,6 +79,14 @@ def must_be_harmless_and_fixed(html: str) -> None:
     assert sanitise(safe, BASE) == safe
 
 
+@pytest.mark.parametrize(
+    "html", [">\r0", "a\r\nb", "<p>a\rb</p>", "a&#13;b", "<pre>a&#13;&#10;b</pre>", "\r<b>a</b>\r"]
+)
+def test_line_breaks_are_those_of_html_whoever_wrote_them(html):
+    must_be_harmless_and_fixed(html)
+    assert "\r" not in sanitise(html, BASE)
+
+
 def test_a_payload_comes_out_harmless_and_as_a_fixed_point():
     hold(must_be_harmless_and_fixed, payloads())
 

@@ -2,7 +2,6 @@
 
 import re
 from decimal import Decimal
-from urllib.parse import urljoin
 
 from tsuzuki.connectors.feed.channels import interval_of, skipped_days, skipped_hours
 from tsuzuki.connectors.feed.dates import moment_of
@@ -189,7 +188,7 @@ def _base(text: RawText, feed: RawFeed, link: str | None) -> str:
         return text.base
     if feed.kind == "atom":
         return feed.url
-    return link or urljoin(feed.url, feed.site_url or "")
+    return link or http_url(feed.site_url, feed.url) or feed.url
 
 
 def _summary(texts: list[RawText]) -> str | None:

@@ -88,6 +88,11 @@ def valid_text(text: str) -> str:
     return text if _is_valid(text) else _NEVER_TEXT.sub("", text)
 
 
+def _with_plain_breaks(text: str) -> str:
+    """As every parser of HTML reads line breaks."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
 def _is_valid(text: str) -> bool:
     """Told from its bytes, where it is long: to look at each character takes three times as long."""
     if len(text) < 100 and text.isprintable():
@@ -122,16 +127,15 @@ class Sanitiser:
 
     def sanitise(self, html: str, base: str, page: str = "") -> SafeHtml:
         """As the function of the same name; two parsers have read what comes out."""
-        html = valid_text(_cut(html[:MAX_HTML], 4 * MAX_TAGS))
+        html = _with_plain_breaks(valid_text(_cut(html[:MAX_HTML], 4 * MAX_TAGS)))
         if "<" not in html and "&" not in html:
             return SafeHtml(_escaped(html.strip()))
         settled = settle(html, MAX_NESTING)
         if settled.is_too_deep:
             return text_to_html(_without_tags(html))
         self._kept.base, self._kept.has_dropped = base, False
-        safe = valid_text(
-            self._cleaner.clean(reveal(settled.html, base, page))
-        ).strip()  # a reference may have meant such a character
+        # A reference may have meant such a character.
+        safe = _with_plain_breaks(valid_text(self._cleaner.clean(reveal(settled.html, base, page)))).strip()
         if self._kept.has_dropped:  # the cleaner then leaves attributes in another order than it would write itself
             safe = _PROOF.clean(safe).strip()
         if is_deep(safe):
