@@ -31,7 +31,7 @@ q = load_queries("tsuzuki.ingest")
 LARGEST_BATCH: Final = 200
 """Installments in one task or transaction: tens of milliseconds, also for a back-catalogue of thousands."""
 
-MOST_TRANSACTIONS: Final = 4
+MOST_TRANSACTIONS: Final = 2
 """At once. Batches of one feed wait for each other, each with a connection: others are for those who read meanwhile."""
 
 OF_ITS_CONTENT = (DatabaseError, SourceError, ValueError, TypeError, LookupError, ArithmeticError, msgspec.MsgspecError)
