@@ -287,7 +287,7 @@ class _Aside(Server):
         yield
 
 
-def spare_the_collector() -> None:
+def freeze_startup_objects() -> None:
     """What is there after the start stays: a walk of the garbage collector through it stops everything for 0.1 s."""
     gc.collect()
     gc.freeze()

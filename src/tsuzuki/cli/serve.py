@@ -30,7 +30,7 @@ def serve(host: str | None, port: str | None, *, no_workers: bool) -> None:
 
 async def _serve(settings: Settings, *, workers: bool) -> None:
     from tsuzuki.app.bootstrap import open_tsuzuki
-    from tsuzuki.app.server import Server, listen, spare_the_collector, url_of
+    from tsuzuki.app.server import Server, freeze_startup_objects, listen, url_of
 
     with listen(settings.host, settings.port) as bound:
         async with open_tsuzuki(settings) as opened:
@@ -45,7 +45,7 @@ async def _serve(settings: Settings, *, workers: bool) -> None:
                 on_started=lambda: click.echo("\n".join(lines)),
                 on_stopping=opened.end_streams,
             )
-            spare_the_collector()
+            freeze_startup_objects()
             if workers:
                 opened.worker_loops.start()
             try:
@@ -83,7 +83,7 @@ def work(queues: str | None, concurrency: int | None, metrics_port: int | None) 
 
 async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | None, metrics_port: int | None) -> None:
     from tsuzuki.app.bootstrap import open_tsuzuki
-    from tsuzuki.app.server import serving_aside, spare_the_collector
+    from tsuzuki.app.server import freeze_startup_objects, serving_aside
 
     stopped = asyncio.Event()
     for which in (signal.SIGTERM, signal.SIGINT):
@@ -95,7 +95,7 @@ async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | 
             url = await opening.enter_async_context(serving_aside(opened.probe_app, settings.host, metrics_port))
             asked_at = f" {url}/metrics has the numbers."
         log_start(opened.schema_version)
-        spare_the_collector()
+        freeze_startup_objects()
         opened.worker_loops.start()
         click.echo(f"Working on {', '.join(queues)}.{asked_at} Ctrl+C stops it.")
         ended = asyncio.ensure_future(opened.worker_loops.wait())
