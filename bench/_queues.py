@@ -20,8 +20,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.store import finish_tx
-from tsuzuki.queue.tasks import NewTask, Queue, Task
+from tsuzuki.queue.tasks import NewTask, Queue, Task, finish_tx
 from tsuzuki.queue.worker import Worker
 
 PATIENCE = 300

@@ -37,7 +37,7 @@ from tsuzuki.inbox.store import q as entries
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, LATEST
 from tsuzuki.model.tokens import parse_terms
-from tsuzuki.shelves.store import q as shelves
+from tsuzuki.shelves.limits import q as shelves
 
 PAGE = 50
 LONGEST = 15.0

@@ -14,15 +14,11 @@ from tsuzuki.ingest.items import NewItem, StoredItem, upsert_items_tx
 from tsuzuki.ingest.words import split_words
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId, uuid7
 from tsuzuki.model.times import Millis
+from tsuzuki.sources.feeds import add_feed_tx
+from tsuzuki.sources.series import add_series_source_tx, add_series_tx
 from tsuzuki.sources.sites import register_source_tx
-from tsuzuki.sources.store import (
-    NewWatch,
-    add_feed_tx,
-    add_series_source_tx,
-    add_series_tx,
-    add_watch_tx,
-)
 from tsuzuki.sources.types import NewSource
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 NOON = Millis(1_771_761_600_000)
 """2026-02-22T12:00:00Z."""

@@ -37,7 +37,7 @@ from tsuzuki.model.times import DAY, Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.worker import Worker
-from tsuzuki.sources.store import NewWatch, add_watch_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.polls import PollLoop
 

@@ -16,7 +16,7 @@ from tsuzuki.ingest.chapters import ChapterIngest
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.polling.store import ClaimedWatch
+from tsuzuki.polling.policy import ClaimedWatch
 from tsuzuki.shelves.types import FollowRequest
 from tsuzuki.sources.comics import NOBODY_FOLLOWS
 

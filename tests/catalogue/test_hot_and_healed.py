@@ -15,7 +15,7 @@ from tsuzuki.ingest.chapters import ChapterIngest
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.priorities import COLD, HOT
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.store import ClaimedWatch
+from tsuzuki.polling.policy import ClaimedWatch
 from tsuzuki.shelves.types import FollowRequest
 
 _q = parse_queries(

@@ -15,7 +15,8 @@ from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.sources.store import NewWatch, add_series_source_tx, add_watch_tx
+from tsuzuki.sources.series import add_series_source_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 q = parse_queries(
     "tests",

@@ -21,8 +21,8 @@ from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ReleaseFound
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.store import TaskFailure, claim_tx, enqueue_tx, fail_tx
-from tsuzuki.queue.tasks import DeadLetterId, Queue, Task
+from tsuzuki.queue.store import TaskFailure, claim_tx, fail_tx
+from tsuzuki.queue.tasks import DeadLetterId, Queue, Task, enqueue_tx
 
 SITE = "localhost.site"
 DEFINITION = """

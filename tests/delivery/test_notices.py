@@ -33,9 +33,10 @@ from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, iso
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.notifications.channels import ChannelChange
+from tsuzuki.notifications.kinds import ChannelId
 from tsuzuki.notifications.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
 from tsuzuki.notifications.sending import Sender
-from tsuzuki.notifications.store import ChannelId, channel_failed_tx, channel_worked_tx
+from tsuzuki.notifications.store import channel_failed_tx, channel_worked_tx
 from tsuzuki.notifications.tasks import NOTICES, SENDS, Message, Send
 from tsuzuki.shelves.known import deliver_known_items_tx
 

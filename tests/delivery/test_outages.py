@@ -13,7 +13,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.tasks import SENDS
 from tsuzuki.shelves.events import EVENTS_WAKEUP
-from tsuzuki.sources.store import NewWatch, add_watch_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 
 async def broke(db, watch, reason="It does not answer.", now=NOON):

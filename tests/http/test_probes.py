@@ -17,7 +17,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.http import metrics as probes_module
 from tsuzuki.http.metrics import Metrics, probes
 from tsuzuki.model.times import MINUTE, SECOND, Millis
-from tsuzuki.queue.store import enqueue_tx
+from tsuzuki.queue.tasks import enqueue_tx
 from tsuzuki.queue.workers import WorkerProcess, Workers
 from tsuzuki.worker.maintenance import MAINTENANCE, Due
 

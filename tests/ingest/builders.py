@@ -12,9 +12,9 @@ from tsuzuki.model.harvest import FoundChapter, FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import QueueSettings
-from tsuzuki.queue.store import TaskFailure, claim_tx, enqueue_tx, fail_tx
-from tsuzuki.queue.tasks import Queue, Task
-from tsuzuki.sources.store import NewWatch, add_watch_tx
+from tsuzuki.queue.store import TaskFailure, claim_tx, fail_tx
+from tsuzuki.queue.tasks import Queue, Task, enqueue_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 q = parse_queries(
     "tests",

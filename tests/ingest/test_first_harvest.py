@@ -11,7 +11,8 @@ from tests.net.builders import answer
 from tests.polling.builders import Clock, a_feed, a_poller, a_publisher
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
 from tsuzuki.ingest.items import ITEMS, ItemIngest
-from tsuzuki.queue.store import TaskFailure, enqueue_tx, fail_tx
+from tsuzuki.queue.store import TaskFailure, fail_tx
+from tsuzuki.queue.tasks import enqueue_tx
 
 
 def quiet(_):

@@ -20,7 +20,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.queue.store import cancel_tx
+from tsuzuki.queue.tasks import cancel_tx
 
 ROOT = Path(__file__).parents[2]
 FEEDS = 5

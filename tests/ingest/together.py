@@ -20,8 +20,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.policy import INGEST
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.store import enqueue_many_tx
-from tsuzuki.queue.tasks import NewTask, Queue
+from tsuzuki.queue.tasks import NewTask, Queue, enqueue_many_tx
 from tsuzuki.queue.worker import Worker
 
 QUEUE: Queue[ItemBatch] = msgspec.structs.replace(

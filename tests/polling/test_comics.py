@@ -9,7 +9,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import new_chapter, new_release, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.polling.service import Polled
-from tsuzuki.sources.store import NewWatch, add_watch_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 q = parse_queries(
     "tests",

@@ -11,7 +11,7 @@ from tests.polling.builders import chapter_batches, poll_one
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import ChapterIngest
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.sources.store import NewWatch, add_watch_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 q = parse_queries(
     "tests",

@@ -42,9 +42,9 @@ from tsuzuki.polling.outcomes import (
     save_answers_tx,
     save_failure_tx,
 )
-from tsuzuki.polling.policy import Failed, PollAnswered, PullPace, Watched, next_look
+from tsuzuki.polling.policy import ClaimedWatch, Failed, PollAnswered, PullPace, Watched, next_look
 from tsuzuki.polling.service import Poller
-from tsuzuki.polling.store import CLOCKS_DIFFER, ClaimedWatch
+from tsuzuki.polling.store import CLOCKS_DIFFER
 
 T = TypeVar("T")
 

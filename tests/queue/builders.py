@@ -22,8 +22,8 @@ from tsuzuki.model.times import Millis
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.store import claim_tx, enqueue_tx, finish_tx
-from tsuzuki.queue.tasks import NewTask, Queue, Task, TaskId
+from tsuzuki.queue.store import claim_tx
+from tsuzuki.queue.tasks import NewTask, Queue, Task, TaskId, enqueue_tx, finish_tx
 from tsuzuki.queue.worker import Worker
 
 ROOT = Path(__file__).parent.parent.parent

@@ -9,8 +9,7 @@ from tests.queue.builders import NOTES, Effects, Note, a_queue, claimed, enqueue
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import CheckViolation
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.queue.store import cancel_tx, enqueue_tx, finish_tx
-from tsuzuki.queue.tasks import NewTask
+from tsuzuki.queue.tasks import NewTask, cancel_tx, enqueue_tx, finish_tx
 
 
 async def test_a_task_shares_the_fate_of_the_transaction_that_caused_it(db):

@@ -12,8 +12,7 @@ from tsuzuki.db import Tx
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.model.errors import NotFound
 from tsuzuki.queue.errors import Fatal, NotRetryable
-from tsuzuki.queue.store import skip_tx
-from tsuzuki.queue.tasks import Task
+from tsuzuki.queue.tasks import Task, skip_tx
 
 
 async def test_a_task_that_fails_is_tried_again_with_its_attempts_counted(world):

@@ -9,17 +9,8 @@ from tests.queue.builders import NOTES, Effects, claimed, enqueue, task_of
 from tsuzuki.model.errors import NotFound
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.policy import LeasedTask
-from tsuzuki.queue.store import (
-    TaskFailure,
-    cancel_tx,
-    extend_tx,
-    fail_tx,
-    finish_tx,
-    release_tx,
-    running_tx,
-    take_lost_tx,
-)
-from tsuzuki.queue.tasks import TaskId
+from tsuzuki.queue.store import TaskFailure, extend_tx, fail_tx, release_tx, running_tx, take_lost_tx
+from tsuzuki.queue.tasks import TaskId, cancel_tx, finish_tx
 
 TRIALS = 200
 

@@ -8,8 +8,8 @@ from tsuzuki.db import Database
 from tsuzuki.db.sqlite import path_of
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.store import claim_tx, enqueue_many_tx, q
-from tsuzuki.queue.tasks import NewTask
+from tsuzuki.queue.store import claim_tx, q
+from tsuzuki.queue.tasks import NewTask, enqueue_many_tx
 
 
 async def kept(db: Database, status: str) -> int:

@@ -13,8 +13,7 @@ from tests.queue.handlers import Doing, Failing, Gated, abandon, give_back_all_b
 from tsuzuki.db import Tx
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.queue.store import enqueue_tx
-from tsuzuki.queue.tasks import Task
+from tsuzuki.queue.tasks import Task, enqueue_tx
 
 STEPS: list[Callable[[Clock], None]] = [
     lambda clock: clock.step(-HOUR),

@@ -15,7 +15,7 @@ from tsuzuki.shelves.bookmarks import Bookmarks
 from tsuzuki.shelves.groups import Groups
 from tsuzuki.shelves.subscriptions import KEPT, Subscriptions
 from tsuzuki.shelves.types import NewSubscription, SubscriptionChange
-from tsuzuki.sources.store import drop_feed_tx
+from tsuzuki.sources.feeds import drop_feed_tx
 
 LINK = "https://example.org/feed"
 

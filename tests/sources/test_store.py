@@ -9,9 +9,10 @@ from tests.builders import NOON, stored_feed, stored_series, stored_series_sourc
 from tsuzuki.db.errors import CheckViolation, UniqueViolation
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.polling.store import claim_due_watches_tx
+from tsuzuki.sources.feeds import add_feed_tx
 from tsuzuki.sources.sites import register_source_tx
-from tsuzuki.sources.store import NewWatch, add_feed_tx, add_watch_tx
 from tsuzuki.sources.types import NewSource
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 
 async def test_r9_source_ids_are_numbers_from_100000(db):

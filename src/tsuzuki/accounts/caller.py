@@ -4,8 +4,11 @@ from typing import Literal
 
 import msgspec
 
-from tsuzuki.accounts.types import SCOPES, Actor, KeyHolder, Role, Scope, SessionId, TokenId
+from tsuzuki.accounts.types import SCOPES, Actor, KeyHolder, Role, Scope, SessionId, TokenId, User
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
+
+q = load_queries("tsuzuki.accounts")
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,3 +66,8 @@ def caller_of(holder: KeyHolder, by: Literal["session", "token"], address: str) 
         address=address,
         is_offered_shelf=holder.is_offered_shelf,
     )
+
+
+async def get_user_tx(tx: Tx, user_id: UserId) -> User:
+    """By the id, or NotFound."""
+    return await tx.one(User, q.get_user, id=user_id)

@@ -3,21 +3,14 @@
 import msgspec
 
 from tsuzuki.accounts.audit import AuditEvent, record_tx
-from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.caller import Caller, get_user_tx
 from tsuzuki.accounts.credentials import Passwords
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.people import Spared, found, on_user, set_password_tx
+from tsuzuki.accounts.people import Spared, found, get_tenant_tx, on_user, set_password_tx
 from tsuzuki.accounts.policy import may_write, password_problems
 from tsuzuki.accounts.shelves import find_member_shelf_tx, list_member_shelves_tx, set_proxy_images_tx
 from tsuzuki.accounts.sign_in_limits import Limiter
-from tsuzuki.accounts.store import (
-    change_user_tx,
-    get_credential_tx,
-    get_tenant_tx,
-    get_user_tx,
-    get_ways_tx,
-    set_identity_tx,
-)
+from tsuzuki.accounts.store import change_user_tx, get_credential_tx, get_ways_tx, set_identity_tx
 from tsuzuki.accounts.types import MemberShelf, Tenant, User, Ways
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, Problem

@@ -7,7 +7,7 @@ import msgspec
 import structlog
 
 from tsuzuki.accounts.audit import record_tx
-from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.caller import Caller, get_user_tx
 from tsuzuki.accounts.credentials import hash_of, session_key
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import add_person_tx, on_user, tenant_tx
@@ -29,7 +29,6 @@ from tsuzuki.accounts.store import (
     NewUser,
     find_user_by_identity_tx,
     find_user_by_name_tx,
-    get_user_tx,
     has_users_tx,
     set_identity_tx,
 )

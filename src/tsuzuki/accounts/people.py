@@ -14,24 +14,23 @@ from tsuzuki.accounts.sign_in_limits import forget_devices_tx
 from tsuzuki.accounts.store import (
     NewUser,
     add_user_tx,
-    count_members_tx,
     delete_setup_codes_tx,
     end_sessions_tx,
-    find_tenant_tx,
     find_user_by_name_tx,
     find_user_tx,
     first_tenant_tx,
     revoke_tokens_tx,
     set_password_hash_tx,
-    tenant_plans_tx,
 )
 from tsuzuki.accounts.types import Actor, Tenant, User
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import PublicId, TenantId, show_id
 from tsuzuki.model.plans import FREE, Plan, exceeded, get_plan, is_over
 from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.accounts")
 
 NEVER = Millis(2**62)
 
@@ -141,3 +140,23 @@ def on_user(
 ) -> AuditEvent:
     """Something that was done to a person."""
     return AuditEvent(action, "user", show_id(user.public_id), before=before, after=after, reason=reason)
+
+
+async def find_tenant_tx(tx: Tx, public_id: PublicId) -> Tenant | None:
+    """By its public id."""
+    return await tx.maybe(Tenant, q.find_tenant, public_id=public_id)
+
+
+async def get_tenant_tx(tx: Tx, tenant_id: TenantId) -> Tenant:
+    """By its id, or NotFound."""
+    return await tx.one(Tenant, q.get_tenant, id=tenant_id)
+
+
+async def tenant_plans_tx(tx: Tx, tenant_id: TenantId) -> list[str]:
+    """The plans of its shelves that are awake; none while billing is off."""
+    return await tx.many(str, q.tenant_plans, tenant_id=tenant_id)
+
+
+async def count_members_tx(tx: Tx, tenant_id: TenantId, *, invited_until: Millis) -> int:
+    """Its people, and the invitations that are good beyond this moment."""
+    return await tx.one(int, q.count_members, tenant_id=tenant_id, invited_until=invited_until)

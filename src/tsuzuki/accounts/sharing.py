@@ -4,7 +4,7 @@ import msgspec
 
 from tsuzuki.accounts.activity import ShelfSnapshot, insert_activity_tx, is_billed_tx
 from tsuzuki.accounts.audit import record_tx
-from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.caller import Caller, get_user_tx
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import found
 from tsuzuki.accounts.policy import LONGEST_SHELF_NAME, MOST_OWNED, plain_name
@@ -26,7 +26,7 @@ from tsuzuki.accounts.shelves import (
     see_to_shelf_tx,
     set_retention_tx,
 )
-from tsuzuki.accounts.store import find_user_by_name_tx, get_user_tx
+from tsuzuki.accounts.store import find_user_by_name_tx
 from tsuzuki.accounts.types import Actor, Member, MemberShelf, OldShared, ShelfContents, ShelfRole, User
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation

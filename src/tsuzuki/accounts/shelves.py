@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from tsuzuki.accounts.activity import ShelfSnapshot, insert_activity_tx, is_billed_tx, lock_account_tx
 from tsuzuki.accounts.audit import AuditEvent, record_tx
+from tsuzuki.accounts.caller import get_user_tx
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.policy import free_name
-from tsuzuki.accounts.store import get_user_tx
 from tsuzuki.accounts.types import Actor, Member, MemberShelf, OldShared, Shelf, ShelfContents, ShelfRole, User
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId, show_id

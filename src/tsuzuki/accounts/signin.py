@@ -4,7 +4,7 @@ import msgspec
 import structlog
 
 from tsuzuki.accounts.audit import AuditEvent, record_tx
-from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.caller import Caller, get_user_tx
 from tsuzuki.accounts.credentials import PasswordCheck, Passwords, device_key, hash_of
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import on_user
@@ -16,7 +16,6 @@ from tsuzuki.accounts.store import (
     find_credential_tx,
     find_session_tx,
     get_credential_tx,
-    get_user_tx,
     set_password_hash_tx,
 )
 from tsuzuki.accounts.tokens import Tokens

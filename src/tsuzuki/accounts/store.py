@@ -42,16 +42,6 @@ async def first_tenant_tx(tx: Tx) -> Tenant | None:
     return await tx.maybe(Tenant, q.first_tenant)
 
 
-async def find_tenant_tx(tx: Tx, public_id: PublicId) -> Tenant | None:
-    """By its public id."""
-    return await tx.maybe(Tenant, q.find_tenant, public_id=public_id)
-
-
-async def get_tenant_tx(tx: Tx, tenant_id: TenantId) -> Tenant:
-    """By its id, or NotFound."""
-    return await tx.one(Tenant, q.get_tenant, id=tenant_id)
-
-
 async def list_tenants_tx(tx: Tx, part: Slice, text: str | None = None) -> tuple[list[Tenant], int]:
     """Oldest first, and how many there are in all; with a text, those that have it in their name."""
     pattern = like(text) if text else None
@@ -74,16 +64,6 @@ async def delete_tenant_tx(tx: Tx, tenant_id: TenantId) -> None:
     await tx.run(q.delete_subscriptions_of_tenant, tenant_id=tenant_id)
     await tx.run(q.delete_activities_of_tenant, tenant_id=tenant_id)
     await tx.run(q.delete_tenant, id=tenant_id)
-
-
-async def tenant_plans_tx(tx: Tx, tenant_id: TenantId) -> list[str]:
-    """The plans of its shelves that are awake; none while billing is off."""
-    return await tx.many(str, q.tenant_plans, tenant_id=tenant_id)
-
-
-async def count_members_tx(tx: Tx, tenant_id: TenantId, *, invited_until: Millis) -> int:
-    """Its people, and the invitations that are good beyond this moment."""
-    return await tx.one(int, q.count_members, tenant_id=tenant_id, invited_until=invited_until)
 
 
 # -- people
@@ -116,11 +96,6 @@ async def has_users_tx(tx: Tx) -> bool:
 async def find_user_tx(tx: Tx, public_id: PublicId) -> User | None:
     """By the public id."""
     return await tx.maybe(User, q.find_user, public_id=public_id)
-
-
-async def get_user_tx(tx: Tx, user_id: UserId) -> User:
-    """By the id, or NotFound."""
-    return await tx.one(User, q.get_user, id=user_id)
 
 
 async def lock_user_tx(tx: Tx, user_id: UserId) -> User:

@@ -7,6 +7,7 @@ from tsuzuki.accounts.credentials import Passwords
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import (
     add_person_tx,
+    get_tenant_tx,
     on_user,
     set_password_tx,
     shown_user,
@@ -23,7 +24,6 @@ from tsuzuki.accounts.store import (
     delete_user_tx,
     end_sessions_tx,
     find_user_by_name_tx,
-    get_tenant_tx,
     list_users_tx,
     set_disabled_tx,
 )

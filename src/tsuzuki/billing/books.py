@@ -16,7 +16,7 @@ from tsuzuki.accounts.activity import (
 from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.store import find_tenant_tx, get_tenant_tx
+from tsuzuki.accounts.people import find_tenant_tx, get_tenant_tx
 from tsuzuki.accounts.types import SYSTEM, Actor, Slice, Tenant
 from tsuzuki.billing.ledger import write_off_tx
 from tsuzuki.billing.policy import DELINQUENT_AFTER, standing

@@ -13,7 +13,7 @@ from tsuzuki.accounts.activity import (
     lock_account_tx,
 )
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.store import get_tenant_tx
+from tsuzuki.accounts.people import get_tenant_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.billing.ledger import bill_tx, void_open_invoices_tx
 from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, reminders_due, standing
@@ -26,8 +26,7 @@ from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.ids import TenantId, show_id
 from tsuzuki.model.plans import get_plan, money
 from tsuzuki.model.times import DAY, Millis, iso
-from tsuzuki.notifications.announcing import tell_tx
-from tsuzuki.notifications.store import tenant_tellees_tx
+from tsuzuki.notifications.announcing import tell_tx, tenant_tellees_tx
 from tsuzuki.notifications.tasks import SENDS, Message, MessageType
 
 

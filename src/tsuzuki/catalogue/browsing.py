@@ -32,8 +32,8 @@ from tsuzuki.model.times import Millis
 from tsuzuki.polling.driver import SourceCall
 from tsuzuki.sources.comics import NOBODY_FOLLOWS, watch_mapping_tx
 from tsuzuki.sources.policy import match_key
+from tsuzuki.sources.series import add_series_source_tx, add_series_tx
 from tsuzuki.sources.sites import NO_SOURCE, find_source_tx
-from tsuzuki.sources.store import add_series_source_tx, add_series_tx
 from tsuzuki.sources.types import Source
 
 LONGEST_KEY = 1000

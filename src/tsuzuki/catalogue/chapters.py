@@ -33,7 +33,7 @@ from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ReleaseId, ShelfId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.driver import SourceCall
-from tsuzuki.queue.store import enqueue_tx
+from tsuzuki.queue.tasks import enqueue_tx
 from tsuzuki.sources.sites import NO_SOURCE, find_source_tx
 from tsuzuki.sources.types import Source
 

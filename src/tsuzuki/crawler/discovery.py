@@ -17,8 +17,8 @@ from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.comics import describe_comic_tx, known_series_tx, matching_comic_tx, watch_mapping_tx
 from tsuzuki.sources.policy import is_matchable, match_key
+from tsuzuki.sources.series import add_series_source_tx, add_series_tx
 from tsuzuki.sources.sites import find_source_tx
-from tsuzuki.sources.store import add_series_source_tx, add_series_tx
 from tsuzuki.sources.types import Source
 
 Named = tuple[FoundSeries, SeriesDetails]

@@ -12,8 +12,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.queue.store import cancel_tx
-from tsuzuki.queue.tasks import TaskId
+from tsuzuki.queue.tasks import TaskId, cancel_tx
 
 CHUNK = 1_000
 KEPT = DAY

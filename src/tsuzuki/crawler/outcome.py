@@ -19,8 +19,7 @@ from tsuzuki.delivery.outages import alert_operators_tx
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.queue.store import LOST, finish_tx
-from tsuzuki.queue.tasks import Task
+from tsuzuki.queue.tasks import LOST, Task, finish_tx
 from tsuzuki.sources.sites import lock_source_tx, source_failed_tx, source_succeeded_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.crawler")

@@ -14,7 +14,7 @@ from tsuzuki.model.errors import SourceError
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import uuid7
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.store import SeriesTarget
+from tsuzuki.polling.policy import SeriesTarget
 from tsuzuki.sources.sites import source_polled_tx
 
 

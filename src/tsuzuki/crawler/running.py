@@ -19,8 +19,7 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost, Postponed
 from tsuzuki.queue.policy import CRAWL
-from tsuzuki.queue.store import skip_tx
-from tsuzuki.queue.tasks import Queue, Task
+from tsuzuki.queue.tasks import Queue, Task, skip_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.sources.sites import find_source_tx, paused_since_tx
 

@@ -31,11 +31,10 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import PublicId, SeriesId, show_id, uuid7
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.leases import cancel_wakeup
-from tsuzuki.queue.store import cancel_tx, enqueue_tx
-from tsuzuki.queue.tasks import TaskId
+from tsuzuki.queue.tasks import TaskId, cancel_tx, enqueue_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP
+from tsuzuki.sources.series import find_series_tx
 from tsuzuki.sources.sites import NO_SOURCE, find_source_tx, lock_source_tx
-from tsuzuki.sources.store import find_series_tx
 from tsuzuki.sources.types import Source
 
 _PAGE = 500

@@ -12,7 +12,7 @@ from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId, show_id
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.notifications.tasks import NOTICES, Notice
-from tsuzuki.queue.store import enqueue_many_tx
+from tsuzuki.queue.tasks import enqueue_many_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP, Arrived, NewEvent, add_events_tx
 
 q = load_queries("tsuzuki.delivery")

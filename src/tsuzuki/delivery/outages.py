@@ -11,9 +11,8 @@ from tsuzuki.delivery.fanout import NOTHING, Delivered, Reader, feed_readers_tx,
 from tsuzuki.model.ids import FeedId, SeriesId, SourceId, WatchId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import Millis
-from tsuzuki.notifications.announcing import tell_tx
+from tsuzuki.notifications.announcing import Tellee, tell_tx
 from tsuzuki.notifications.policy import broken, healed
-from tsuzuki.notifications.store import Tellee
 from tsuzuki.notifications.tasks import Message
 from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, WatchChanged, add_events_tx
 

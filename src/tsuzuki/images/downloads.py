@@ -38,8 +38,7 @@ from tsuzuki.model.pages import Page, PageCursor
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.errors import LeaseLost, Retryable
 from tsuzuki.queue.policy import QueueSettings, is_hopeless, storable
-from tsuzuki.queue.store import enqueue_tx, finish_tx, skip_tx
-from tsuzuki.queue.tasks import Queue, Task
+from tsuzuki.queue.tasks import Queue, Task, enqueue_tx, finish_tx, skip_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx
 
 

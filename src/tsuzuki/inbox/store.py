@@ -14,7 +14,7 @@ from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, ShelfI
 from tsuzuki.model.pages import LATEST, PageCursor
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
-from tsuzuki.sources.store import find_series_tx
+from tsuzuki.sources.series import find_series_tx
 
 T = TypeVar("T")
 Where = dict[str, Any]

@@ -23,8 +23,7 @@ from tsuzuki.model.ids import FeedId, WatchId
 from tsuzuki.model.priorities import CLASS_INTERVAL, HOT, why_class
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import Undecodable
-from tsuzuki.queue.store import enqueue_many_tx, finish_tx, settle_letters_tx, skip_tx
-from tsuzuki.queue.tasks import NewTask, Queue, Task
+from tsuzuki.queue.tasks import NewTask, Queue, Task, enqueue_many_tx, finish_tx, settle_letters_tx, skip_tx
 
 q = load_queries("tsuzuki.ingest")
 

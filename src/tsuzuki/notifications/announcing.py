@@ -5,16 +5,37 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
-from tsuzuki.model.ids import show_id
+from tsuzuki.model.ids import PublicId, TenantId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.model.titles import title_of
+from tsuzuki.notifications.kinds import ChannelId
 from tsuzuki.notifications.policy import news
-from tsuzuki.notifications.store import NoticeSubject, Tellee, subject_tx, tell_surge_tx, tellees_tx
 from tsuzuki.notifications.tasks import SENDS, Message, Notice, Send, delivery_id
-from tsuzuki.queue.store import enqueue_many_tx, finish_tx, skip_tx
-from tsuzuki.queue.tasks import Task
+from tsuzuki.queue.tasks import Task, enqueue_many_tx, finish_tx, skip_tx
+
+q = load_queries("tsuzuki.notifications")
+
+
+class Tellee(msgspec.Struct, frozen=True):
+    """A channel that is to be told, and what its reader calls the thing."""
+
+    channel_id: ChannelId
+    channel_public_id: PublicId
+    name: str
+
+
+class NoticeSubject(msgspec.Struct, frozen=True):
+    """What a notice is about."""
+
+    title: str
+    url: str | None
+    number: str | None
+    series_id: PublicId | None
+    """Of a chapter or a series."""
+    beginning: str
+    """Of the text of an item that has no title."""
 
 
 async def tell_tx(
@@ -99,3 +120,36 @@ def _page(notice: Notice, subject: NoticeSubject) -> str:
         return "/" if notice.installment_id is None else f"/items/{notice.installment_id}"
     series = f"/series/{show_id(subject.series_id)}"
     return series if notice.installment_id is None else f"{series}/chapters/{notice.installment_id}"
+
+
+async def tellees_tx(tx: Tx, notice: Notice) -> list[Tellee]:
+    """The channels of those who got an entry in that delivery and want to be told."""
+    if notice.installment_id is None:
+        if notice.kind == "item":
+            return await tx.many(Tellee, q.items_tellees, id=notice.of_id, at=notice.at)
+        return await tx.many(Tellee, q.chapters_tellees, id=notice.of_id, at=notice.at)
+    if notice.kind == "item":
+        return await tx.many(Tellee, q.item_tellees, id=notice.installment_id, at=notice.at)
+    return await tx.many(Tellee, q.chapter_tellees, id=notice.installment_id, at=notice.at)
+
+
+async def tenant_tellees_tx(tx: Tx, tenant_id: TenantId) -> list[Tellee]:
+    """Every channel of a tenant's shelves that is on."""
+    return await tx.many(Tellee, q.tenant_tellees, tenant_id=tenant_id)
+
+
+async def subject_tx(tx: Tx, notice: Notice) -> NoticeSubject | None:
+    """The installment, or for a flood what brought it; None when it is gone."""
+    if notice.installment_id is None:
+        if notice.kind == "item":
+            return await tx.maybe(NoticeSubject, q.feed_subject, id=notice.of_id)
+        return await tx.maybe(NoticeSubject, q.series_subject, id=notice.of_id)
+    if notice.kind == "item":
+        return await tx.maybe(NoticeSubject, q.item_subject, id=notice.installment_id)
+    return await tx.maybe(NoticeSubject, q.chapter_subject, id=notice.installment_id)
+
+
+async def tell_surge_tx(tx: Tx, notice: Notice, now: Millis) -> int:
+    """How much a flood brought in all by now, which is when it is told."""
+    count = await tx.maybe(int, q.tell_surge, kind=notice.kind, of_id=notice.of_id, at=notice.at, now=now)
+    return notice.count if count is None else count

@@ -9,28 +9,27 @@ import msgspec
 from tsuzuki.accounts.policy import FailureLimits
 from tsuzuki.accounts.sign_in_limits import Limiter
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, Problem, SourceError
 from tsuzuki.model.ids import PublicId, ShelfId, UserId, show_id, uuid7
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.client import Client
-from tsuzuki.notifications.kinds import ChannelKind, hidden, read_config, restored
+from tsuzuki.notifications.kinds import ChannelKind, StoredChannel, hidden, read_config, restored
 from tsuzuki.notifications.policy import trial
 from tsuzuki.notifications.sending import KINDS
 from tsuzuki.notifications.store import (
     NewChannel,
-    StoredChannel,
     add_channel_tx,
     change_channel_tx,
     count_channels_tx,
     find_channel_tx,
-    list_channels_tx,
     remove_channel_tx,
 )
 from tsuzuki.notifications.tasks import SENDS, Send, delivery_id
-from tsuzuki.queue.store import enqueue_tx
-from tsuzuki.queue.tasks import TaskId
+from tsuzuki.queue.tasks import TaskId, enqueue_tx
+
+q = load_queries("tsuzuki.notifications")
 
 TRIALS = FailureLimits(failures=10, window=MINUTE, block=MINUTE)
 """Of a shelf: each is a request to somebody else's server, at once and before everything else."""
@@ -195,3 +194,8 @@ def _shown(channel: StoredChannel) -> ShownChannel:
         field: getattr(channel, field) for field in ShownChannel.__struct_fields__ if field not in {"id", "config"}
     }
     return ShownChannel(id=channel.public_id, config=hidden(_kind(channel.kind), channel.config), **shown)
+
+
+async def list_channels_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None) -> list[StoredChannel]:
+    """This person's on a shelf, and the shelf's own, by name."""
+    return await tx.many(StoredChannel, q.list_channels, shelf_id=shelf_id, user_id=user_id)

@@ -1,13 +1,14 @@
 """The seam for channels. A kind is pure: it says what is to be sent, and `net` sends it under the guard (I6)."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, NewType, Protocol, TypeVar
 
 import msgspec
 
 from tsuzuki.model.errors import Invalid, Problem, RefusedAddress
 from tsuzuki.model.fetching import Ask
-from tsuzuki.model.secrets import MASKED, UNREADABLE, Unreadable, unreadable_places
+from tsuzuki.model.ids import PublicId, ShelfId
+from tsuzuki.model.secrets import CHANNEL, MASKED, UNREADABLE, Sealed, Unreadable, unreadable_places
 from tsuzuki.model.times import Millis
 from tsuzuki.net.redirects import REDIRECTS
 from tsuzuki.net.urls import parse
@@ -113,3 +114,25 @@ def _origin_only(url: str) -> str:
     except RefusedAddress:
         return url
     return f"{address.origin}/{MASKED if address.path != '/' else ''}"
+
+
+ChannelId = NewType("ChannelId", int)
+
+
+class StoredChannel(msgspec.Struct, frozen=True):
+    """A channel as it is stored, its secrets in it: never to be shown like this."""
+
+    id: ChannelId
+    public_id: PublicId
+    shelf_id: ShelfId
+    kind: str
+    name: str
+    config: Annotated[dict[str, Any], Sealed(CHANNEL)]
+    is_enabled: bool
+    consecutive_failures: int
+    rests_until: Millis | None
+    last_sent_at: Millis | None
+    last_failed_at: Millis | None
+    last_error: str | None
+    created_at: Millis
+    updated_at: Millis

@@ -1,58 +1,16 @@
 """Channels, and whom a notice concerns."""
 
-from typing import Annotated, Any, NewType
+from typing import Any
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
-from tsuzuki.model.secrets import CHANNEL, Sealed
+from tsuzuki.model.ids import PublicId, ShelfId, UserId
 from tsuzuki.model.times import Millis
+from tsuzuki.notifications.kinds import ChannelId, StoredChannel
 from tsuzuki.notifications.policy import PROBE, rest
-from tsuzuki.notifications.tasks import Notice
 
 q = load_queries("tsuzuki.notifications")
-
-ChannelId = NewType("ChannelId", int)
-
-
-class Tellee(msgspec.Struct, frozen=True):
-    """A channel that is to be told, and what its reader calls the thing."""
-
-    channel_id: ChannelId
-    channel_public_id: PublicId
-    name: str
-
-
-class NoticeSubject(msgspec.Struct, frozen=True):
-    """What a notice is about."""
-
-    title: str
-    url: str | None
-    number: str | None
-    series_id: PublicId | None
-    """Of a chapter or a series."""
-    beginning: str
-    """Of the text of an item that has no title."""
-
-
-class StoredChannel(msgspec.Struct, frozen=True):
-    """A channel as it is stored, its secrets in it: never to be shown like this."""
-
-    id: ChannelId
-    public_id: PublicId
-    shelf_id: ShelfId
-    kind: str
-    name: str
-    config: Annotated[dict[str, Any], Sealed(CHANNEL)]
-    is_enabled: bool
-    consecutive_failures: int
-    rests_until: Millis | None
-    last_sent_at: Millis | None
-    last_failed_at: Millis | None
-    last_error: str | None
-    created_at: Millis
-    updated_at: Millis
 
 
 class NewChannel(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,39 +26,6 @@ class NewChannel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # -- whom to tell
-
-
-async def tellees_tx(tx: Tx, notice: Notice) -> list[Tellee]:
-    """The channels of those who got an entry in that delivery and want to be told."""
-    if notice.installment_id is None:
-        if notice.kind == "item":
-            return await tx.many(Tellee, q.items_tellees, id=notice.of_id, at=notice.at)
-        return await tx.many(Tellee, q.chapters_tellees, id=notice.of_id, at=notice.at)
-    if notice.kind == "item":
-        return await tx.many(Tellee, q.item_tellees, id=notice.installment_id, at=notice.at)
-    return await tx.many(Tellee, q.chapter_tellees, id=notice.installment_id, at=notice.at)
-
-
-async def tenant_tellees_tx(tx: Tx, tenant_id: TenantId) -> list[Tellee]:
-    """Every channel of a tenant's shelves that is on."""
-    return await tx.many(Tellee, q.tenant_tellees, tenant_id=tenant_id)
-
-
-async def subject_tx(tx: Tx, notice: Notice) -> NoticeSubject | None:
-    """The installment, or for a flood what brought it; None when it is gone."""
-    if notice.installment_id is None:
-        if notice.kind == "item":
-            return await tx.maybe(NoticeSubject, q.feed_subject, id=notice.of_id)
-        return await tx.maybe(NoticeSubject, q.series_subject, id=notice.of_id)
-    if notice.kind == "item":
-        return await tx.maybe(NoticeSubject, q.item_subject, id=notice.installment_id)
-    return await tx.maybe(NoticeSubject, q.chapter_subject, id=notice.installment_id)
-
-
-async def tell_surge_tx(tx: Tx, notice: Notice, now: Millis) -> int:
-    """How much a flood brought in all by now, which is when it is told."""
-    count = await tx.maybe(int, q.tell_surge, kind=notice.kind, of_id=notice.of_id, at=notice.at, now=now)
-    return notice.count if count is None else count
 
 
 # -- channels
@@ -122,11 +47,6 @@ async def change_channel_tx(tx: Tx, channel: StoredChannel, now: Millis) -> Stor
 async def remove_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, public_id: PublicId) -> bool:
     """False when there was none."""
     return bool(await tx.run(q.remove_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id))
-
-
-async def list_channels_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None) -> list[StoredChannel]:
-    """This person's on a shelf, and the shelf's own, by name."""
-    return await tx.many(StoredChannel, q.list_channels, shelf_id=shelf_id, user_id=user_id)
 
 
 async def count_channels_tx(tx: Tx, shelf_id: ShelfId) -> int:

@@ -15,11 +15,9 @@ from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.priorities import COLD, HOT, WARM, Priority
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.outcomes import PollContext
-from tsuzuki.polling.policy import SKIPPED, end_of_skipped, numbers_of
+from tsuzuki.polling.policy import SKIPPED, ClaimedWatch, DueFeed, end_of_skipped, numbers_of
 from tsuzuki.polling.store import (
     Busy,
-    ClaimedWatch,
-    DueFeed,
     claim_due_watches_tx,
     claim_gate_tx,
     claim_new_watches_tx,

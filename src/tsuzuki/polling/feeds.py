@@ -28,6 +28,7 @@ from tsuzuki.polling.outcomes import (
     refuse_unended,
 )
 from tsuzuki.polling.policy import (
+    DueFeed,
     MovedTo,
     PollAnswered,
     Watched,
@@ -39,7 +40,6 @@ from tsuzuki.polling.policy import (
     wants_full_fetch,
     with_wishes,
 )
-from tsuzuki.polling.store import DueFeed
 
 NOT_MODIFIED = 304
 

@@ -10,11 +10,19 @@ from tsuzuki.db.locks import lock_feed_tx, lock_items_tx
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.store import ClaimedWatch, ask_refresh_tx
+from tsuzuki.polling.policy import ClaimedWatch
+from tsuzuki.polling.store import ask_refresh_tx
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
-from tsuzuki.sources.feeds import leave_address_tx, suspension_changed_tx
-from tsuzuki.sources.store import bury_for_readers_tx, detach_items_tx, drop_feed_tx, find_feed_tx, find_feed_watch_tx
+from tsuzuki.sources.feeds import (
+    bury_for_readers_tx,
+    detach_items_tx,
+    drop_feed_tx,
+    find_feed_tx,
+    leave_address_tx,
+    suspension_changed_tx,
+)
+from tsuzuki.sources.watches import find_feed_watch_tx
 
 q = load_queries("tsuzuki.polling")
 

@@ -21,11 +21,10 @@ from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import FeedId, WatchId
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.polling.moved_feeds import lock_moving_feed_tx, move_feed_tx
-from tsuzuki.polling.policy import Failed, Look, PullPace, Watched, is_broken, next_look
-from tsuzuki.polling.store import ClaimedWatch, SeriesTarget, put_off_tx
+from tsuzuki.polling.policy import ClaimedWatch, Failed, Look, PullPace, SeriesTarget, Watched, is_broken, next_look
+from tsuzuki.polling.store import put_off_tx
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.queue.store import enqueue_many_tx
-from tsuzuki.queue.tasks import NewTask
+from tsuzuki.queue.tasks import NewTask, enqueue_many_tx
 
 q = load_queries("tsuzuki.polling")
 

@@ -4,12 +4,14 @@ A learned rhythm may replace `next_look` one day; it gets the same values and ow
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from tsuzuki.model.harvest import FeedHarvest
+from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
 from tsuzuki.model.priorities import CLASS_INTERVAL, COLD, HOT, WARM, Priority, why_class
+from tsuzuki.model.secrets import PROXY, SOURCE, Sealed
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 
 WARM_AFTER = Millis(7 * DAY)
@@ -272,3 +274,102 @@ def moved_again(before: MovedTo, target: str | None, now: Millis) -> MovedTo:
 def is_believed(moved: MovedTo, now: Millis) -> bool:
     """R29: five same answers over at least two days."""
     return moved.since is not None and moved.count >= BELIEVE_MOVE_COUNT and now - moved.since >= BELIEVE_MOVE_AFTER
+
+
+class ClaimedWatch(msgspec.Struct, frozen=True):
+    """A watch that is ours to poll until its lease runs out."""
+
+    id: WatchId
+    lease_token: int
+    feed_id: FeedId | None
+    series_source_id: SeriesSourceId | None
+    host: str
+    priority: int
+    etag: str | None
+    last_modified: str | None
+    validators_url: str | None
+    """Whose the two are; the address that is asked when None."""
+    body_hash: bytes | None
+    consecutive_failures: int
+    last_checked_at: Millis | None
+    waits_since: Millis
+    """R97: its place."""
+    unended: int
+    """Polls before this one that were begun and never ended, in a row."""
+
+    @property
+    def shelf_id(self) -> ShelfId | None:
+        """Whose alone it is, where that is known."""
+        return None
+
+
+class FeedTarget(msgspec.Struct, frozen=True):
+    """A feed to be called."""
+
+    feed_id: FeedId
+    seen_at: Millis
+    """When this was read."""
+    link: str
+    proxy: Annotated[str, Sealed(PROXY)]
+    last_full_at: Millis | None
+    first_harvest_at: Millis | None
+    last_release_at: Millis | None
+    harvested_at: Millis | None
+    """When its document was last read; later answers said that it is the same."""
+    last_success_at: Millis | None
+    cache_control: str | None
+    expires_at: Millis | None
+    ttl: Millis | None
+    skip_hours: int
+    skip_days: int
+    """As bits."""
+    poll_floor: Millis | None
+    moved_to: str | None
+    moved_count: int
+    moved_since: Millis | None
+    gone_since: Millis | None
+    followers: int
+    """One, or more than many: nothing else matters."""
+    wished_interval: Millis | None
+    has_usual: bool
+    shelf_id: ShelfId | None
+    """Whose alone it is: nobody else wants it."""
+    has_content: bool
+    has_unstable_keys: bool
+    """Once it gave several items the same key (R93), or the same item another."""
+    has_letters: bool
+    """Something of the last poll was given up by ingest."""
+
+
+class DueFeed(ClaimedWatch, frozen=True):
+    """A claimed watch of a feed, with what was known of it at that moment."""
+
+    target: FeedTarget
+
+    @property
+    def shelf_id(self) -> ShelfId | None:
+        """Whose alone it is."""
+        return self.target.shelf_id
+
+
+class SeriesTarget(msgspec.Struct, frozen=True):
+    """A series on a source to be called."""
+
+    series_source_id: SeriesSourceId
+    series_id: SeriesId
+    url: str
+    update_strategy: str
+    source_id: SourceId
+    source_name: str
+    source_slug: str
+    lang: str
+    base_url: str
+    connector: str | None
+    config: Annotated[dict[str, Any], Sealed(SOURCE)]
+    is_enabled: bool
+    first_harvest_at: Millis | None
+    last_release_at: Millis | None
+    poll_floor: Millis | None
+    gone_since: Millis | None
+    followers: int
+    has_content: bool

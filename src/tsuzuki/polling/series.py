@@ -23,9 +23,8 @@ from tsuzuki.polling.outcomes import (
     refuse_unended,
     save_alone_tx,
 )
-from tsuzuki.polling.policy import PollAnswered, Watched, next_look
-from tsuzuki.polling.store import ClaimedWatch, SeriesTarget
-from tsuzuki.queue.store import enqueue_many_tx
+from tsuzuki.polling.policy import ClaimedWatch, PollAnswered, SeriesTarget, Watched, next_look
+from tsuzuki.queue.tasks import enqueue_many_tx
 
 OK = 200
 

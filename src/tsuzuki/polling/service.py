@@ -26,11 +26,9 @@ from tsuzuki.polling.driver import Driver, FolderOf
 from tsuzuki.polling.feeds import FeedPoll
 from tsuzuki.polling.known_items import KnownItems
 from tsuzuki.polling.outcomes import Outcomes, PollContext, Recorder
+from tsuzuki.polling.policy import ClaimedWatch, DueFeed, SeriesTarget
 from tsuzuki.polling.series import SeriesPoll
 from tsuzuki.polling.store import (
-    ClaimedWatch,
-    DueFeed,
-    SeriesTarget,
     ask_refresh_all_tx,
     ask_refresh_tx,
     claim_watch_tx,

@@ -15,8 +15,8 @@ from tsuzuki.db import Database
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.queue.policy import FLOOR, LeasedTask, SeenLease, is_lost, look_at
-from tsuzuki.queue.store import extend_tx, lost_by_us_tx, repair_tx, running_tx, take_lost_tx
-from tsuzuki.queue.tasks import Queue, Task
+from tsuzuki.queue.store import extend_tx, repair_tx, running_tx, take_lost_tx
+from tsuzuki.queue.tasks import Queue, Task, lost_by_us_tx
 
 Clock = Callable[[], Millis]
 Timed = Callable[[str, str, float], None]

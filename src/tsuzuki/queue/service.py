@@ -12,10 +12,8 @@ from tsuzuki.model.times import Millis
 from tsuzuki.queue.leases import Clock, cancel_wakeup
 from tsuzuki.queue.policy import KEPT
 from tsuzuki.queue.store import (
-    cancel_tx,
     discard_many_tx,
     discard_tx,
-    enqueue_many_tx,
     find_task_tx,
     letter_tx,
     letters_to_replay_tx,
@@ -37,6 +35,8 @@ from tsuzuki.queue.tasks import (
     QueueStats,
     TaskId,
     TaskRow,
+    cancel_tx,
+    enqueue_many_tx,
 )
 
 P = TypeVar("P", bound=msgspec.Struct)

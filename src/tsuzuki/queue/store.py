@@ -6,52 +6,31 @@ from typing import Any, TypeVar
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.db.errors import Contention
 from tsuzuki.db.locks import DEAD_LETTER, check_order
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.policy import KEPT, LeasedTask, QueueSettings, longest_wait, storable
 from tsuzuki.queue.tasks import (
+    LOST,
     ClaimedRow,
     ClaimedTask,
     DeadLetter,
     DeadLetterId,
-    Ending,
     Enqueued,
     LetterFilter,
-    NewTask,
-    Queue,
+    NewRow,
     QueueStats,
     Status,
-    Task,
     TaskId,
     TaskRow,
+    enqueue_rows_tx,
+    leased_rows,
 )
 
 q = load_queries("tsuzuki.queue")
 
 P = TypeVar("P", bound=msgspec.Struct)
 
-LOST = "Its worker died or stopped answering, {losses} times."
-_ROUNDS = 5
 _NEWEST = 2**62
-
-
-class _KeyedTask(msgspec.Struct, frozen=True):
-    id: TaskId
-    key: str
-
-
-class _NewRow(msgspec.Struct, frozen=True):
-    key: str
-    payload: str
-    priority: int
-    run_at: Millis
-
-
-class _Token(msgspec.Struct, frozen=True):
-    id: TaskId
-    token: int
 
 
 class LostTask(msgspec.Struct, frozen=True):
@@ -74,62 +53,9 @@ class TaskFailure(msgspec.Struct, frozen=True, kw_only=True):
 # -- enqueueing
 
 
-async def enqueue_tx(
-    tx: Tx,
-    queue: Queue[P],
-    key: str,
-    payload: P,
-    *,
-    now: Millis,
-    run_at: Millis | None = None,
-    priority: int = 2,
-) -> Enqueued:
-    """The task under this key: a new one, or the one that is queued or running already."""
-    return (await enqueue_many_tx(tx, queue, [NewTask(key, payload, priority, run_at)], now=now))[0]
-
-
-async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]], *, now: Millis) -> list[Enqueued]:
-    """One answer for each wanted task, in their order; of those with the same key the first counts."""
-    rows = [_NewRow(task.key, _encoded(task.payload), task.priority, task.run_at or now) for task in wanted]
-    return await _enqueue_rows_tx(tx, queue.name, rows, now)
-
-
-async def _enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[_NewRow], now: Millis) -> list[Enqueued]:
-    """REL-07: never a ghost. What was in the way and ended before we could look at it is no longer in the way."""
-    if not rows:
-        return []
-    # Everyone inserts in the order of the keys: two batches that overlap then wait, and do not deadlock.
-    first = {row.key: row for row in reversed(rows)}
-    missing = dict(sorted(first.items()))
-    found: dict[str, Enqueued] = {}
-    for _ in range(_ROUNDS):
-        for new in await tx.bulk(_KeyedTask, q.enqueue, missing.values(), queue=queue, now=now):
-            found[new.key] = Enqueued(new.id, is_new=True)
-        repeats = [[key] for key in missing if key not in found]
-        if repeats:
-            for active in await tx.bulk(_KeyedTask, q.find_active, repeats, queue=queue):
-                found[active.key] = Enqueued(active.id, is_new=False)
-        missing = {key: row for key, row in missing.items() if key not in found}
-        if not missing:
-            return _in_order([row.key for row in rows], found)
-    raise Contention(f"The tasks {', '.join(missing)} came and went too fast.")
-
-
 async def find_task_tx(tx: Tx, task_id: TaskId) -> TaskRow:
     """The task; NotFound once it is forgotten."""
     return await tx.one(TaskRow, q.find_task, id=task_id)
-
-
-def _encoded(payload: msgspec.Struct) -> str:
-    return msgspec.json.encode(payload).decode()
-
-
-def _in_order(keys: Iterable[str], found: dict[str, Enqueued]) -> list[Enqueued]:
-    answers = []
-    for key in keys:
-        answers.append(found[key])
-        found[key] = Enqueued(found[key].id, is_new=False)
-    return answers
 
 
 # -- working
@@ -161,27 +87,6 @@ def _lease(queue: str, settings: QueueSettings, *, worker: str, now: Millis) -> 
     return {"queue": queue, "worker": worker, "now": now, "until": now + settings.lease, "suspect": suspect}
 
 
-async def finish_tx(tx: Tx, *tasks: Task[Any], now: Millis, status: Ending = "done", note: str | None = None) -> None:
-    """End tasks in the transaction of their effect; LeaseLost, which undoes it, when one is no longer ours (I4)."""
-    held = _held(tasks)
-    if await tx.run(q.finish_tasks, rows=held, status=status, note=note and storable(note), now=now) != len(held):
-        raise LeaseLost(await lost_by_us_tx(tx, tasks) or [task.id for task in tasks])
-    for task in tasks:
-        task.is_finished = True
-
-
-async def withdraw_tx(tx: Tx, queue: str, prefix: str, now: Millis) -> None:
-    """Whatever is queued, running or given up under keys that begin with `prefix`, which ends in "-", is not done."""
-    keys = {"queue": queue, "prefix": prefix, "beyond": prefix.removesuffix("-") + "."}
-    await tx.run(q.withdraw_tasks, **keys, now=now)
-    await tx.run(q.withdraw_letters, **keys, now=now)
-
-
-async def skip_tx(tx: Tx, *tasks: Task[Any], now: Millis, why: str) -> None:
-    """End tasks that have become pointless, such as one whose watch is gone (R58)."""
-    await finish_tx(tx, *tasks, now=now, status="skipped", note=why)
-
-
 async def fail_tx(tx: Tx, held: ClaimedTask, failure: TaskFailure, *, now: Millis) -> bool:
     """Back into the queue, or given up with a dead letter; False when the task is no longer ours."""
     given_up = failure.run_at is None
@@ -203,11 +108,7 @@ async def fail_tx(tx: Tx, held: ClaimedTask, failure: TaskFailure, *, now: Milli
 
 async def release_tx(tx: Tx, tasks: Iterable[ClaimedTask], *, now: Millis) -> int:
     """Give back what was not tried to its end; how many were still ours."""
-    return await tx.run(q.release_tasks, rows=_held(tasks), now=now)
-
-
-def _held(tasks: Iterable[ClaimedTask]) -> list[tuple[int, int]]:
-    return [(task.id, task.lease_token) for task in tasks]
+    return await tx.run(q.release_tasks, rows=leased_rows(tasks), now=now)
 
 
 async def _bury_tx(tx: Tx, task_ids: Iterable[int], failure: TaskFailure, now: Millis) -> None:
@@ -221,19 +122,12 @@ async def _bury_tx(tx: Tx, task_ids: Iterable[int], failure: TaskFailure, now: M
 
 async def extend_tx(tx: Tx, tasks: Iterable[ClaimedTask], *, until: Millis) -> None:
     """A heartbeat for those that are still ours."""
-    await tx.run(q.extend_leases, rows=_held(tasks), until=until)
+    await tx.run(q.extend_leases, rows=leased_rows(tasks), until=until)
 
 
 async def running_tx(tx: Tx, queue: str) -> list[LeasedTask]:
     """Every lease of this queue, whoever holds it."""
     return await tx.many(LeasedTask, q.running_tasks, queue=queue)
-
-
-async def lost_by_us_tx(tx: Tx, tasks: Iterable[ClaimedTask]) -> list[TaskId]:
-    """Which of our tasks were cancelled or taken by another: that changes the token, finishing keeps it."""
-    ours = {task.id: task.lease_token for task in tasks}
-    tokens = await tx.bulk(_Token, q.lease_tokens, [[task_id] for task_id in ours])
-    return [row.id for row in tokens if row.token != ours[row.id]]
 
 
 async def take_lost_tx(tx: Tx, lost: Iterable[LeasedTask], settings: QueueSettings, *, now: Millis) -> list[LostTask]:
@@ -253,11 +147,6 @@ async def repair_tx(tx: Tx, queue: str, settings: QueueSettings, *, now: Millis)
 
 
 # -- by people
-
-
-async def cancel_tx(tx: Tx, task_id: TaskId, *, now: Millis) -> str | None:
-    """Cancel what is queued or running; the queue whose workers to wake, or None when the task was over (R45)."""
-    return await tx.maybe(str, q.cancel_task, id=task_id, now=now)
 
 
 async def letters_tx(tx: Tx, which: LetterFilter, *, most: int, before: DeadLetterId | None = None) -> list[DeadLetter]:
@@ -291,17 +180,12 @@ async def replay_tx(
     answers: dict[DeadLetterId, Enqueued] = {}
     for queue in sorted({letter.queue for letter in letters}):
         own = [letter for letter in letters if letter.queue == queue]
-        rows = [_NewRow(letter.key, letter.payload, letter.priority, run_at or now) for letter in own]
-        answers |= zip((letter.id for letter in own), await _enqueue_rows_tx(tx, queue, rows, now), strict=True)
+        rows = [NewRow(letter.key, letter.payload, letter.priority, run_at or now) for letter in own]
+        answers |= zip((letter.id for letter in own), await enqueue_rows_tx(tx, queue, rows, now), strict=True)
     replayed = [(letter_id, task.id) for letter_id, task in answers.items() if task.is_new]
     if replayed:
         await tx.run(q.mark_replayed, rows=replayed, now=now)
     return [answers[letter.id] for letter in letters]
-
-
-async def settle_letters_tx(tx: Tx, queue: str, tasks: Iterable[Task[Any]], *, now: Millis) -> int:
-    """Deal with the open letters under these tasks' keys, whose work the tasks have done; how many there were."""
-    return await tx.run(q.settle_letters, queue=queue, rows=[(task.key, task.id) for task in tasks], now=now)
 
 
 async def discard_tx(tx: Tx, letter_id: DeadLetterId, *, now: Millis) -> bool:
@@ -315,16 +199,6 @@ async def discard_many_tx(tx: Tx, which: LetterFilter, *, now: Millis) -> int:
 
 
 # -- recurring
-
-
-async def last_run_at_tx(tx: Tx, queue: str, key: str) -> Millis:
-    """When the newest task under this key that is over was due; 0 when none is remembered."""
-    return await tx.one(Millis, q.last_run_at, queue=queue, key=key)
-
-
-async def bring_forward_tx(tx: Tx, queue: str, key: str, run_at: Millis) -> bool:
-    """Have what is queued under this key run no later than then; False when it does already."""
-    return bool(await tx.run(q.bring_forward, queue=queue, key=key, run_at=run_at))
 
 
 # -- housekeeping

@@ -1,12 +1,21 @@
-"""What a queue is about: its name and payload, a task to be done, one given up, and how a queue fares."""
+"""Queues and their tasks, and how they are written, finished and cancelled inside the transaction of something else."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, Literal, NewType, Protocol, TypeVar
 
 import msgspec
 
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.errors import Contention
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.errors import Undecodable
-from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.errors import LeaseLost, Undecodable
+from tsuzuki.queue.policy import QueueSettings, storable
+
+q = load_queries("tsuzuki.queue")
+
+LOST = "Its worker died or stopped answering, {losses} times."
+_ROUNDS = 5
+
 
 TaskId = NewType("TaskId", int)
 DeadLetterId = NewType("DeadLetterId", int)
@@ -159,3 +168,128 @@ class QueueStats(msgspec.Struct, frozen=True):
     def oldest_age(self, now: Millis) -> Millis:
         """How long the oldest due task has been waiting."""
         return Millis(max(0, now - self.oldest_due_at)) if self.oldest_due_at is not None else Millis(0)
+
+
+class _KeyedTask(msgspec.Struct, frozen=True):
+    id: TaskId
+    key: str
+
+
+class NewRow(msgspec.Struct, frozen=True):
+    """A task to be enqueued, its payload encoded."""
+
+    key: str
+    payload: str
+    priority: int
+    run_at: Millis
+
+
+class _Token(msgspec.Struct, frozen=True):
+    id: TaskId
+    token: int
+
+
+async def enqueue_tx(
+    tx: Tx,
+    queue: Queue[P],
+    key: str,
+    payload: P,
+    *,
+    now: Millis,
+    run_at: Millis | None = None,
+    priority: int = 2,
+) -> Enqueued:
+    """The task under this key: a new one, or the one that is queued or running already."""
+    return (await enqueue_many_tx(tx, queue, [NewTask(key, payload, priority, run_at)], now=now))[0]
+
+
+async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]], *, now: Millis) -> list[Enqueued]:
+    """One answer for each wanted task, in their order; of those with the same key the first counts."""
+    rows = [NewRow(task.key, _encoded(task.payload), task.priority, task.run_at or now) for task in wanted]
+    return await enqueue_rows_tx(tx, queue.name, rows, now)
+
+
+async def enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[NewRow], now: Millis) -> list[Enqueued]:
+    """REL-07: never a ghost. What was in the way and ended before we could look at it is no longer in the way."""
+    if not rows:
+        return []
+    # Everyone inserts in the order of the keys: two batches that overlap then wait, and do not deadlock.
+    first = {row.key: row for row in reversed(rows)}
+    missing = dict(sorted(first.items()))
+    found: dict[str, Enqueued] = {}
+    for _ in range(_ROUNDS):
+        for new in await tx.bulk(_KeyedTask, q.enqueue, missing.values(), queue=queue, now=now):
+            found[new.key] = Enqueued(new.id, is_new=True)
+        repeats = [[key] for key in missing if key not in found]
+        if repeats:
+            for active in await tx.bulk(_KeyedTask, q.find_active, repeats, queue=queue):
+                found[active.key] = Enqueued(active.id, is_new=False)
+        missing = {key: row for key, row in missing.items() if key not in found}
+        if not missing:
+            return _in_order([row.key for row in rows], found)
+    raise Contention(f"The tasks {', '.join(missing)} came and went too fast.")
+
+
+def _encoded(payload: msgspec.Struct) -> str:
+    return msgspec.json.encode(payload).decode()
+
+
+def _in_order(keys: Iterable[str], found: dict[str, Enqueued]) -> list[Enqueued]:
+    answers = []
+    for key in keys:
+        answers.append(found[key])
+        found[key] = Enqueued(found[key].id, is_new=False)
+    return answers
+
+
+async def finish_tx(tx: Tx, *tasks: Task[Any], now: Millis, status: Ending = "done", note: str | None = None) -> None:
+    """End tasks in the transaction of their effect; LeaseLost, which undoes it, when one is no longer ours (I4)."""
+    held = leased_rows(tasks)
+    if await tx.run(q.finish_tasks, rows=held, status=status, note=note and storable(note), now=now) != len(held):
+        raise LeaseLost(await lost_by_us_tx(tx, tasks) or [task.id for task in tasks])
+    for task in tasks:
+        task.is_finished = True
+
+
+async def withdraw_tx(tx: Tx, queue: str, prefix: str, now: Millis) -> None:
+    """Whatever is queued, running or given up under keys that begin with `prefix`, which ends in "-", is not done."""
+    keys = {"queue": queue, "prefix": prefix, "beyond": prefix.removesuffix("-") + "."}
+    await tx.run(q.withdraw_tasks, **keys, now=now)
+    await tx.run(q.withdraw_letters, **keys, now=now)
+
+
+async def skip_tx(tx: Tx, *tasks: Task[Any], now: Millis, why: str) -> None:
+    """End tasks that have become pointless, such as one whose watch is gone (R58)."""
+    await finish_tx(tx, *tasks, now=now, status="skipped", note=why)
+
+
+def leased_rows(tasks: Iterable[ClaimedTask]) -> list[tuple[int, int]]:
+    """Ids with the tokens of their leases."""
+    return [(task.id, task.lease_token) for task in tasks]
+
+
+async def lost_by_us_tx(tx: Tx, tasks: Iterable[ClaimedTask]) -> list[TaskId]:
+    """Which of our tasks were cancelled or taken by another: that changes the token, finishing keeps it."""
+    ours = {task.id: task.lease_token for task in tasks}
+    tokens = await tx.bulk(_Token, q.lease_tokens, [[task_id] for task_id in ours])
+    return [row.id for row in tokens if row.token != ours[row.id]]
+
+
+async def cancel_tx(tx: Tx, task_id: TaskId, *, now: Millis) -> str | None:
+    """Cancel what is queued or running; the queue whose workers to wake, or None when the task was over (R45)."""
+    return await tx.maybe(str, q.cancel_task, id=task_id, now=now)
+
+
+async def settle_letters_tx(tx: Tx, queue: str, tasks: Iterable[Task[Any]], *, now: Millis) -> int:
+    """Deal with the open letters under these tasks' keys, whose work the tasks have done; how many there were."""
+    return await tx.run(q.settle_letters, queue=queue, rows=[(task.key, task.id) for task in tasks], now=now)
+
+
+async def last_run_at_tx(tx: Tx, queue: str, key: str) -> Millis:
+    """When the newest task under this key that is over was due; 0 when none is remembered."""
+    return await tx.one(Millis, q.last_run_at, queue=queue, key=key)
+
+
+async def bring_forward_tx(tx: Tx, queue: str, key: str, run_at: Millis) -> bool:
+    """Have what is queued under this key run no later than then; False when it does already."""
+    return bool(await tx.run(q.bring_forward, queue=queue, key=key, run_at=run_at))

@@ -21,7 +21,6 @@ from tsuzuki.shelves.groups import default_group_tx, own_group_tx
 from tsuzuki.shelves.known import deliver_known_chapters_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx, free_room_tx
 from tsuzuki.shelves.saying import new_or
-from tsuzuki.shelves.store import known_series_tx
 from tsuzuki.shelves.types import (
     Follow,
     FollowChange,
@@ -34,6 +33,7 @@ from tsuzuki.shelves.types import (
     ReleasePreferences,
 )
 from tsuzuki.sources.comics import followers_changed_tx, watch_everywhere_tx
+from tsuzuki.sources.series import known_series_tx
 
 q = load_queries("tsuzuki.shelves.follows")
 

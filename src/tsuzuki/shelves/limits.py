@@ -3,12 +3,50 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
-from tsuzuki.db import Tx
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.plans import exceeded, is_over, plan_in_force
-from tsuzuki.shelves.store import count_follows_tx, count_kept_chapters_tx, desync_shelf_tx, is_held_tx, shelf_terms_tx
+
+q = load_queries("tsuzuki.shelves")
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """On what terms a shelf is rented."""
+
+    plan: str
+    status: str
+    is_billed: bool
+    """False: TSUZUKI_BILLING is off, and neither plan nor status count."""
+
+
+async def shelf_terms_tx(tx: Tx, shelf_id: ShelfId) -> Terms:
+    """The shelf's terms, or NotFound."""
+    return await tx.one(Terms, q.shelf_terms, shelf_id=shelf_id)
+
+
+async def count_follows_tx(tx: Tx, shelf_id: ShelfId) -> int:
+    """The feeds and series of a shelf."""
+    return await tx.one(int, q.count_follows, shelf_id=shelf_id)
+
+
+async def count_kept_chapters_tx(tx: Tx, shelf_id: ShelfId) -> int:
+    """The chapters that a shelf keeps."""
+    return await tx.one(int, q.count_kept_chapters, shelf_id=shelf_id)
+
+
+async def desync_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
+    """What its plan says has to be applied to something new."""
+    await tx.run(q.desync_shelf, shelf_id=shelf_id)
+
+
+async def is_held_tx(tx: Tx, subscription_id: int) -> bool:
+    """Whether a plan holds this subscription back."""
+    return await tx.one(bool, q.is_held, id=subscription_id)
+
 
 Counted = Literal["follows", "kept_chapters"]
 """The limits that are a shelf's own; its tenant's members are counted in accounts."""

@@ -13,7 +13,6 @@ from tsuzuki.model.times import Millis
 from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.policy import decided, moment
-from tsuzuki.shelves.store import known_series_tx
 from tsuzuki.shelves.types import (
     ChapterProgress,
     HistoryRow,
@@ -24,6 +23,7 @@ from tsuzuki.shelves.types import (
     ReportedReading,
     Some,
 )
+from tsuzuki.sources.series import known_series_tx
 
 q = load_queries("tsuzuki.shelves.progress")
 

@@ -12,7 +12,6 @@ from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, ShelfId
 from tsuzuki.shelves.follows import find_follow_of_tx
 from tsuzuki.shelves.policy import Gaps, gaps, preferred
 from tsuzuki.shelves.progress import NO_CHAPTER
-from tsuzuki.shelves.store import known_series_tx
 from tsuzuki.shelves.types import (
     ChapterName,
     ChapterProgressRow,
@@ -25,6 +24,7 @@ from tsuzuki.shelves.types import (
     SeriesRelease,
     SourceOf,
 )
+from tsuzuki.sources.series import known_series_tx
 
 q = load_queries("tsuzuki.shelves.series")
 

@@ -36,8 +36,14 @@ from tsuzuki.shelves.types import (
     SubscriptionChange,
     SubscriptionResult,
 )
-from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
-from tsuzuki.sources.store import fetch_whole_tx, lock_known_feeds_tx
+from tsuzuki.sources.feeds import (
+    follow_feed_tx,
+    leave_feed_tx,
+    lock_known_feeds_tx,
+    relink_alone_tx,
+    suspension_changed_tx,
+)
+from tsuzuki.sources.watches import fetch_whole_tx
 
 q = load_queries("tsuzuki.shelves.subscriptions")
 

@@ -21,17 +21,10 @@ from tsuzuki.model.priorities import HOT
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.pace import series_readers_changed_tx
 from tsuzuki.sources.policy import BAD_SOURCE_URL, IsCallable, address_problem, is_folder, match_key
+from tsuzuki.sources.series import add_series_source_tx, add_series_tx
 from tsuzuki.sources.sites import NO_SOURCE, find_source_tx, info_of
-from tsuzuki.sources.store import (
-    NewWatch,
-    add_series_source_tx,
-    add_series_tx,
-    add_watch_tx,
-    rest_series_tx,
-    unwatched_tx,
-    wake_series_tx,
-)
 from tsuzuki.sources.types import ComicRow, Mapping, MappingChange, NewMapping, SourceComic
+from tsuzuki.sources.watches import NewWatch, add_watch_tx, rest_series_tx, unwatched_tx, wake_series_tx
 
 q = load_queries("tsuzuki.sources.comics")
 

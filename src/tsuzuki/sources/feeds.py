@@ -1,33 +1,26 @@
-"""Feeds and their watches, as subscriptions come and go."""
+"""Feeds, as subscriptions come and go."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from tsuzuki.db import Tx
-from tsuzuki.db.locks import lock_feed_tx
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import lock_feed_tx, lock_feeds_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.priorities import HOT
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
-from tsuzuki.queue.store import withdraw_tx
+from tsuzuki.queue.tasks import withdraw_tx
 from tsuzuki.sources.pace import feed_readers_changed_tx
-from tsuzuki.sources.store import (
+from tsuzuki.sources.watches import (
     NewWatch,
     add_watch_tx,
-    bury_for_readers_tx,
-    count_followers_tx,
-    detach_items_tx,
-    drop_feed_tx,
-    drop_item_tombstones_tx,
-    find_feed_tx,
     find_feed_watch_tx,
-    keep_tombstones_tx,
-    new_feed_tx,
-    relink_feed_tx,
     reset_watch_tx,
     rest_watch_tx,
     wake_watch_tx,
 )
+
+q = load_queries("tsuzuki.sources")
 
 NOBODY_WAITS = "everyone who follows it has suspended it"
 
@@ -99,3 +92,67 @@ async def relink_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now
     await relink_feed_tx(tx, feed_id, link, proxy=proxy, now=now)
     await reset_watch_tx(tx, feed_id, host=parse(link).host, now=now)
     return True
+
+
+async def add_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title: str = "") -> tuple[FeedId, bool]:
+    """The feed behind this link, and whether it is new."""
+    if (new := await new_feed_tx(tx, link, now=now, proxy=proxy, title=title)) is not None:
+        return new, True
+    return await tx.one(FeedId, q.find_feed, link=link, proxy=tx.vault.seal_proxy(proxy)), False
+
+
+async def new_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title: str = "") -> FeedId | None:
+    """A new feed behind this link; None when there is one already."""
+    return await tx.maybe(FeedId, q.add_feed, link=link, proxy=tx.vault.seal_proxy(proxy), title=title, now=now)
+
+
+async def find_feed_tx(tx: Tx, link: str, proxy: str = "") -> FeedId | None:
+    """The feed behind this link, if it is known."""
+    return await tx.maybe(FeedId, q.find_feed, link=link, proxy=tx.vault.seal_proxy(proxy))
+
+
+async def lock_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None:
+    """Lock those of these (link, proxy) that are feeds."""
+    rows = [[link, tx.vault.seal_proxy(proxy)] for link, proxy in wanted]
+    await lock_feeds_tx(tx, await tx.bulk(FeedId, q.known_feeds, rows))
+
+
+async def count_followers_tx(tx: Tx, feed_id: FeedId) -> int:
+    """How many shelves follow a feed."""
+    return await tx.one(int, q.count_followers, feed_id=feed_id)
+
+
+async def relink_feed_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now: Millis) -> None:
+    """Give a feed another address."""
+    await tx.run(q.relink_feed, id=feed_id, link=link, proxy=tx.vault.seal_proxy(proxy), now=now)
+
+
+async def keep_tombstones_tx(tx: Tx, feed_id: FeedId, now: Millis) -> None:
+    """Remember for each follower what the feed has and its shelf has not: it stays no news."""
+    await tx.run(q.keep_tombstones, feed_id=feed_id, now=now)
+
+
+async def bury_for_readers_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:
+    """REL-39d: what retention removed of a feed stays no news to its followers, at the feed `target` too."""
+    await tx.run(q.bury_for_readers, feed_id=feed_id, target=target, now=now)
+
+
+async def drop_item_tombstones_tx(tx: Tx, feed_id: FeedId, *, but: Iterable[str] = ()) -> None:
+    """Forget what retention removed of a feed, `but` these keys."""
+    await tx.run(q.drop_item_tombstones, feed_id=feed_id, rows=[[key] for key in but])
+
+
+async def detach_items_tx(tx: Tx, feed_id: FeedId, *, but: Iterable[str] = (), is_trusted: bool = False) -> None:
+    """Take from a feed what it holds, `but` these keys: what a feed holds comes only from fetching its address.
+
+    Shelves keep what they have. It becomes the feed's again when the feed brings an item of the same key, and of the
+    same page unless it was the reader (`is_trusted`) who said that this is the same feed.
+    """
+    keys = [[key] for key in but]
+    await tx.run(q.detach_items, feed_id=feed_id, rows=keys, is_trusted=is_trusted)
+    await tx.run(q.drop_items, feed_id=feed_id, rows=keys)
+
+
+async def drop_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
+    """Delete a feed with its items if nobody follows it."""
+    return bool(await tx.run(q.drop_feed, id=feed_id))

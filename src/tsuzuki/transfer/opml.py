@@ -18,7 +18,7 @@ from tsuzuki.shelves.groups import add_group_tx, find_group_named_tx, list_group
 from tsuzuki.shelves.limits import check_shelf_limit_tx
 from tsuzuki.shelves.subscriptions import Subscriptions, find_subscription_to_tx, list_subscriptions_tx
 from tsuzuki.shelves.types import NewSubscription
-from tsuzuki.sources.store import lock_known_feeds_tx
+from tsuzuki.sources.feeds import lock_known_feeds_tx
 
 _CHUNK = 50
 

@@ -17,8 +17,7 @@ from tsuzuki.db.deadlines import unhurried
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.policy import QueueSettings
-from tsuzuki.queue.store import bring_forward_tx, enqueue_tx, finish_tx, last_run_at_tx, skip_tx
-from tsuzuki.queue.tasks import Queue, Task
+from tsuzuki.queue.tasks import Queue, Task, bring_forward_tx, enqueue_tx, finish_tx, last_run_at_tx, skip_tx
 
 LOOK_EVERY = MINUTE
 AT_ONCE = Millis(0)

@@ -12,8 +12,8 @@ import structlog
 from tsuzuki.coord.wakeup import POLL_WAKEUP, Listener, Wakeup
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
+from tsuzuki.polling.policy import ClaimedWatch
 from tsuzuki.polling.service import Polled, Poller
-from tsuzuki.polling.store import ClaimedWatch
 from tsuzuki.queue.policy import FLOOR
 
 _GATHER = 0.01

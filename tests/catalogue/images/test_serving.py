@@ -9,7 +9,7 @@ from tests.catalogue.images.builders import a_bomb, a_gallery, a_picture, an_ani
 from tsuzuki.images.types import at_address, cover_of, page_of
 from tsuzuki.model.ids import ReleaseId, SeriesSourceId
 from tsuzuki.model.times import Millis, iso
-from tsuzuki.sources.store import NewWatch, add_watch_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 
 async def test_a_page_comes_from_its_source_once_and_then_from_disk(tmp_path, database_url):

@@ -22,7 +22,7 @@ from tsuzuki.ingest.chapters import add_appearances_tx, raise_latest_tx, upsert_
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.deps import ShelfDeps
-from tsuzuki.sources.store import NewWatch, add_watch_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 q = parse_queries(
     "tests",

@@ -18,7 +18,7 @@ from tsuzuki.shelves.groups import default_group_tx
 from tsuzuki.shelves.subscriptions import add_subscription_tx
 from tsuzuki.shelves.types import NewRow, PlainFollowRow, ReleasePreferences
 from tsuzuki.sources.feeds import follow_feed_tx
-from tsuzuki.sources.store import add_series_source_tx
+from tsuzuki.sources.series import add_series_source_tx
 
 PASSWORD = "correct-horse"
 CHANNELS: dict[str, dict[str, object]] = {

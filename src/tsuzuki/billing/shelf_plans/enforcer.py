@@ -39,7 +39,7 @@ from tsuzuki.model.plans import Plan, plan_in_force
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.shelves.known import deliver_known_items_tx, deliver_missed_chapters_tx
-from tsuzuki.shelves.store import Terms, shelf_terms_tx
+from tsuzuki.shelves.limits import Terms, shelf_terms_tx
 from tsuzuki.sources.comics import followers_changed_tx
 from tsuzuki.sources.feeds import suspension_changed_tx
 from tsuzuki.sources.pace import floors, last_watch_tx, repair_floors_tx, set_floors_tx

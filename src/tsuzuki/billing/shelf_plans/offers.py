@@ -6,9 +6,8 @@ import msgspec
 
 from tsuzuki.accounts.activity import ShelfStatus
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.people import NEVER, largest
+from tsuzuki.accounts.people import NEVER, count_members_tx, largest, tenant_plans_tx
 from tsuzuki.accounts.shelves import find_member_shelf_tx
-from tsuzuki.accounts.store import count_members_tx, tenant_plans_tx
 from tsuzuki.billing.books import BillingScope, own_tenant_tx
 from tsuzuki.billing.policy import Period, Rented, change_cents, monthly_cents, period_at, standing
 from tsuzuki.billing.shelf_plans.store import find_rented_tx, list_shelves_for_tenant_tx
@@ -19,7 +18,7 @@ from tsuzuki.model.errors import Forbidden, LimitExceeded, NotFound
 from tsuzuki.model.ids import PublicId, TenantId
 from tsuzuki.model.plans import FREE, LimitName, Plan, get_plan, list_plans, what_is_over
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.store import count_follows_tx, count_kept_chapters_tx
+from tsuzuki.shelves.limits import count_follows_tx, count_kept_chapters_tx
 
 MOST_SHELVES = 50
 

@@ -12,10 +12,10 @@ from tsuzuki.accounts.activity import (
     lock_account_tx,
 )
 from tsuzuki.accounts.audit import AuditEvent, record_tx
+from tsuzuki.accounts.caller import get_user_tx
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.people import NEVER
+from tsuzuki.accounts.people import NEVER, count_members_tx, get_tenant_tx
 from tsuzuki.accounts.shelves import add_shelf_tx, first_person_tx, list_member_shelves_tx, put_member_tx
-from tsuzuki.accounts.store import count_members_tx, get_tenant_tx, get_user_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.accounts.types import Actor, Tenant
 from tsuzuki.billing.books import BillingScope, own_tenant_tx

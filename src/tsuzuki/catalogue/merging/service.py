@@ -43,7 +43,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.sources.comics import followers_changed_tx
 from tsuzuki.sources.policy import match_key
-from tsuzuki.sources.store import find_series_tx as series_named_tx
+from tsuzuki.sources.series import find_series_tx as series_named_tx
 
 
 class _Previewed(Exception):

@@ -18,8 +18,8 @@ from tsuzuki.net.urls import parse
 from tsuzuki.shelves.limits import check_shelf_limit_tx
 from tsuzuki.shelves.subscriptions import KEPT, Subscriptions, find_subscription_to_tx, restore_tx, take_former_tx
 from tsuzuki.shelves.types import NewSubscription
-from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
-from tsuzuki.sources.store import ImportedFetchState, NewWatch, add_watch_tx, bring_fetch_state_tx, find_feed_tx
+from tsuzuki.sources.feeds import find_feed_tx, follow_feed_tx, suspension_changed_tx
+from tsuzuki.sources.watches import ImportedFetchState, NewWatch, add_watch_tx, bring_fetch_state_tx
 from tsuzuki.transfer.archive.container import NumberedLine
 from tsuzuki.transfer.archive.format import Feed, ItemLine, RemovedItemLine
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run

@@ -29,8 +29,7 @@ from tsuzuki.notifications.sending import KINDS
 from tsuzuki.shelves.bookmarks import NewBookmark, add_bookmark_tx, save_entry_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.groups import add_group_tx, change_group_tx, default_group_tx, find_group_named_tx
-from tsuzuki.shelves.limits import asleep
-from tsuzuki.shelves.store import shelf_terms_tx
+from tsuzuki.shelves.limits import asleep, shelf_terms_tx
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.sources.sites import Sources
 from tsuzuki.transfer.archive.container import ArchiveReader, NumberedLine, Watch

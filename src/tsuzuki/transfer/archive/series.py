@@ -27,8 +27,8 @@ from tsuzuki.shelves.types import PlainFollowRow, ReleasePreferences
 from tsuzuki.sources.comics import followers_changed_tx, watch_mapping_tx
 from tsuzuki.sources.policy import match_key
 from tsuzuki.sources.sites import Sources
-from tsuzuki.sources.store import unwatched_tx
 from tsuzuki.sources.types import SourceRegistration
+from tsuzuki.sources.watches import unwatched_tx
 from tsuzuki.transfer.archive.cleaning import LOCAL
 from tsuzuki.transfer.archive.container import NumberedLine
 from tsuzuki.transfer.archive.format import (

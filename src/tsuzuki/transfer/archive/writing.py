@@ -13,9 +13,9 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.model.ids import GroupId, ShelfId, SourceId, UserId
 from tsuzuki.model.secrets import MASKED, is_secret
 from tsuzuki.model.times import Millis
-from tsuzuki.notifications.kinds import hidden
+from tsuzuki.notifications.channels import list_channels_tx
+from tsuzuki.notifications.kinds import StoredChannel, hidden
 from tsuzuki.notifications.sending import KINDS
-from tsuzuki.notifications.store import StoredChannel, list_channels_tx
 from tsuzuki.shelves.groups import list_groups_tx
 from tsuzuki.shelves.types import ReleasePreferences
 from tsuzuki.transfer.archive.cleaning import without_password, without_secrets

@@ -43,7 +43,7 @@ from tsuzuki.shelves.known import ALWAYS, KNOWN_ITEMS, add_known_entries_tx
 from tsuzuki.shelves.subscriptions import add_subscription_tx, find_subscription_to_tx
 from tsuzuki.shelves.types import NewRow
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
-from tsuzuki.sources.store import ImportedFetchState, bring_fetch_state_tx
+from tsuzuki.sources.watches import ImportedFetchState, bring_fetch_state_tx
 from tsuzuki.transfer.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
 from tsuzuki.transfer.reedme.store import has_loose_bookmark_tx
 
