@@ -12,8 +12,7 @@ from tsuzuki.http.auth import leave
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, must_match, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, must_match, post_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.sign_in import to_provider
@@ -43,11 +42,10 @@ class TokenRow(msgspec.Struct, frozen=True):
 
 
 class AccountNotes(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page has to say besides: the form that was wrong, or what was done."""
+    """What the page has to say besides what was done: the form that was wrong, or why linking failed."""
 
     password: Sheet = BLANK
     token: Sheet = BLANK
-    done: str | None = None
     reason: str | None = None
 
 
@@ -55,10 +53,7 @@ def account_page(site: Site) -> Resource:
     """`/account`"""
 
     async def show_mine(request: Request, caller: Caller) -> Response:
-        asked = request.query_params
-        notes = AccountNotes(
-            done=find_label("done", asked.get("done")), reason=find_label("reason", asked.get("reason"))
-        )
+        notes = AccountNotes(reason=find_label("reason", request.query_params.get("reason")))
         return await show_account(site, request, caller, notes)
 
     return page(ACCOUNT, site.signed_in(show_mine, ACCOUNT))
@@ -70,9 +65,8 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Acco
     now = accounts.deps.clock()
     every = [token_row(one, now) for one in await accounts.tokens.list(caller)]
     wrong = notes.password if notes.password != BLANK else notes.token
-    framing = framing_of(site)
-    return framing.show(
-        await framing.frame(request, caller, "account"),
+    return site.show(
+        await site.frame(request, caller, "account"),
         "account.html",
         wrong,
         me=await accounts.current_user.look(caller),
@@ -123,21 +117,16 @@ def identity_pages(site: Site) -> tuple[Resource, ...]:
 def password_page(site: Site) -> Resource:
     """What the form of the password posts to. Nothing that was typed is shown again."""
 
-    async def change(request: Request, caller: Caller) -> Response:
-        async def show(sheet: Sheet) -> Response:
-            return await show_account(site, request, caller, AccountNotes(password=sheet))
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        return await show_account(site, request, caller, AccountNotes(password=sheet))
 
-        async def act(form: Form) -> Response:
-            new = must_match(form, "new_password", "repeat")
-            keep = bool(form.one("keep_tokens"))
-            await site.accounts.current_user.change_own_password(
-                caller, form.one("current_password"), new, keep_tokens=keep
-            )
-            return see(with_query(ACCOUNT, done="password"))
+    async def change(_request: Request, caller: Caller, form: Form) -> Response:
+        new, keep = must_match(form, "new_password", "repeat"), bool(form.one("keep_tokens"))
+        current = form.one("current_password")
+        await site.accounts.current_user.change_own_password(caller, current, new, keep_tokens=keep)
+        return see(with_query(ACCOUNT, done="password"))
 
-        return await fill(request, act, show, rules=Rules())
-
-    return Resource(f"{ACCOUNT}/password", {"POST": site.signed_in(change, ACCOUNT)})
+    return Resource(f"{ACCOUNT}/password", {"POST": site.signed_in(post_form(change, show, Rules()), ACCOUNT)})
 
 
 def device_pages(site: Site) -> tuple[Resource, ...]:

@@ -15,10 +15,8 @@ from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.plans import BASIC, CURRENCY, Plan, get_plan, list_plans
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, see
 from tsuzuki.web.ids import id_of, page_of
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import ACCOUNT, Site, with_query
 from tsuzuki.web.texts import gettext as _
 from tsuzuki.web.texts import ngettext
@@ -55,7 +53,7 @@ class Pager(msgspec.Struct, frozen=True):
 
 def billing_page(site: Site) -> Resource:
     """`/account/billing`"""
-    framing, billing = framing_of(site), site.billing
+    billing = site.billing
 
     async def show(request: Request, caller: Caller) -> Response:
         desk, who = billing.opened(), whose(caller)
@@ -65,8 +63,8 @@ def billing_page(site: Site) -> Resource:
         cards = [card_of(shelf, used.get(shelf.public_id)) for shelf in await desk.rented.list(who, tenant_id)]
         number = page_of(request.query_params)
         invoices, count = await desk.books.invoices(who, tenant_id, Slice.page(number, _PER_PAGE))
-        return framing.show(
-            await framing.frame(request, caller, "billing"),
+        return site.show(
+            await site.frame(request, caller, "billing"),
             "billing.html",
             tenant=tenant,
             totals=totals,
@@ -75,7 +73,6 @@ def billing_page(site: Site) -> Resource:
             ahead=await desk.offers.ahead(who, tenant_id),
             invoices=invoices,
             pager=pager_of(number, count),
-            done=done_text(request),
             slept=_one_of(cards, request.query_params.get("slept")),
             span=span,
         )
@@ -85,12 +82,12 @@ def billing_page(site: Site) -> Resource:
 
 def statement_page(site: Site) -> Resource:
     """`/account/billing/statement`"""
-    framing, billing = framing_of(site), site.billing
+    billing = site.billing
 
     async def show(request: Request, caller: Caller) -> Response:
         found = await billing.opened().books.statement(whose(caller), await payer_of(site, caller))
-        frame = await framing.frame(request, caller, "billing")
-        return framing.show(frame, "statement.html", statement=found, totals=found.totals)
+        frame = await site.frame(request, caller, "billing")
+        return site.show(frame, "statement.html", statement=found, totals=found.totals)
 
     return page(f"{BILLING}/statement", site.signed_in(show))
 
@@ -131,12 +128,12 @@ def _one_of(cards: list[ShelfCard], shelf_id: str | None) -> ShelfCard | None:
 
 def invoice_page(site: Site) -> Resource:
     """`/invoices/{invoice_id}`"""
-    framing, billing = framing_of(site), site.billing
+    billing = site.billing
 
     async def show(request: Request, caller: Caller) -> Response:
         full = await billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
-        frame = await framing.frame(request, caller, "invoice")
-        return framing.show(
+        frame = await site.frame(request, caller, "invoice")
+        return site.show(
             frame,
             "invoice.html",
             invoice=full.invoice,
@@ -165,122 +162,87 @@ def shelf_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _new(site: Site) -> tuple[Resource, ...]:
-    framing, billing = framing_of(site), site.billing
+    billing = site.billing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         deal = await billing.opened().offers.for_new(whose(caller), await payer_of(site, caller))
-        frame = await framing.frame(request, caller, "billing")
-        return framing.show(frame, "shelf_new.html", sheet, deal=deal, span=span, usual=BASIC.id, most=LONGEST_NAME)
+        frame = await site.frame(request, caller, "billing")
+        return site.show(frame, "shelf_new.html", sheet, deal=deal, span=span, usual=BASIC.id, most=LONGEST_NAME)
 
-    async def show_form(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def rent(request: Request, caller: Caller) -> Response:
+    async def rent(_request: Request, caller: Caller, form: Form) -> Response:
         desk = billing.opened()
-
-        async def act(form: Form) -> Response:
-            name, plan = _name(form), form.one("plan")
-            if not any(known.id == plan for known in list_plans()):
-                raise problem("plan", _("Choose one of these plans."))
-            await desk.rented.create(whose(caller), await payer_of(site, caller), name=name, plan=plan)
-            return see(with_query(BILLING, done="shelf_rented"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+        name, plan = _name(form), form.one("plan")
+        if not any(known.id == plan for known in list_plans()):
+            raise problem("plan", _("Choose one of these plans."))
+        await desk.rented.create(whose(caller), await payer_of(site, caller), name=name, plan=plan)
+        return see(with_query(BILLING, done="shelf_rented"))
 
     return (
-        page(f"{BILLING}/new", site.signed_in(show_form)),
-        Resource(SHELVES, {"POST": site.signed_in(rent, BILLING)}),
+        page(f"{BILLING}/new", site.signed_in(show)),
+        Resource(SHELVES, {"POST": site.signed_in(post_form(rent, show, _RULES), BILLING)}),
     )
 
 
 def _one(site: Site) -> Resource:
     """`/account/billing/shelves/{rented_id}`: its name and its plan."""
-    framing, billing = framing_of(site), site.billing
+    billing = site.billing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         deal = await billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
         assert deal.shelf is not None
-        frame = await framing.frame(request, caller, "billing")
+        frame = await site.frame(request, caller, "billing")
         values = {"deal": deal, "shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "most": LONGEST_NAME}
-        done = done_text(request)
-        return framing.show(frame, "shelf_rented.html", sheet, span=span, done=done, **values)
+        return site.show(frame, "shelf_rented.html", sheet, span=span, **values)
 
-    async def show_shelf(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def rename(request: Request, caller: Caller) -> Response:
+    async def rename(request: Request, caller: Caller, form: Form) -> Response:
         desk, shelf_id = billing.opened(), id_of(request, "rented_id")
+        await desk.rented.rename(whose(caller), shelf_id, _name(form))
+        return see(with_query(f"{SHELVES}/{show_id(shelf_id)}", done="shelf_renamed"))
 
-        async def act(form: Form) -> Response:
-            await desk.rented.rename(whose(caller), shelf_id, _name(form))
-            return see(with_query(f"{SHELVES}/{show_id(shelf_id)}", done="shelf_renamed"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
-
-    return Resource(
-        f"{SHELVES}/{{rented_id}}", {"GET": site.signed_in(show_shelf), "POST": site.signed_in(rename, BILLING)}
-    )
+    return site.form_page(f"{SHELVES}/{{rented_id}}", show, rename, rules=_RULES, back=BILLING)
 
 
 def _plan(site: Site) -> Resource:
     """`/account/billing/shelves/{rented_id}/plan?plan=`: what another plan costs from now on, and choosing it."""
-    framing, billing = framing_of(site), site.billing
+    billing = site.billing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         plan = sheet.value("plan", request.query_params.get("plan", ""))
         deal = await billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
         assert deal.shelf is not None
-        frame = await framing.frame(request, caller, "billing")
+        frame = await site.frame(request, caller, "billing")
         values = {"shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "offer": deal.of(plan)}
         before = next(one.plan for one in deal.offers if one.plan.id == deal.shelf.plan)
-        return framing.show(frame, "shelf_plan.html", sheet, deal=deal, before=before, span=span, **values)
+        return site.show(frame, "shelf_plan.html", sheet, deal=deal, before=before, span=span, **values)
 
-    async def show_change(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def change(request: Request, caller: Caller) -> Response:
+    async def change(request: Request, caller: Caller, form: Form) -> Response:
         desk, shelf_id = billing.opened(), id_of(request, "rented_id")
+        await desk.rented.change_plan(whose(caller), shelf_id, form.one("plan"))
+        return see(with_query(BILLING, done="plan_changed"))
 
-        async def act(form: Form) -> Response:
-            await desk.rented.change_plan(whose(caller), shelf_id, form.one("plan"))
-            return see(with_query(BILLING, done="plan_changed"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_PLAN_RULES)
-
-    return Resource(
-        f"{SHELVES}/{{rented_id}}/plan", {"GET": site.signed_in(show_change), "POST": site.signed_in(change, BILLING)}
-    )
+    return site.form_page(f"{SHELVES}/{{rented_id}}/plan", show, change, rules=_PLAN_RULES, back=BILLING)
 
 
 def _turn(site: Site, verb: Literal["deactivate", "reactivate"]) -> Resource:
     """`/account/billing/shelves/{rented_id}/deactivate`, and the way back."""
-    framing, billing = framing_of(site), site.billing
+    billing = site.billing
     status: Awake = "inactive" if verb == "deactivate" else "active"
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         turn = await billing.opened().offers.turn(whose(caller), id_of(request, "rented_id"), status)
-        frame = await framing.frame(request, caller, "billing")
+        frame = await site.frame(request, caller, "billing")
         values = {"turn": turn, "id": show_id(turn.shelf.public_id), "verb": verb, "plan": get_plan(turn.shelf.plan)}
-        return framing.show(frame, "shelf_turn.html", sheet, **values)
+        return site.show(frame, "shelf_turn.html", sheet, **values)
 
-    async def show_turn(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def turn(request: Request, caller: Caller) -> Response:
+    async def turn(request: Request, caller: Caller, _form: Form) -> Response:
         rented, shelf_id = billing.opened().rented, id_of(request, "rented_id")
+        if status == "active":
+            await rented.reactivate(whose(caller), shelf_id)
+            return see(with_query(BILLING, done="shelf_awake"))
+        await rented.deactivate(whose(caller), shelf_id)
+        return see(with_query(BILLING, done="shelf_asleep", slept=show_id(shelf_id)))
 
-        async def act(_: Form) -> Response:
-            if status == "active":
-                await rented.reactivate(whose(caller), shelf_id)
-                return see(with_query(BILLING, done="shelf_awake"))
-            await rented.deactivate(whose(caller), shelf_id)
-            return see(with_query(BILLING, done="shelf_asleep", slept=show_id(shelf_id)))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_NO_RULES)
-
-    return Resource(
-        f"{SHELVES}/{{rented_id}}/{verb}", {"GET": site.signed_in(show_turn), "POST": site.signed_in(turn, BILLING)}
-    )
+    return site.form_page(f"{SHELVES}/{{rented_id}}/{verb}", show, turn, rules=_NO_RULES, back=BILLING)
 
 
 def _name(form: Form) -> str:

@@ -18,9 +18,8 @@ from tsuzuki.web.errors import error_page, framed_errors
 from tsuzuki.web.feeds.feed import adding_pages, changing_page, feed_acts
 from tsuzuki.web.feeds.groups import group_acts, group_pages
 from tsuzuki.web.feeds.page import feeds_page, list_page
-from tsuzuki.web.home import home_page
 from tsuzuki.web.inbox.marking import marking_pages
-from tsuzuki.web.inbox.page import states_page
+from tsuzuki.web.inbox.page import home_page, states_page
 from tsuzuki.web.library import history_pages, library_pages
 from tsuzuki.web.offline import offline_pages
 from tsuzuki.web.reader import reader_page

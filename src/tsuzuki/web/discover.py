@@ -37,11 +37,9 @@ from tsuzuki.sources.policy import Standing, standing
 from tsuzuki.sources.sites import info_of, source_info
 from tsuzuki.sources.types import Source, SourceFilter
 from tsuzuki.web.feeds.feed import LONGEST_URL, read_url
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, see
 from tsuzuki.web.ids import number_at, number_of, page_of, word_of
 from tsuzuki.web.inbox.page import Tab
-from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import gettext as _
 
@@ -59,11 +57,10 @@ class SourceCard(msgspec.Struct, frozen=True):
 
 def discover_pages(site: Site) -> tuple[Resource, ...]:
     """The page, and `/discover/find`, which looks at an address."""
-    framing = framing_of(site)
     sources, registry, addresses = site.crawling.sources, site.registry, site.catalogue.addresses
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        frame = await framing.frame(request, caller, "discover")
+        frame = await site.frame(request, caller, "discover")
         text, page = word_of(request, "q"), page_of(request.query_params)
         found, total = await sources.list(SourceFilter(text=text), Slice.page(page, PAGE))
         pause = await sources.show_pause()
@@ -76,23 +73,17 @@ def discover_pages(site: Site) -> tuple[Resource, ...]:
             "page": page,
             "pages": -(-total // PAGE),
         }
-        return framing.show(frame, "discover.html", sheet, longest=LONGEST_URL, **values)
+        return site.show(frame, "discover.html", sheet, longest=LONGEST_URL, **values)
 
-    async def show_discover(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def find(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            found = await addresses.find(read_url(form))
-            if found is not None:
-                return see(f"{PATH}/series/{found}")
-            return RedirectResponse("/feeds/find", 307)  # the same form: it may be a feed, or a page with one
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+    async def find(_request: Request, _caller: Caller, form: Form) -> Response:
+        found = await addresses.find(read_url(form))
+        if found is not None:
+            return see(f"{PATH}/series/{found}")
+        return RedirectResponse("/feeds/find", 307)  # the same form: it may be a feed, or a page with one
 
     return (
-        Resource(PATH, {"GET": site.signed_in(show_discover)}),
-        Resource(f"{PATH}/find", {"POST": site.signed_in(find, PATH)}),
+        Resource(PATH, {"GET": site.signed_in(show)}),
+        Resource(f"{PATH}/find", {"POST": site.signed_in(post_form(find, show, _RULES), PATH)}),
     )
 
 
@@ -207,7 +198,6 @@ MOST_SHOWN = 12
 
 def preview_page(site: Site) -> Resource:
     """What somebody would follow."""
-    framing = framing_of(site)
     details, lists, sources = site.catalogue.details, site.catalogue.chapter_lists, site.crawling.sources
 
     async def listed(manga_id: int, shelf_id: ShelfId) -> tuple[CachedAnswer[Releases] | None, str | None]:
@@ -218,12 +208,12 @@ def preview_page(site: Site) -> Resource:
         return answered, answered.freshness.error
 
     async def show_preview(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "discover")
+        frame = await site.frame(request, caller, "discover")
         manga_id = number_at(request, "manga_id")
         answered = await details.show(manga_id, frame.shelf.id)
         chapters, trouble = await listed(manga_id, frame.shelf.id)
         manga = answered.value
-        return framing.show(
+        return site.show(
             frame,
             "discover_series.html",
             manga=manga,
@@ -233,7 +223,6 @@ def preview_page(site: Site) -> Resource:
             chapters=[] if chapters is None else chapters.value[:MOST_SHOWN],
             total=0 if chapters is None else len({one.chapter_id for one in chapters.value}),
             trouble=trouble,
-            chapter_name=chapter_name,
         )
 
     return page(f"{PATH}/series/{{manga_id}}", site.signed_in(show_preview))
@@ -251,7 +240,6 @@ class ShownListing(msgspec.Struct, frozen=True):
 
 def source_page(site: Site) -> Resource:
     """The page of a source."""
-    framing = framing_of(site)
     sources, registry, browsing = site.crawling.sources, site.registry, site.catalogue.browsing
 
     async def filters_of(source_id: int) -> Sequence[Filter]:
@@ -267,7 +255,7 @@ def source_page(site: Site) -> Resource:
             return ShownListing(None, str(error))
 
     async def show_source(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "discover")
+        frame = await site.frame(request, caller, "discover")
         query = request.query_params
         source = await sources.get(number_at(request, "site_id"))
         info = source_info(registry, source.connector, source.config)
@@ -284,7 +272,7 @@ def source_page(site: Site) -> Resource:
         )
         is_asked = kind != "search" or "q" in query or bool(wish.filters)
         pause = await sources.show_pause()
-        return framing.show(
+        return site.show(
             frame,
             "discover_source.html",
             source=source,

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from tsuzuki.http.errors import HttpFailure
 from tsuzuki.http.middleware import ErrorPage, FramedPage
 from tsuzuki.model.errors import TsuzukiError
-from tsuzuki.web.frame import framing_of
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
@@ -36,7 +35,6 @@ def framed_errors(site: Site) -> FramedPage:
     An address that no page has is told like this too. What has no name, and whatever goes wrong while the frame is
     made, is left to the page that needs nothing.
     """
-    framing = framing_of(site)
 
     async def show(request: Request, failure: HttpFailure) -> Response | None:
         if failure.status == _NAMELESS:
@@ -45,7 +43,7 @@ def framed_errors(site: Site) -> FramedPage:
             caller = await site.visitor(request)
             if caller is None:
                 return None
-            frame = await framing.frame(request, caller, "")
+            frame = await site.frame(request, caller, "")
             return _shown(site.pages, failure, frame=frame, visitor=caller.username)
         except TsuzukiError:
             return None  # a page of another site, or a token that is none: who it is has no say here

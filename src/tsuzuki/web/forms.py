@@ -1,12 +1,14 @@
 """Forms: reading what a browser posts, and showing it again with what is wrong beside its field."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
 from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.auth import refuse_cross_site
 from tsuzuki.http.body import read_body
 from tsuzuki.http.errors import failure_of
@@ -79,6 +81,32 @@ BLANK = Sheet()
 
 Act = Callable[[Form], Awaitable[Response]]
 Show = Callable[[Sheet], Awaitable[Response]]
+
+
+class ActOnForm(Protocol):
+    """Does what somebody who is signed in asks for by a form."""
+
+    def __call__(self, request: Request, caller: Caller, form: Form, /) -> Awaitable[Response]: ...
+
+
+class ShowForm(Protocol):
+    """Shows the page with the form, empty or as it was sent."""
+
+    def __call__(self, request: Request, caller: Caller, sheet: Sheet = BLANK, /) -> Awaitable[Response]: ...
+
+
+def post_form(act: ActOnForm, show: ShowForm, rules: Rules) -> Callable[[Request, Caller], Awaitable[Response]]:
+    """What a form of somebody who is signed in posts to: acts on it, or shows it again with what is wrong."""
+
+    async def post(request: Request, caller: Caller) -> Response:
+        return await fill(
+            request,
+            lambda form: act(request, caller, form),
+            lambda sheet: show(request, caller, sheet),
+            rules=rules,
+        )
+
+    return post
 
 
 async def fill(request: Request, act: Act, show: Show, *, rules: Rules) -> Response:

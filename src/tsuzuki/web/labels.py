@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from starlette.requests import Request
-
 from tsuzuki.web.texts import N_
 from tsuzuki.web.texts import gettext as _
 
@@ -396,11 +394,6 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 def label_of(kind: str, code: object) -> str:
     """The text of this code in the reader's language; KeyError when there is none."""
     return _(LABELS[kind][str(code)])
-
-
-def done_text(request: Request) -> str | None:
-    """What was just done, where the page's address says it: `?done=signed_out`."""
-    return find_label("done", request.query_params.get("done"))
 
 
 def find_label(kind: str, code: str | None) -> str | None:

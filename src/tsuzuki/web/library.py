@@ -18,17 +18,15 @@ from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.types import FollowFilter, FollowStatus, Next, Sort
-from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import read_form, see
-from tsuzuki.web.frame import Frame, framing_of
+from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import number_of, page_of
-from tsuzuki.web.inbox.notes import InboxNotes, Undo
-from tsuzuki.web.inbox.rows import chapter_name
-from tsuzuki.web.labels import done_text, find_label
+from tsuzuki.web.inbox.page import InboxNotes, Undo
+from tsuzuki.web.labels import find_label
 from tsuzuki.web.links import chapter_path
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import chapter_name, ngettext
 from tsuzuki.web.texts import gettext as _
-from tsuzuki.web.texts import ngettext
 
 PATH = "/library"
 PAGE = 60
@@ -85,11 +83,10 @@ class ContinueLink(msgspec.Struct, frozen=True):
 
 def library_pages(site: Site) -> tuple[Resource, ...]:
     """`/library`, and the choice between covers and a list."""
-    framing = framing_of(site)
     follows = site.reading.follows
 
     async def show_library(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "library")
+        frame = await site.frame(request, caller, "library")
         view = read_library_view(request.query_params)
         groups = {group.id: group.name for group in frame.groups}
         part = Slice.page(view.page, PAGE)
@@ -103,10 +100,9 @@ def library_pages(site: Site) -> tuple[Resource, ...]:
             "pages": -(-total // PAGE),
         }
         if request.query_params.get("part") == "rows":
-            return framing.show(frame, "library_rows.html", **values)
-        done = done_text(request)
+            return site.show(frame, "library_rows.html", **values)
         values |= {"rows_shown": site.pages.part("library_rows.html", frame=frame, **values)}
-        return framing.show(frame, "library.html", sorts=SORTS, statuses=STATUSES, done=done, **values)
+        return site.show(frame, "library.html", sorts=SORTS, statuses=STATUSES, **values)
 
     async def look(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
@@ -154,20 +150,18 @@ HISTORY_PAGE = 50
 
 def history_pages(site: Site) -> tuple[Resource, ...]:
     """The list, and what forgets one of it (which can be taken back) or all of it."""
-    framing = framing_of(site)
     progress = site.reading.progress
 
     async def show_history(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "history")
+        frame = await site.frame(request, caller, "history")
         after = PageCursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
         found = await progress.history(frame.shelf.id, after=after, most=HISTORY_PAGE)
-        return framing.show(
+        return site.show(
             frame,
             "history.html",
             rows=found.rows,
             total=found.total,
             older=None if found.next_cursor is None else with_query(HISTORY_PATH, before=str(found.next_cursor)),
-            chapter_name=chapter_name,
             notes=_notes(request),
         )
 
@@ -188,7 +182,7 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
         return see(with_query(HISTORY_PATH, done="recalled"))
 
     async def ask_clear(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "history")
+        frame = await site.frame(request, caller, "history")
         found = await progress.history(frame.shelf.id, after=FROM_THE_TOP, most=1)
         count = ngettext(
             "%(count)s chapter is removed from the history.",
@@ -196,15 +190,14 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
             found.total,
             count=frame.locale.number(found.total),
         )
-        asks = Asks(
+        return site.ask(
+            frame,
             title=_("Clear history?"),
             text=" ".join((count, _("Your reading progress is kept. This cannot be undone."))),
             yes=_("Clear history"),
-            no=_("Cancel"),
             path=f"{HISTORY_PATH}/clear",
             back=HISTORY_PATH,
         )
-        return ask_first(framing, frame, asks)
 
     async def clear(request: Request, shelf: MemberShelf) -> Response:
         await read_form(request)

@@ -1,9 +1,13 @@
 """Where things are: every path that more than one page links to."""
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
 from urllib.parse import urlencode
+
+Picture = Callable[[str], str | None]
+"""Where our server brings a picture of another site from; None when it does not."""
 
 _TINTS = 8
 _WEB = re.compile(r"https?://", re.IGNORECASE)
@@ -32,6 +36,12 @@ def cover_path(series_source_id: int, width: int = 160) -> str:
 def outside(address: str | None) -> str:
     """An address of elsewhere, if a click may go there: whatever was stored, nothing runs by a link (SEC-17)."""
     return address if address is not None and _WEB.match(address) else "#"
+
+
+def small(picture: Picture, address: str | None) -> str | None:
+    """A picture of another site, of the size that a row of a list has."""
+    brought = picture(address) if address else None
+    return brought and f"{brought}?width=160"
 
 
 @lru_cache(4096)

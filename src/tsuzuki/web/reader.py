@@ -13,12 +13,11 @@ from tsuzuki.model.errors import Conflict, NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, ReleaseId, ShelfId, show_id
 from tsuzuki.shelves.series import ChapterWithReleases, SeriesLooks, SeriesOverview
 from tsuzuki.shelves.types import ChapterName, Mode, SeriesRelease
-from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, number_at, number_of
-from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.links import chapter_path
 from tsuzuki.web.series import FITS, MODES, release_lines
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import chapter_name
 
 AROUND = 150
 """Chapters to jump to, before and after this one; the series has them all."""
@@ -50,18 +49,17 @@ class ChapterNeighbours(msgspec.Struct, frozen=True):
 
 def reader_page(site: Site) -> Resource:
     """The page reader."""
-    framing = framing_of(site)
     looks, chapters = site.reading.series, site.catalogue.chapters
 
     async def show_chapter(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "library")
+        frame = await site.frame(request, caller, "library")
         series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
         chapter_id = ChapterId(number_at(request, "chapter_id"))
         chapter = await looks.chapter(frame.shelf.id, series.details.public_id, chapter_id)
         series_id = show_id(series.details.public_id)
         release = _release(chapter, request)
         order = await looks.order(frame.shelf.id, series.details.public_id)
-        return framing.show(
+        return site.show(
             frame,
             "reader.html",
             id=series_id,

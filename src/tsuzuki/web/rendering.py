@@ -11,15 +11,13 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from tsuzuki.http.assets import Assets
-from tsuzuki.model.ids import show_id
-from tsuzuki.model.plans import money
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.web.forms import Sheet
-from tsuzuki.web.labels import label_of
+from tsuzuki.web.labels import find_label, label_of
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, NavigationPlace
 from tsuzuki.web.scripts import texts_for_scripts
-from tsuzuki.web.texts import Language, gettext, language, ngettext, pgettext
+from tsuzuki.web.texts import Language, chapter_name, gettext, language, ngettext, pgettext, sized, took
 
 _OURS = "no-cache"
 _NOBODY_ELSES = "no-store"
@@ -86,10 +84,13 @@ def _package(version: str) -> tuple[Assets, Environment]:
         ngettext=ngettext,
         pgettext=pgettext,
         label_of=label_of,
+        find_label=find_label,
+        chapter_name=chapter_name,
+        sized=sized,
+        took=took,
         language=language,
         moment=moment,
         iso=iso,
-        money=money,
         places=_linking(icon),
         scripts=[assets.url(name) for name in assets.names("js/") if name != "js/app.js"],
         texts_for_scripts=texts_for_scripts,
@@ -97,7 +98,6 @@ def _package(version: str) -> tuple[Assets, Environment]:
         chapter_path=chapter_path,
         series_path=series_path,
         cover_path=cover_path,
-        show_id=show_id,
         tile_of=tile_of,
         app_head=_prepared(templates, "app_parts.html", "head"),
         app_dialogs=_prepared(templates, "app_parts.html", "dialogs"),

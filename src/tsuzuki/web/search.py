@@ -6,11 +6,9 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.model.ids import show_id
-from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import word_of
-from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import chapter_name
 
 PATH = "/search"
 MOST = 20
@@ -19,16 +17,13 @@ LONGEST = 500
 
 def search_page(site: Site) -> Resource:
     """A field, and what was found."""
-    framing = framing_of(site)
     search = site.search
 
     async def show_search(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "search")
+        frame = await site.frame(request, caller, "search")
         text = word_of(request, "q", longest=LONGEST) or ""
         found = await search.find(frame.shelf.id, text, MOST) if text else None
-        return framing.show(
-            frame, "search.html", text=text, found=found, show_id=show_id, marked=marked, chapter_name=chapter_name
-        )
+        return site.show(frame, "search.html", text=text, found=found, marked=marked, chapter_name=chapter_name)
 
     return page(PATH, site.signed_in(show_search))
 

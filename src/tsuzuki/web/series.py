@@ -35,21 +35,19 @@ from tsuzuki.shelves.types import (
     Some,
     SourceOf,
 )
-from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.feeds.feed import chosen_group
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
-from tsuzuki.web.frame import Frame, framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
+from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import id_of, number_of, numbers_of, page_of
-from tsuzuki.web.inbox.notes import InboxNotes, Undo
-from tsuzuki.web.inbox.rows import chapter_name
+from tsuzuki.web.inbox.page import InboxNotes, Undo
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.library import PATH as LIBRARY
 from tsuzuki.web.library import STATUSES
 from tsuzuki.web.links import chapter_path, series_path
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import chapter_name, ngettext
 from tsuzuki.web.texts import gettext as _
-from tsuzuki.web.texts import ngettext
 
 
 class ReleaseLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +147,7 @@ class SeriesPages:
     """Shows a series; the acts show it again where something is wrong."""
 
     def __init__(self, site: Site) -> None:
-        self._framing = framing_of(site)
+        self._site = site
         self._looks = site.reading.series
         self._progress = site.reading.progress
         self._kept = site.pictures.kept
@@ -158,12 +156,12 @@ class SeriesPages:
 
     async def show(self, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         """The page, or with `part=chapters` only its list of chapters."""
-        frame = await self._framing.frame(request, caller, "library")
+        frame = await self._site.frame(request, caller, "library")
         public_id = id_of(request, "series_id")
         series = await self._looks.get(frame.shelf.id, public_id)
         values = await self._listed(request, frame, series)
         if request.query_params.get("part") == "chapters":
-            return self._framing.show(frame, "series_chapters.html", **values)
+            return self._site.show(frame, "series_chapters.html", **values)
         lines = [SourceLine(source, health(source), stopped_by(source)) for source in series.sources]
         values |= {
             "sources": lines,
@@ -175,11 +173,10 @@ class SeriesPages:
             "offered": await self._looks.offered(public_id),
             "statuses": STATUSES,
             "choices": CHOICES,
-            "chapter_name": chapter_name,
             "notes": _notes(request, frame, values["id"]),
             "failure": find_label("fail", request.query_params.get("fail")),
         }
-        return self._framing.show(frame, "series.html", sheet, **values)
+        return self._site.show(frame, "series.html", sheet, **values)
 
     async def _listed(self, request: Request, frame: Frame, series: SeriesOverview) -> dict[str, Any]:
         series_id = show_id(series.details.public_id)
@@ -206,12 +203,7 @@ class SeriesPages:
 
 def series_page(site: Site) -> Resource:
     """The page of a series."""
-    pages = SeriesPages(site)
-
-    async def show_series(request: Request, caller: Caller) -> Response:
-        return await pages.show(request, caller)
-
-    return page("/series/{series_id}", site.signed_in(show_series))
+    return page(PATH, site.signed_in(SeriesPages(site).show))
 
 
 def _onward(series_id: str, order: Sequence[ChapterName], opened: Sequence[HistoryRow]) -> NextChapter | None:
@@ -343,7 +335,6 @@ def _answered(request: Request, form: Form, changed: int, **undo: str) -> Respon
 
 def following_acts(site: Site) -> tuple[Resource, ...]:
     """`/follow`, and `/unfollow`, which says first what goes."""
-    framing = framing_of(site)
     follows, looks = site.reading.follows, site.reading.series
 
     async def follow(request: Request, shelf: MemberShelf) -> Response:
@@ -356,7 +347,7 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
         return see(back_to(show_id(series), available=str(followed.available)))
 
     async def ask_leave(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "library")
+        frame = await site.frame(request, caller, "library")
         series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
         follow = None if series.follow is None else await follows.get(frame.shelf.id, series.follow.public_id)
         new = 0 if follow is None else follow.new
@@ -373,15 +364,14 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
             else []
         )
         path = series_path(show_id(series.details.public_id))
-        asks = Asks(
+        return site.ask(
+            frame,
             title=_("Unfollow %(name)s?", name=series.details.title),
             text=" ".join((*takes, _("Your reading progress is kept, and following again restores everything."))),
             yes=_("Unfollow"),
-            no=_("Cancel"),
             path=f"{path}/unfollow",
             back=path,
         )
-        return ask_first(framing, frame, asks)
 
     async def leave(request: Request, shelf: MemberShelf) -> Response:
         await read_form(request)
@@ -455,23 +445,18 @@ V = TypeVar("V")
 
 def setting_acts(site: Site) -> tuple[Resource, ...]:
     """`/settings` is the form; `/reading` takes what the reader is told: mode and fit."""
-    pages = SeriesPages(site)
-    follows, looks = site.reading.follows, site.reading.series
+    follows, looks, show = site.reading.follows, site.reading.series, SeriesPages(site).show
 
     async def followed(shelf_id: ShelfId, series: PublicId) -> PlainFollowRow | None:
         return (await looks.get(shelf_id, series)).follow
 
-    async def change(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            shelf = await site.accounts.current_user.shelf_of(caller)
-            series = id_of(request, "series_id")
-            follow = await followed(shelf.id, series)
-            if follow is None:
-                raise NotFound("This shelf does not follow it.")
-            await follows.change(shelf.id, follow.public_id, _change(form, follow.preferences))
-            return see(back_to(show_id(series), done="series_saved"))
-
-        return await fill(request, act, lambda sheet: pages.show(request, caller, sheet), rules=_RULES)
+    async def change(request: Request, caller: Caller, form: Form) -> Response:
+        shelf_id, series = await site.shelf_id(caller), id_of(request, "series_id")
+        follow = await followed(shelf_id, series)
+        if follow is None:
+            raise NotFound("This shelf does not follow it.")
+        await follows.change(shelf_id, follow.public_id, _change(form, follow.preferences))
+        return see(back_to(show_id(series), done="series_saved"))
 
     async def reading(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
@@ -487,7 +472,7 @@ def setting_acts(site: Site) -> tuple[Resource, ...]:
         return see(back_to(show_id(series), done="series_saved"))
 
     return (
-        Resource(f"{PATH}/settings", {"POST": site.signed_in(change, LIBRARY)}),
+        Resource(f"{PATH}/settings", {"POST": site.signed_in(post_form(change, show, _RULES), LIBRARY)}),
         Resource(f"{PATH}/reading", {"POST": site.on_shelf(reading, LIBRARY)}),
     )
 

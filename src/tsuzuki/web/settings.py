@@ -9,9 +9,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.preferences import Clock, Density, Preferences, ReadingFont, ReadingWidth, TextSize, Theme
 from tsuzuki.http.routing import Resource
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
-from tsuzuki.web.frame import framing_of
-from tsuzuki.web.labels import done_text
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, problem, see
 from tsuzuki.web.locale import is_zone
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
@@ -31,42 +29,29 @@ _RULES = Rules(keep=(*CHOICES, "time_zone"))
 
 def settings_page(site: Site) -> Resource:
     """`/settings`; a script posts a single choice, the form all of them."""
-    framing = framing_of(site)
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        frame = await framing.frame(request, caller, "settings")
-        done = done_text(request)
-        return framing.show(frame, "settings.html", sheet, chosen=frame.preferences, choices=CHOICES, done=done)
+        frame = await site.frame(request, caller, "settings")
+        return site.show(frame, "settings.html", sheet, chosen=frame.preferences, choices=CHOICES)
 
-    async def show_settings(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
+    async def change(request: Request, caller: Caller, form: Form) -> Response:
+        await site.accounts.preferences.change(caller, _chosen(form))
+        return data_of({}) if wants_json(request) else see(with_query(PATH, done="settings"))
 
-    async def change(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            await site.accounts.preferences.change(caller, _wishes(form))
-            if wants_json(request):
-                return data_of({})
-            return see(with_query(PATH, done="settings"))
-
-        async def show_again(sheet: Sheet) -> Response:
-            return await show(request, caller, sheet)
-
-        return await fill(request, act, show_again, rules=_RULES)
-
-    return Resource(PATH, {"GET": site.signed_in(show_settings), "POST": site.signed_in(change, PATH)})
+    return site.form_page(PATH, show, change, rules=_RULES)
 
 
-def _wishes(form: Form) -> dict[str, object]:
+def _chosen(form: Form) -> dict[str, object]:
     """What the form says; a box that is not ticked says no only where the whole form was sent."""
     known = {field.name for field in msgspec.structs.fields(Preferences)}
-    wishes: dict[str, object] = {name: form.one(name) for name in form.fields if name in known}
-    zone = str(wishes.get("time_zone", "")).strip()
+    chosen: dict[str, object] = {name: form.one(name) for name in form.fields if name in known}
+    zone = str(chosen.get("time_zone", "")).strip()
     if zone and not is_zone(zone):
         raise problem("time_zone", _("Unknown time zone."))
-    if "time_zone" in wishes:
-        wishes["time_zone"] = zone
+    if "time_zone" in chosen:
+        chosen["time_zone"] = zone
     if "is_whole" in form.fields:
-        wishes["marks_on_scroll"] = False
+        chosen["marks_on_scroll"] = False
     if "marks_on_scroll" in form.fields:
-        wishes["marks_on_scroll"] = form.one("marks_on_scroll") == "on"
-    return wishes
+        chosen["marks_on_scroll"] = form.one("marks_on_scroll") == "on"
+    return chosen

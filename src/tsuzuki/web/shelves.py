@@ -14,12 +14,9 @@ from tsuzuki.accounts.types import MemberShelf, ShelfRole
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import read_id, show_id
-from tsuzuki.web.asking import Asks, ask_first
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
-from tsuzuki.web.frame import Frame, framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import ACCOUNT, Site, with_query
 from tsuzuki.web.texts import gettext as _
 
@@ -28,6 +25,7 @@ ONE = f"{SHELVES}/{{shelf_id}}"
 ROLES: tuple[ShelfRole, ...] = get_args(ShelfRole)
 _NEW_RULES = Rules(keep=("name",))
 _RULES = Rules(keep=("name", "person", "role"))
+_NAME_RULES = Rules(keep=_RULES.keep, beside={Conflict: "name"})
 
 
 class ShelfRow(msgspec.Struct, frozen=True):
@@ -40,26 +38,17 @@ class ShelfRow(msgspec.Struct, frozen=True):
 
 def own_shelf_pages(site: Site) -> tuple[Resource, ...]:
     """The list with the form for another one, what is done to each, and the offer to who shared one before."""
-    framing, sharing = framing_of(site), site.accounts.sharing
+    sharing = site.accounts.sharing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        frame = await framing.frame(request, caller, "account")
+        frame = await site.frame(request, caller, "account")
         rows = [ShelfRow(show_id(one.public_id), one, one.id == frame.shelf.id) for one in frame.shelves]
-        done = done_text(request)
         is_billed = site.billing.is_on
-        return framing.show(
-            frame, "shelves.html", sheet, rows=rows, done=done, is_billed=is_billed, most=LONGEST_SHELF_NAME
-        )
+        return site.show(frame, "shelves.html", sheet, rows=rows, is_billed=is_billed, most=LONGEST_SHELF_NAME)
 
-    async def show_shelves(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def make(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            made = await sharing.make(shelf_user(caller), form.one("name"))
-            return see(with_query(f"{SHELVES}/{show_id(made.public_id)}", done="shelf_made"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_NEW_RULES)
+    async def make(_request: Request, caller: Caller, form: Form) -> Response:
+        made = await sharing.make(shelf_user(caller), form.one("name"))
+        return see(with_query(f"{SHELVES}/{show_id(made.public_id)}", done="shelf_made"))
 
     async def open_(request: Request, caller: Caller) -> Response:
         wanted = read_id((await read_form(request)).one("shelf"))
@@ -69,7 +58,7 @@ def own_shelf_pages(site: Site) -> tuple[Resource, ...]:
         return see("/")
 
     return (
-        Resource(SHELVES, {"GET": site.signed_in(show_shelves), "POST": site.signed_in(make, SHELVES)}),
+        site.form_page(SHELVES, show, make, rules=_NEW_RULES),
         Resource(f"{ACCOUNT}/open-shelf", {"POST": site.signed_in(open_, SHELVES)}),
         *_offer(site),
         *_one(site),
@@ -102,23 +91,22 @@ def _offer(site: Site) -> tuple[Resource, ...]:
 
 def _one(site: Site) -> tuple[Resource, ...]:
     """`/account/shelves/{shelf_id}`: who has it, sharing it, its name."""
-    framing, sharing, preview = framing_of(site), site.accounts.sharing, site.preview
+    sharing, preview = site.accounts.sharing, site.preview
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         who, shelf_id = shelf_user(caller), id_of(request, "shelf_id")
         shelf = await sharing.shelf(who, shelf_id)
         owns = shelf.role == "owner"
         values: dict[str, Any] = {"shelf": shelf, "id": show_id(shelf_id), "owns": owns, "roles": ROLES}
-        frame = await framing.frame(request, caller, "account")
+        frame = await site.frame(request, caller, "account")
         usual = await preview.usual(shelf.id)
         counted = await preview.of_shelf(shelf.id, spans_to_count(shelf.own_retention, usual))
-        return framing.show(
+        return site.show(
             frame,
             "shelf.html",
             sheet,
             people=await sharing.people(who, shelf_id),
             others=await sharing.others(who, shelf_id) if owns else [],
-            done=done_text(request),
             most=LONGEST_SHELF_NAME,
             keeps=keep_choices(
                 counted,
@@ -131,32 +119,22 @@ def _one(site: Site) -> tuple[Resource, ...]:
             **values,
         )
 
-    async def show_shelf(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
+    async def rename(request: Request, caller: Caller, form: Form) -> Response:
+        await sharing.rename(shelf_user(caller), id_of(request, "shelf_id"), form.one("name"))
+        return see(with_query(_path(request), done="shelf_named"))
 
-    async def rename(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            await sharing.rename(shelf_user(caller), id_of(request, "shelf_id"), form.one("name"))
-            return see(with_query(_path(request), done="shelf_named"))
-
-        rules = Rules(keep=_RULES.keep, beside={Conflict: "name"})
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=rules)
-
-    async def share(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            role = next((role for role in ROLES if role == form.one("role")), None)
-            if role is None:
-                raise problem("role", _("The form could not be read."))
-            await sharing.share(shelf_user(caller), id_of(request, "shelf_id"), form.one("person"), role)
-            if "is_known" in form.fields:
-                return see(with_query(_path(request), done="shelf_role"))
-            return see(with_query(_path(request), done="shelf_shared"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+    async def share(request: Request, caller: Caller, form: Form) -> Response:
+        role = next((role for role in ROLES if role == form.one("role")), None)
+        if role is None:
+            raise problem("role", _("The form could not be read."))
+        await sharing.share(shelf_user(caller), id_of(request, "shelf_id"), form.one("person"), role)
+        if "is_known" in form.fields:
+            return see(with_query(_path(request), done="shelf_role"))
+        return see(with_query(_path(request), done="shelf_shared"))
 
     return (
-        Resource(ONE, {"GET": site.signed_in(show_shelf), "POST": site.signed_in(rename, SHELVES)}),
-        Resource(f"{ONE}/people", {"POST": site.signed_in(share, SHELVES)}),
+        site.form_page(ONE, show, rename, rules=_NAME_RULES, back=SHELVES),
+        Resource(f"{ONE}/people", {"POST": site.signed_in(post_form(share, show, _RULES), SHELVES)}),
     )
 
 
@@ -175,19 +153,16 @@ def _keeping(site: Site) -> Resource:
 
 def _removing(site: Site) -> Resource:
     """Removing somebody, or leaving: asked first."""
-    framing, sharing = framing_of(site), site.accounts.sharing
+    sharing = site.accounts.sharing
 
     async def ask(request: Request, caller: Caller) -> Response:
         who, shelf_id, person = shelf_user(caller), id_of(request, "shelf_id"), request.path_params["person_name"]
         shelf = await sharing.shelf(who, shelf_id)
         if not any(one.username == person for one in await sharing.people(who, shelf_id)):
             raise NotFound("There is no such person here.")
-        return ask_first(framing, await framing.frame(request, caller, "account"), asks(request, caller, shelf))
-
-    def asks(request: Request, caller: Caller, shelf: MemberShelf) -> Asks:
-        person, back = request.path_params["person_name"], _path(request)
-        leaves = person == caller.username
-        return Asks(
+        leaves, back = person == caller.username, _path(request)
+        return site.ask(
+            await site.frame(request, caller, "account"),
             title=_("Leave %(name)s?", name=shelf.name)
             if leaves
             else _("Remove %(person)s from %(name)s?", person=person, name=shelf.name),
@@ -201,7 +176,6 @@ def _removing(site: Site) -> Resource:
                 person=person,
             ),
             yes=_("Leave shelf") if leaves else _("Remove"),
-            no=_("Cancel"),
             path=f"{back}/people/{person}/remove",
             back=back,
         )
@@ -220,31 +194,27 @@ def _removing(site: Site) -> Resource:
 
 def _deleting(site: Site) -> Resource:
     """Asks first, and says what goes along."""
-    framing, sharing = framing_of(site), site.accounts.sharing
+    sharing = site.accounts.sharing
 
     async def ask(request: Request, caller: Caller) -> Response:
         who, shelf_id = shelf_user(caller), id_of(request, "shelf_id")
         shelf, contents = await sharing.shelf(who, shelf_id), await sharing.contents(who, shelf_id)
-        frame: Frame = await framing.frame(request, caller, "account")
-        takes = {
-            "feeds": contents.subscriptions,
-            "series": contents.follows,
-            "bookmarks": contents.bookmarks,
-            "people": contents.people,
-        }
-        asks = Asks(
+        frame = await site.frame(request, caller, "account")
+        return site.ask(
+            frame,
             title=_("Delete %(name)s?", name=shelf.name),
             text=_(
                 "This deletes all feeds (%(feeds)s), series (%(series)s) and bookmarks (%(bookmarks)s) "
                 "for everyone who has this shelf (%(people)s). It cannot be undone.",
-                **takes,
+                feeds=contents.subscriptions,
+                series=contents.follows,
+                bookmarks=contents.bookmarks,
+                people=contents.people,
             ),
             yes=_("Delete shelf"),
-            no=_("Cancel"),
             path=f"{_path(request)}/delete",
             back=_path(request),
         )
-        return ask_first(framing, frame, asks)
 
     async def delete(request: Request, caller: Caller) -> Response:
         await sharing.delete(shelf_user(caller), id_of(request, "shelf_id"))

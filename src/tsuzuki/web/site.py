@@ -1,20 +1,27 @@
 """What the pages stand on, and who looks at them."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.people import found
 from tsuzuki.accounts.policy import LONGEST_PATH
 from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.auth import SAFE_METHODS, bearer_of, refuse_cross_site
-from tsuzuki.http.routing import Handler
+from tsuzuki.http.routing import Handler, Resource
 from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Forbidden
-from tsuzuki.web.forms import see
+from tsuzuki.model.ids import ShelfId, show_id
+from tsuzuki.web.forms import BLANK, ActOnForm, Rules, Sheet, ShowForm, post_form, see
+from tsuzuki.web.frame import Frame, GroupLink, Opening
+from tsuzuki.web.labels import find_label
+from tsuzuki.web.locale import locale_of
 from tsuzuki.web.rendering import Pages
 
 SIGN_IN = "/sign-in"
@@ -81,6 +88,71 @@ class Site(Services, frozen=True, kw_only=True):
             return await handler(request, caller)
 
         return self.signed_in(ask, back)
+
+    def form_page(
+        self,
+        path: str,
+        show: ShowForm,
+        act: ActOnForm,
+        *,
+        rules: Rules,
+        back: str | None = None,
+        for_admin: bool = False,
+    ) -> Resource:
+        """A form: GET shows it, POST acts on it or shows it again with what is wrong."""
+        guard = self.operator if for_admin else self.signed_in
+        return Resource(path, {"GET": guard(show), "POST": guard(post_form(act, show, rules), back or path)})
+
+    async def shelf_id(self, caller: Caller) -> ShelfId:
+        """The shelf that is theirs, or that they have chosen."""
+        return (await self.accounts.current_user.shelf_of(caller)).id
+
+    async def open(self, caller: Caller) -> Opening:
+        """What a page must know before it reads anything else."""
+        shelves, preferences = await asyncio.gather(
+            self.accounts.current_user.shelves_of(caller), self.accounts.preferences.look(caller)
+        )
+        shelf = found(next(iter(shelves), None), "shelf")
+        return Opening(shelf, shelves, preferences, await self.events.place(shelf.id))
+
+    async def frame(self, request: Request, caller: Caller, here: str, opening: Opening | None = None) -> Frame:
+        """The frame of the caller's default shelf."""
+        shelf, shelves, preferences, place = msgspec.structs.astuple(opening or await self.open(caller))
+        counts, listed = await asyncio.gather(self.inbox.count(shelf.id), self.reading.groups.list(shelf.id))
+        groups = [(show_id(group.public_id), group.name) for group in listed]
+        language = request.headers.get("accept-language", "")
+        return Frame(
+            caller=caller,
+            shelf=shelf,
+            shelves=shelves,
+            preferences=preferences,
+            locale=locale_of(language, clock=preferences.clock, zone=preferences.time_zone),
+            place=place,
+            counts=counts,
+            groups=[GroupLink(group_id, name, counts.groups.get(group_id, 0)) for group_id, name in groups],
+            here=here,
+            done=find_label("done", request.query_params.get("done")),
+            now=self.accounts.deps.clock(),
+            dues=await self.billing.books.dues(caller.tenant_id) if self.billing.is_on else None,
+        )
+
+    def show(self, frame: Frame, template: str, sheet: Sheet = BLANK, **values: Any) -> HTMLResponse:
+        """A page within this frame; no cache keeps it."""
+        values = {"done": frame.done, **values}
+        return self.pages.private(template, sheet, frame=frame, visitor=frame.caller.username, **values)
+
+    def ask(
+        self, frame: Frame, *, title: str, text: str, yes: str, path: str, back: str, fields: Mapping[str, str] = {}
+    ) -> HTMLResponse:
+        """A page that asks before something goes and says what goes along; yes posts these fields to the path."""
+        return self.show(frame, "confirm.html", question=title, text=text, yes=yes, path=path, back=back, fields=fields)
+
+    def picture(self, address: str) -> str | None:
+        """Where this server brings a picture of another site from, by a signed address; None when it does not.
+
+        No third party hears what somebody reads.
+        """
+        return self.pictures.articles.url(address) if address.startswith(("http://", "https://")) else None
 
 
 def with_query(path: str, **values: str) -> str:

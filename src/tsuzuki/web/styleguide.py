@@ -9,7 +9,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.web.forms import Sheet
-from tsuzuki.web.frame import Frame, framing_of
+from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.rows import Row, time_of
 from tsuzuki.web.site import Site
 
@@ -20,13 +20,12 @@ _SHEET = Sheet(values={"wrong": ("half past",)}, errors={"": "", "wrong": "That 
 
 def styleguide_page(site: Site) -> Resource:
     """For administrators."""
-    framing = framing_of(site)
     icons = re.findall(r'<symbol id="([\w-]+)"', site.pages.assets.get("icons.svg").content.decode())
 
     async def show_styleguide(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "styleguide")
+        frame = await site.frame(request, caller, "styleguide")
         rows = [_row(1, "item", frame), _row(2, "chapter", frame), _row(3, "item", frame, unread=False)]
-        return framing.show(frame, "styleguide.html", rows=rows, older=None, colours=COLOURS, icons=icons, wrong=_SHEET)
+        return site.show(frame, "styleguide.html", rows=rows, older=None, colours=COLOURS, icons=icons, wrong=_SHEET)
 
     return page("/styleguide", site.operator(show_styleguide))
 

@@ -16,10 +16,15 @@ from markupsafe import Markup, escape
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tsuzuki.model.times import HOUR, MINUTE, SECOND
+from tsuzuki.model.titles import beside_number
+
 TRANSLATIONS = Path(__file__).parent / "translations"
 
 _MINUTES_FROM_S = 120
 _TOO_MANY = 429
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+_STEP = 1024
 
 _log = structlog.stdlib.get_logger("tsuzuki.web")
 
@@ -158,3 +163,30 @@ def wait_in_words(seconds: int) -> str:
         minutes = -(-seconds // 60)
         return ngettext("%(count)s minute", "%(count)s minutes", minutes)
     return ngettext("%(count)s second", "%(count)s seconds", seconds)
+
+
+def chapter_name(number: str | None, volume: str | None, title: str) -> str:
+    """`Chapter 12: The road`, `Volume 3`, or what it is called."""
+    numbered = gettext("Volume %(volume)s", volume=volume) if volume else ""
+    if number:
+        numbered = gettext("Chapter %(number)s", number=number)
+    return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or gettext("Untitled")
+
+
+def took(millis: int | None) -> str:
+    """`340 ms`, `2.4 s`, `12 min`, `3 h`; a dash where nobody knows."""
+    if millis is None:
+        return "–"
+    if millis < SECOND:
+        return f"{millis} ms"
+    if millis < MINUTE:
+        return f"{millis / SECOND:.1f} s"
+    return f"{millis // MINUTE} min" if millis < HOUR else f"{millis // HOUR} h"
+
+
+def sized(count: int) -> str:
+    """`512 B`, `1.5 MB`."""
+    size, place = float(count), 0
+    while size >= _STEP and place < len(_UNITS) - 1:
+        size, place = size / _STEP, place + 1
+    return f"{size:.0f} B" if place == 0 else f"{size:.1f} {_UNITS[place]}"

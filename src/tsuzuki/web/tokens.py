@@ -13,11 +13,8 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.web.account import LIVES, AccountNotes, show_account, token_row
-from tsuzuki.web.asking import Asks, ask_first
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, see
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import ACCOUNT, DEVICE_PASSWORDS, Site, with_query
 from tsuzuki.web.texts import gettext as _
 
@@ -27,26 +24,22 @@ _TOKEN_RULES = Rules(keep=("name", "scopes", "life"))
 
 def token_pages(site: Site) -> tuple[Resource, ...]:
     """What the form and the buttons of the tokens post to."""
-    framing = framing_of(site)
 
-    async def make(request: Request, caller: Caller) -> Response:
-        async def show(sheet: Sheet) -> Response:
-            return await show_account(site, request, caller, AccountNotes(token=sheet))
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        return await show_account(site, request, caller, AccountNotes(token=sheet))
 
-        async def act(form: Form) -> Response:
-            made = await site.accounts.tokens.make(caller, _token_request(form, site.accounts.deps.clock()))
-            # No redirect: what is shown once has no address to be found at again.
-            frame = await framing.frame(request, caller, "account")
-            return framing.show(frame, "token.html", name=made.token.name, key=made.key)
+    async def make(request: Request, caller: Caller, form: Form) -> Response:
+        made = await site.accounts.tokens.make(caller, _token_request(form, site.accounts.deps.clock()))
+        # No redirect: what is shown once has no address to be found at again.
+        frame = await site.frame(request, caller, "account")
+        return site.show(frame, "token.html", name=made.token.name, key=made.key)
 
-        return await fill(request, act, show, rules=_TOKEN_RULES)
-
-    return (Resource(f"{ACCOUNT}/tokens", {"POST": site.signed_in(make, ACCOUNT)}), _revoking(site))
+    tokens = Resource(f"{ACCOUNT}/tokens", {"POST": site.signed_in(post_form(make, show, _TOKEN_RULES), ACCOUNT)})
+    return tokens, _revoking(site)
 
 
 def _revoking(site: Site) -> Resource:
     """Revoking a token, or a device password: asked first, because it cannot be taken back."""
-    framing = framing_of(site)
 
     async def held(request: Request, caller: Caller) -> Token:
         wanted = id_of(request, "token_id")
@@ -57,9 +50,10 @@ def _revoking(site: Site) -> Resource:
 
     async def ask(request: Request, caller: Caller) -> Response:
         token = await held(request, caller)
-        frame = await framing.frame(request, caller, "account")
+        frame = await site.frame(request, caller, "account")
         used = token.last_used_at
-        asks = Asks(
+        return site.ask(
+            frame,
             title=_("Revoke %(name)s?", name=token.name),
             text=" ".join(
                 (
@@ -73,11 +67,9 @@ def _revoking(site: Site) -> Resource:
                 )
             ),
             yes=_("Revoke"),
-            no=_("Cancel"),
             path=f"{ACCOUNT}/tokens/{show_id(token.public_id)}/revoke",
             back=_home(token),
         )
-        return ask_first(framing, frame, asks)
 
     async def revoke(request: Request, caller: Caller) -> Response:
         token = await held(request, caller)
@@ -129,13 +121,12 @@ _DEVICE_RULES = Rules(keep=("name", "protocols", "life"))
 
 def device_password_page(site: Site) -> Resource:
     """The list, and the form that makes one."""
-    framing = framing_of(site)
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         now = site.accounts.deps.clock()
         held = await site.accounts.tokens.list(caller)
-        return framing.show(
-            await framing.frame(request, caller, "settings"),
+        return site.show(
+            await site.frame(request, caller, "settings"),
             "device_passwords.html",
             sheet,
             rows=[token_row(one, now) for one in held if one.kind == "device"],
@@ -143,25 +134,15 @@ def device_password_page(site: Site) -> Resource:
             spoken=SPOKEN,
             lives=LIVES,
             most=LONGEST_NAME,
-            done=done_text(request),
         )
 
-    async def show_page(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
+    async def make(request: Request, caller: Caller, form: Form) -> Response:
+        made = await site.accounts.tokens.make(caller, _device_request(form, site))
+        # No redirect: what is shown once has no address to be found at again.
+        frame = await site.frame(request, caller, "settings")
+        return site.show(frame, "device_password.html", name=made.token.name, key=made.key)
 
-    async def make(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            made = await site.accounts.tokens.make(caller, _device_request(form, site))
-            # No redirect: what is shown once has no address to be found at again.
-            frame = await framing.frame(request, caller, "settings")
-            return framing.show(frame, "device_password.html", name=made.token.name, key=made.key)
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_DEVICE_RULES)
-
-    return Resource(
-        DEVICE_PASSWORDS,
-        {"GET": site.signed_in(show_page), "POST": site.signed_in(make, DEVICE_PASSWORDS)},
-    )
+    return site.form_page(DEVICE_PASSWORDS, show, make, rules=_DEVICE_RULES)
 
 
 def _device_request(form: Form, site: Site) -> TokenRequest:

@@ -16,7 +16,6 @@ from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis, from_datetime
 from tsuzuki.web.admin.jobs import pages_of, slice_of
 from tsuzuki.web.admin.sources import as_json
-from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import word_of
 from tsuzuki.web.site import Site
 
@@ -35,14 +34,14 @@ _SYSTEM = "system"
 
 def audit_page(site: Site) -> Resource:
     """The log, newest first."""
-    framing, log, users = framing_of(site), site.accounts.audit_log, site.accounts.users
+    log, users = site.accounts.audit_log, site.accounts.users
     places = BILLED_PLACES if site.billing.is_on else PLACES
 
     async def show_audit(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "audit")
+        frame = await site.frame(request, caller, "audit")
         chosen = {name: word_of(request, name) for name in FILTERS}
         rows, total = await log.list(await _wanted(chosen, users), slice_of(request))
-        return framing.show(
+        return site.show(
             frame,
             "admin/audit.html",
             rows=rows,

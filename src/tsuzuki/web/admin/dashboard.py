@@ -9,11 +9,9 @@ from tsuzuki.accounts.types import Slice
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.sources.types import SourceFilter
-from tsuzuki.web.admin.charts import charts_of, sized, span_of, took
+from tsuzuki.web.admin.charts import charts_of, span_of
 from tsuzuki.web.admin.sources import SourceHealthRow, source_rows
 from tsuzuki.web.forms import read_form, see
-from tsuzuki.web.frame import framing_of
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/admin"
@@ -33,15 +31,14 @@ class Watchlist(msgspec.Struct, frozen=True):
 
 def dashboard_pages(site: Site) -> tuple[Resource, ...]:
     """The page and its switch."""
-    framing = framing_of(site)
     figures, workers, sources = site.figures, site.workers, site.crawling.sources
 
     async def show_dashboard(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "desk")
+        frame = await site.frame(request, caller, "desk")
         listed, total = await sources.list(SourceFilter(), Slice(most=MOST_SOURCES))
         feeds, failing_feeds = await figures.failing_feeds(Slice(most=MOST_LISTED))
         rows = source_rows(listed, await figures.pulses(Millis(DAY)), frame.now)
-        return framing.show(
+        return site.show(
             frame,
             "admin/dashboard.html",
             queues=await figures.queues(),
@@ -52,9 +49,6 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
             charts=await charts_of(figures, span_of(request.query_params.get("span")), frame.now),
             amounts=await figures.amounts(),
             pause=await sources.show_pause(),
-            done=done_text(request),
-            sized=sized,
-            took=took,
         )
 
     async def switch(request: Request, caller: Caller) -> Response:

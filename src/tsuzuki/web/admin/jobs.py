@@ -14,11 +14,8 @@ from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.sources.types import Source, SourceFilter
-from tsuzuki.web.admin.charts import took
 from tsuzuki.web.forms import see
-from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, number_of, page_of, word_of
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
@@ -62,13 +59,13 @@ MOST_SOURCES = 500
 
 def job_pages(site: Site) -> tuple[Resource, ...]:
     """The list, one job, and stopping it."""
-    framing, jobs, sources = framing_of(site), site.crawling.jobs, site.crawling.sources
+    jobs, sources = site.crawling.jobs, site.crawling.sources
 
     async def show_jobs(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "jobs")
+        frame = await site.frame(request, caller, "jobs")
         found, total = await jobs.list(_wanted(request), slice_of(request))
         named, _ = await sources.list(SourceFilter(), Slice(most=MOST_SOURCES))
-        return framing.show(
+        return site.show(
             frame,
             "admin/jobs.html",
             jobs=found,
@@ -77,8 +74,6 @@ def job_pages(site: Site) -> tuple[Resource, ...]:
             pages=pages_of(request, total),
             chosen={name: word_of(request, name) for name in ("status", "source", "by")},
             statuses=STATUSES,
-            show_id=show_id,
-            took=took,
         )
 
     async def show_job(request: Request, caller: Caller) -> Response:
@@ -86,9 +81,9 @@ def job_pages(site: Site) -> tuple[Resource, ...]:
         level = next((one for one in LEVELS if one == request.query_params.get("level")), None)
         job = await jobs.get(public_id)
         log = await jobs.log(public_id, after=LogPlace(), level=level, most=MOST_LINES)
-        frame = await framing.frame(request, caller, "jobs")
+        frame = await site.frame(request, caller, "jobs")
         is_live = job.status not in OVER and level is None and len(log.rows) < MOST_LINES
-        return framing.show(
+        return site.show(
             frame,
             "admin/job.html",
             job=job,
@@ -100,9 +95,6 @@ def job_pages(site: Site) -> tuple[Resource, ...]:
             levels=LEVELS,
             is_over=job.status in OVER,
             is_live=is_live,
-            done=done_text(request),
-            took=took,
-            show_id=show_id,
         )
 
     async def cancel(request: Request, caller: Caller) -> Response:

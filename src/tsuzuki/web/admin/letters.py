@@ -12,11 +12,9 @@ from tsuzuki.model.errors import Conflict
 from tsuzuki.queue.tasks import DeadLetterId, LetterFilter
 from tsuzuki.web.admin.jobs import PER_PAGE
 from tsuzuki.web.admin.sources import as_json
-from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import moment_of, number_at, number_of, word_of
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
@@ -28,17 +26,17 @@ LONGEST_WORD = 500
 
 def letter_pages(site: Site) -> tuple[Resource, ...]:
     """The list and one of them, and what their buttons post to."""
-    framing, letters = framing_of(site), site.crawling.letters
+    letters = site.crawling.letters
 
     async def show_letters(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "letters")
+        frame = await site.frame(request, caller, "letters")
         chosen = {name: word_of(request, name, longest=LONGEST_WORD) for name in KIND}
         which = LetterFilter(*chosen.values())
         before = number_of(request.query_params.get("before"))
         rows = await letters.list(which, most=PER_PAGE + 1, before=None if before is None else DeadLetterId(before))
         kept = {name: value for name, value in chosen.items() if value}
         is_more = len(rows) > PER_PAGE
-        return framing.show(
+        return site.show(
             frame,
             "admin/letters.html",
             rows=rows[:PER_PAGE],
@@ -47,27 +45,21 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
             kept=kept,
             discard_path=with_query(f"{PATH}/discard", **kept),
             older=with_query(PATH, **kept, before=str(rows[PER_PAGE - 1].id)) if is_more else None,
-            done=done_text(request),
             not_before=moment_of(request.query_params.get("until", "")),
         )
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         letter, payload = await letters.get(_letter(request))
-        frame = await framing.frame(request, caller, "letters")
-        done = done_text(request)
+        frame = await site.frame(request, caller, "letters")
         not_before = None if letter.discarded_at else await letters.not_before(letter)
-        return framing.show(
+        return site.show(
             frame,
             "admin/letter.html",
             sheet,
             letter=letter,
             payload=as_json(payload),
             not_before=not_before,
-            done=done,
         )
-
-    async def show_letter(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
 
     async def replay(request: Request, caller: Caller) -> Response:
         try:
@@ -82,18 +74,18 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show_discard(request: Request, caller: Caller) -> Response:
         letter, _payload = await letters.get(_letter(request))
-        asks = _asks(
+        return _ask(
+            site,
+            await site.frame(request, caller, "letters"),
             _("The task %(task)s in the queue %(queue)s will not be done.", queue=letter.queue, task=letter.key),
             path=request.url.path,
             back=f"{PATH}/{letter.id}",
-            fields={},
         )
-        return ask_first(framing, await framing.frame(request, caller, "letters"), asks)
 
     one = f"{PATH}/{{letter_id}}"
     return (
         page(PATH, site.operator(show_letters)),
-        page(one, site.operator(show_letter)),
+        page(one, site.operator(show)),
         Resource(f"{one}/replay", {"POST": site.operator(replay, PATH)}),
         Resource(f"{one}/discard", {"GET": site.operator(show_discard), "POST": site.operator(discard, PATH)}),
         *_many(site, letters),
@@ -102,7 +94,6 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
 
 def _many(site: Site, letters: Letters) -> tuple[Resource, ...]:
     """The same for all of a kind; discarding asks first."""
-    framing = framing_of(site)
 
     async def replay_all(request: Request, caller: Caller) -> Response:
         _, not_before = await letters.replay_all(caller.actor, _which(await read_form(request)))
@@ -119,8 +110,8 @@ def _many(site: Site, letters: Letters) -> tuple[Resource, ...]:
             if kind
             else _("All dead letters in all queues will be discarded.")
         )
-        asks = _asks(what, path=f"{PATH}/discard", back=PATH, fields=fields)
-        return ask_first(framing, await framing.frame(request, caller, "letters"), asks)
+        frame = await site.frame(request, caller, "letters")
+        return _ask(site, frame, what, path=f"{PATH}/discard", back=PATH, fields=fields)
 
     async def discard_all(request: Request, caller: Caller) -> Response:
         await letters.discard_all(caller.actor, _which(await read_form(request)))
@@ -136,12 +127,12 @@ def _which(form: Form) -> LetterFilter:
     return LetterFilter(*(form.one(name)[:LONGEST_WORD] or None for name in KIND))
 
 
-def _asks(what: str, *, path: str, back: str, fields: Mapping[str, str]) -> Asks:
-    return Asks(
+def _ask(site: Site, frame: Frame, what: str, *, path: str, back: str, fields: Mapping[str, str] = {}) -> Response:
+    return site.ask(
+        frame,
         title=_("Discard?"),
         text=" ".join((what, _("What they carried is not stored or delivered. This cannot be undone."))),
         yes=_("Discard"),
-        no=_("Cancel"),
         path=path,
         back=back,
         fields=fields,

@@ -12,9 +12,7 @@ from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.sources.comics import Comics
 from tsuzuki.sources.types import MappingChange, NewMapping
 from tsuzuki.web.admin.sources import ONE, PATH
-from tsuzuki.web.asking import Asks, ask_first
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, problem, read_form, see
 from tsuzuki.web.ids import id_of, number_at
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -27,31 +25,24 @@ _RULES = Rules(keep=("title", "author", "sourceurl", "key"), beside={Conflict: "
 
 def mapping_add_page(site: Site) -> Resource:
     """The form; a comic of exactly this title is taken, else one is made."""
-    framing, sources, comics = framing_of(site), site.crawling.sources, site.crawling.comics
+    sources, comics = site.crawling.sources, site.crawling.comics
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         source = await sources.get(number_at(request, "source_id"))
-        frame = await framing.frame(request, caller, "sources")
-        return framing.show(frame, "admin/mapping_add.html", sheet, source=source)
+        frame = await site.frame(request, caller, "sources")
+        return site.show(frame, "admin/mapping_add.html", sheet, source=source)
 
-    async def show_map(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def add(request: Request, caller: Caller) -> Response:
+    async def add(request: Request, caller: Caller, form: Form) -> Response:
         source = await sources.get(number_at(request, "source_id"))
+        title, url = _text(form, "title"), _text(form, "sourceurl", longest=LONGEST_URL)
+        if await comics.url_problems(url, source_id=source.id):
+            raise problem("sourceurl", _("Enter a web address that begins with https://, or local: for a folder."))
+        key = form.one("key").strip()[:LONGEST] or url[:LONGEST]
+        comic = await _known(comics, title) or (await _made(comics, caller, title, form))
+        await comics.link(caller.actor, comic, NewMapping(source_id=source.id, source_key=key, url=url))
+        return see(with_query(f"{PATH}/{source.id}", done="mapping_added"))
 
-        async def act(form: Form) -> Response:
-            title, url = _text(form, "title"), _text(form, "sourceurl", longest=LONGEST_URL)
-            if await comics.url_problems(url, source_id=source.id):
-                raise problem("sourceurl", _("Enter a web address that begins with https://, or local: for a folder."))
-            key = form.one("key").strip()[:LONGEST] or url[:LONGEST]
-            comic = await _known(comics, title) or (await _made(comics, caller, title, form))
-            await comics.link(caller.actor, comic, NewMapping(source_id=source.id, source_key=key, url=url))
-            return see(with_query(f"{PATH}/{source.id}", done="mapping_added"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
-
-    return Resource(f"{ONE}/map", {"GET": site.operator(show_map), "POST": site.operator(add, PATH)})
+    return site.form_page(f"{ONE}/map", show, add, rules=_RULES, back=PATH, for_admin=True)
 
 
 async def _known(comics: Comics, title: str) -> PublicId | None:
@@ -79,7 +70,7 @@ JOBS = "/admin/jobs"
 
 def mapping_pages(site: Site) -> tuple[Resource, ...]:
     """What the buttons beside a comic post to."""
-    framing, comics, jobs = framing_of(site), site.crawling.comics, site.crawling.jobs
+    comics, jobs = site.crawling.comics, site.crawling.jobs
 
     async def crawl(request: Request, caller: Caller) -> Response:
         """A discovery, or where the form names a comic, a crawl of that. One that is there already is shown."""
@@ -102,7 +93,8 @@ def mapping_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show_remove(request: Request, caller: Caller) -> Response:
         mapping = await comics.mapping(id_of(request, "comic_id"), number_at(request, "mapping_id"))
-        asks = Asks(
+        return site.ask(
+            await site.frame(request, caller, "sources"),
             title=_("Remove this comic from the source?"),
             text=_(
                 "%(source)s is no longer asked for %(url)s. Known chapters, and what readers have of them, are kept.",
@@ -110,11 +102,9 @@ def mapping_pages(site: Site) -> tuple[Resource, ...]:
                 url=mapping.url,
             ),
             yes=_("Remove"),
-            no=_("Cancel"),
             path=request.url.path,
             back=f"{PATH}/{mapping.source_id}",
         )
-        return ask_first(framing, await framing.frame(request, caller, "sources"), asks)
 
     async def remove(request: Request, caller: Caller) -> Response:
         comic, number = id_of(request, "comic_id"), number_at(request, "mapping_id")

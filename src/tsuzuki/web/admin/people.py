@@ -13,10 +13,8 @@ from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, LimitExceeded
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.web.admin.jobs import pages_of, slice_of
-from tsuzuki.web.forms import BLANK, Act, Form, Rules, Sheet, fill, must_match, problem, read_form, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, must_match, post_form, problem, read_form, see
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
@@ -30,13 +28,13 @@ _RULES = Rules(keep=("username", "role", "email", "tenant"), beside={Conflict: "
 
 def people_pages(site: Site) -> tuple[Resource, ...]:
     """The list, the form to add somebody, and what invitations need."""
-    framing, accounts, billing = framing_of(site), site.accounts, site.billing
+    accounts, billing = site.accounts, site.billing
 
     async def show_people(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "users")
+        frame = await site.frame(request, caller, "users")
         people, total = await accounts.users.list(slice_of(request))
         tenants, _ = await accounts.tenants.list(Slice(most=MOST_TENANTS))
-        return framing.show(
+        return site.show(
             frame,
             "admin/people.html",
             people=people,
@@ -44,44 +42,36 @@ def people_pages(site: Site) -> tuple[Resource, ...]:
             invites=await accounts.invites.list(),
             tenants=tenants,
             is_billed=billing.is_on,
-            done=done_text(request),
-            show_id=show_id,
         )
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        frame = await framing.frame(request, caller, "users")
+        frame = await site.frame(request, caller, "users")
         tenants, _ = await accounts.tenants.list(Slice(most=MOST_TENANTS))
-        return framing.show(
+        return site.show(
             frame, "admin/person_add.html", sheet, tenants=tenants, least=SHORTEST_PASSWORD, show_id=show_id
         )
 
-    async def show_add(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def add(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            password = must_match(form, "password", "repeat")
-            new = NewPerson(
-                username=form.one("username"),
-                role=role_of(form),
-                tenant_id=_tenant(form),
-                password=password or None,
-                email=email_of(form),
-            )
-            user = await accounts.users.add(caller.actor, new)
-            return see(with_query(f"{PATH}/{show_id(user.public_id)}", done="person_added"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+    async def add(_request: Request, caller: Caller, form: Form) -> Response:
+        password = must_match(form, "password", "repeat")
+        new = NewPerson(
+            username=form.one("username"),
+            role=role_of(form),
+            tenant_id=_tenant(form),
+            password=password or None,
+            email=email_of(form),
+        )
+        user = await accounts.users.add(caller.actor, new)
+        return see(with_query(f"{PATH}/{show_id(user.public_id)}", done="person_added"))
 
     return (
         page(PATH, site.operator(show_people)),
-        Resource(ADD, {"GET": site.operator(show_add), "POST": site.operator(add, ADD)}),
+        site.form_page(ADD, show, add, rules=_RULES, for_admin=True),
         *_inviting(site),
     )
 
 
 def _inviting(site: Site) -> tuple[Resource, ...]:
-    framing, invites = framing_of(site), site.accounts.invites
+    invites = site.accounts.invites
 
     async def invite(request: Request, caller: Caller) -> Response:
         """No redirect: what is shown once has no address to be found at again."""
@@ -89,8 +79,8 @@ def _inviting(site: Site) -> tuple[Resource, ...]:
         made = await invites.make(caller, role_of(form), _tenant(form))
         here = site.public_url or f"{request.url.scheme}://{request.url.netloc}"
         link = f"{here}{with_query('/invite', code=made.code)}"
-        frame = await framing.frame(request, caller, "users")
-        return framing.show(frame, "admin/invited.html", link=link, made=made)
+        frame = await site.frame(request, caller, "users")
+        return site.show(frame, "admin/invited.html", link=link, made=made)
 
     async def revoke(request: Request, caller: Caller) -> Response:
         await invites.revoke(caller, id_of(request, "invite_id"))
@@ -129,50 +119,43 @@ def person_pages(site: Site) -> tuple[Resource, ...]:
     """The page, and what its forms post to; each shows it again when something is wrong."""
     users = site.accounts.users
 
-    async def show_person(request: Request, caller: Caller) -> Response:
-        return await _show(site, request, caller)
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        user, tenant = await users.get(id_of(request, "user_id"))
+        return site.show(
+            await site.frame(request, caller, "users"),
+            "admin/person.html",
+            sheet,
+            user=user,
+            user_id=show_id(user.public_id),
+            tenant=tenant,
+            is_self=user.id == caller.user_id,
+            least=SHORTEST_PASSWORD,
+        )
 
-    async def change(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            wanted = UserChange(role=role_of(form), email=email_of(form))
-            await users.change(caller.actor, id_of(request, "user_id"), wanted)
-            return see(with_query(_path(request), done="person_saved"))
+    async def change(request: Request, caller: Caller, form: Form) -> Response:
+        wanted = UserChange(role=role_of(form), email=email_of(form))
+        await users.change(caller.actor, id_of(request, "user_id"), wanted)
+        return see(with_query(_path(request), done="person_saved"))
 
-        return await _filled(site, request, caller, act)
+    async def reset(request: Request, caller: Caller, form: Form) -> Response:
+        password = must_match(form, "password", "repeat")
+        await users.reset_password(caller.actor, id_of(request, "user_id"), password)
+        return see(with_query(_path(request), done="person_password"))
+
+    async def switch(request: Request, caller: Caller, form: Form) -> Response:
+        user_id = id_of(request, "user_id")
+        if form.one("enabled") == "on":
+            await users.enable(caller.actor, user_id)
+            return see(with_query(_path(request), done="person_on"))
+        reason = form.one("reason").strip()[:LONGEST_REASON] or None
+        await users.disable(caller.actor, user_id, reason=reason)
+        return see(with_query(_path(request), done="person_off"))
 
     return (
-        Resource(ONE, {"GET": site.operator(show_person), "POST": site.operator(change, PATH)}),
-        *_acts(site),
+        site.form_page(ONE, show, change, rules=_PERSON_RULES, back=PATH, for_admin=True),
+        Resource(f"{ONE}/password", {"POST": site.operator(post_form(reset, show, _PERSON_RULES), PATH)}),
+        Resource(f"{ONE}/switch", {"POST": site.operator(post_form(switch, show, _PERSON_RULES), PATH)}),
         _deleting(site),
-    )
-
-
-def _acts(site: Site) -> tuple[Resource, ...]:
-    users = site.accounts.users
-
-    async def reset(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            password = must_match(form, "password", "repeat")
-            await users.reset_password(caller.actor, id_of(request, "user_id"), password)
-            return see(with_query(_path(request), done="person_password"))
-
-        return await _filled(site, request, caller, act)
-
-    async def switch(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            user_id = id_of(request, "user_id")
-            if form.one("enabled") == "on":
-                await users.enable(caller.actor, user_id)
-                return see(with_query(_path(request), done="person_on"))
-            reason = form.one("reason").strip()[:LONGEST_REASON] or None
-            await users.disable(caller.actor, user_id, reason=reason)
-            return see(with_query(_path(request), done="person_off"))
-
-        return await _filled(site, request, caller, act)
-
-    return (
-        Resource(f"{ONE}/password", {"POST": site.operator(reset, PATH)}),
-        Resource(f"{ONE}/switch", {"POST": site.operator(switch, PATH)}),
     )
 
 
@@ -180,35 +163,14 @@ def _path(request: Request) -> str:
     return f"{PATH}/{show_id(id_of(request, 'user_id'))}"
 
 
-async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-    framing = framing_of(site)
-    user, tenant = await site.accounts.users.get(id_of(request, "user_id"))
-    return framing.show(
-        await framing.frame(request, caller, "users"),
-        "admin/person.html",
-        sheet,
-        user=user,
-        user_id=show_id(user.public_id),
-        tenant=tenant,
-        is_self=user.id == caller.user_id,
-        least=SHORTEST_PASSWORD,
-        done=done_text(request),
-    )
-
-
-async def _filled(site: Site, request: Request, caller: Caller, act: Act) -> Response:
-    await site.accounts.users.get(id_of(request, "user_id"))  # NotFound before anything that was typed is looked at
-    return await fill(request, act, lambda sheet: _show(site, request, caller, sheet), rules=_PERSON_RULES)
-
-
 def _deleting(site: Site) -> Resource:
     """Asks first, and says what goes along."""
-    framing, users = framing_of(site), site.accounts.users
+    users = site.accounts.users
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         user, tenant = await users.get(id_of(request, "user_id"))
-        frame = await framing.frame(request, caller, "users")
-        return framing.show(
+        frame = await site.frame(request, caller, "users")
+        return site.show(
             frame,
             "admin/person_delete.html",
             sheet,
@@ -218,14 +180,8 @@ def _deleting(site: Site) -> Resource:
             contents=await users.contents(user.public_id),
         )
 
-    async def show_delete(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
+    async def delete(request: Request, caller: Caller, _form: Form) -> Response:
+        await users.delete(caller.actor, id_of(request, "user_id"))
+        return see(with_query(PATH, done="person_deleted"))
 
-    async def delete(request: Request, caller: Caller) -> Response:
-        async def act(_: Form) -> Response:
-            await users.delete(caller.actor, id_of(request, "user_id"))
-            return see(with_query(PATH, done="person_deleted"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_PERSON_RULES)
-
-    return Resource(f"{ONE}/delete", {"GET": site.operator(show_delete), "POST": site.operator(delete, PATH)})
+    return site.form_page(f"{ONE}/delete", show, delete, rules=_PERSON_RULES, back=PATH, for_admin=True)

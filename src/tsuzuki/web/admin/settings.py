@@ -7,23 +7,21 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.web.admin.charts import sized
 from tsuzuki.web.admin.jobs import pages_of, slice_of
-from tsuzuki.web.frame import framing_of
 from tsuzuki.web.keeping_choices import keep_words
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import sized
 
 SETTINGS_PATH = "/admin/settings"
 
 
 def in_force_page(site: Site) -> Resource:
     """The table."""
-    framing = framing_of(site)
     groups = [(group, list(rows)) for group, rows in groupby(site.settings, key=lambda row: row.group)]
 
     async def show_in_force(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "in_force")
-        return framing.show(frame, "admin/settings.html", groups=groups)
+        frame = await site.frame(request, caller, "in_force")
+        return site.show(frame, "admin/settings.html", groups=groups)
 
     return page(SETTINGS_PATH, site.operator(show_in_force))
 
@@ -33,12 +31,12 @@ RETENTION_PATH = "/admin/retention"
 
 def retention_page(site: Site) -> Resource:
     """Counts only: what is removed is decided by settings, and done at night."""
-    framing, preview = framing_of(site), site.preview
+    preview = site.preview
 
     async def show_removable(request: Request, caller: Caller) -> Response:
         found = await preview.removable()
-        return framing.show(
-            await framing.frame(request, caller, "desk"),
+        return site.show(
+            await site.frame(request, caller, "desk"),
             "admin/retention.html",
             rows=found,
             steps={step.name: step for step in await preview.steps()},
@@ -47,7 +45,6 @@ def retention_page(site: Site) -> Resource:
             anything=any(each.rows or each.is_more for each in found),
             is_more=any(each.is_more for each in found),
             keep_words=keep_words,
-            sized=sized,
         )
 
     return page(RETENTION_PATH, site.operator(show_removable))
@@ -58,11 +55,11 @@ FEEDS_PATH = "/admin/feeds"
 
 def failing_feeds_page(site: Site) -> Resource:
     """The list, the worst first."""
-    framing, figures = framing_of(site), site.figures
+    figures = site.figures
 
     async def show_failing_feeds(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "desk")
+        frame = await site.frame(request, caller, "desk")
         rows, total = await figures.failing_feeds(slice_of(request))
-        return framing.show(frame, "admin/feeds.html", rows=rows, pages=pages_of(request, total))
+        return site.show(frame, "admin/feeds.html", rows=rows, pages=pages_of(request, total))
 
     return page(FEEDS_PATH, site.operator(show_failing_feeds))

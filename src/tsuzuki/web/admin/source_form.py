@@ -20,10 +20,9 @@ from tsuzuki.model.errors import Conflict, Invalid, Problem
 from tsuzuki.sources.policy import BAD_BASE_URL, MOST_NAME, MOST_SLUG, SLUG
 from tsuzuki.sources.sites import ChangedMeanwhile, edition_of, info_of, proposed_name, source_info
 from tsuzuki.sources.types import Source, SourceChange, SourceRegistration
-from tsuzuki.web.admin.sources import ONE, PATH, TRIAL_SHOWN
+from tsuzuki.web.admin.sources import ONE, PATH
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
-from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -49,7 +48,7 @@ def source_form_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _adding(site: Site) -> Resource:
-    framing, sources, registry = framing_of(site), site.crawling.sources, site.registry
+    sources, registry = site.crawling.sources, site.registry
     trials = site.trials
 
     def chosen(request: Request) -> ConnectorInfo | None:
@@ -58,15 +57,15 @@ def _adding(site: Site) -> Resource:
     async def show(
         request: Request, caller: Caller, sheet: Sheet = BLANK, tried: SourceTrial | None = None
     ) -> Response:
-        frame = await framing.frame(request, caller, "sources")
+        frame = await site.frame(request, caller, "sources")
         info = chosen(request)
         if info is None:
             every = sorted((one.info for one in registry), key=lambda one: one.name.casefold())
             own = [one for one in every if one.id == WRITTEN]
-            return framing.show(
+            return site.show(
                 frame, "admin/source_pick.html", sheet, connectors=[one for one in every if one not in own] + own
             )
-        return framing.show(
+        return site.show(
             frame,
             "admin/source_form.html",
             sheet,
@@ -76,11 +75,7 @@ def _adding(site: Site) -> Resource:
             fields=config_fields(info.config, {}, sheet.values),
             action=with_query(ADD, connector=info.id),
             tried=tried,
-            shown=TRIAL_SHOWN,
         )
-
-    async def show_add(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
 
     async def add(request: Request, caller: Caller) -> Response:
         info = chosen(request)
@@ -107,21 +102,21 @@ def _adding(site: Site) -> Resource:
 
         return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=rules)
 
-    return Resource(ADD, {"GET": site.operator(show_add), "POST": site.operator(add, ADD)})
+    return Resource(ADD, {"GET": site.operator(show), "POST": site.operator(add, ADD)})
 
 
 def _changing(site: Site) -> Resource:
-    framing, sources, registry = framing_of(site), site.crawling.sources, site.registry
+    sources, registry = site.crawling.sources, site.registry
     trials = site.trials
 
     async def show(
         request: Request, caller: Caller, source: Source, sheet: Sheet = BLANK, *, tried: SourceTrial | None = None
     ) -> Response:
-        frame = await framing.frame(request, caller, "sources")
+        frame = await site.frame(request, caller, "sources")
         info = info_of(registry, source.connector)
         was_told = sheet.status == _CONFLICT and sheet.trouble is not None  # that it changed: now they know
         edition = edition_of(source) if was_told else sheet.value("edition", edition_of(source))
-        return framing.show(
+        return site.show(
             frame,
             "admin/source_form.html",
             sheet,
@@ -132,7 +127,6 @@ def _changing(site: Site) -> Resource:
             fields=config_fields(None if info is None else info.config, source.config, sheet.values),
             action=f"{PATH}/{source.id}/edit",
             tried=tried,
-            shown=TRIAL_SHOWN,
         )
 
     async def show_edit(request: Request, caller: Caller) -> Response:

@@ -1,6 +1,6 @@
 """`/admin/sources`: every source and how it fares; one of them with its comics; the switch; trying it; deleting it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -13,17 +13,14 @@ from tsuzuki.accounts.types import Slice
 from tsuzuki.crawler.figures import Pulse
 from tsuzuki.crawler.housekeeping import release_source_tx
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.sources.comics import Comics
 from tsuzuki.sources.sites import ENTITY, Sources
 from tsuzuki.sources.types import Source, SourceChange, SourceFilter
-from tsuzuki.web.admin.charts import Spark, sized, spark_of, took
+from tsuzuki.web.admin.charts import Spark, spark_of
 from tsuzuki.web.admin.jobs import pages_of, slice_of
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, read_form, see
 from tsuzuki.web.ids import number_at, word_of
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 
 State = Literal["ok", "failing", "disabled", "new"]
@@ -56,17 +53,6 @@ def as_json(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value)).decode()
 
 
-class TrialShown(msgspec.Struct, frozen=True):
-    """How many of each thing that was found are listed, and how times and sizes are written."""
-
-    most: int = 10
-    took: Callable[[int | None], str] = took
-    sized: Callable[[int], str] = sized
-
-
-TRIAL_SHOWN = TrialShown()
-
-
 PATH = "/admin/sources"
 ONE = f"{PATH}/{{source_id}}"
 LONGEST_REASON = 500
@@ -74,33 +60,31 @@ LONGEST_REASON = 500
 
 def source_pages(site: Site) -> tuple[Resource, ...]:
     """The list, and one."""
-    framing, sources, figures = framing_of(site), site.crawling.sources, site.figures
+    sources, figures = site.crawling.sources, site.figures
     desk, comics, audit = site.crawling.health, site.crawling.comics, site.accounts.audit_log
 
     async def show_sources(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "sources")
+        frame = await site.frame(request, caller, "sources")
         state, text = word_of(request, "state"), word_of(request, "q")
         wanted = SourceFilter({"enabled": True, "disabled": False}.get(state or ""), text)
         found, total = await sources.list(wanted, slice_of(request))
-        return framing.show(
+        return site.show(
             frame,
             "admin/sources.html",
             rows=source_rows(found, await figures.pulses(Millis(DAY)), frame.now),
             pages=pages_of(request, total),
             chosen={"state": state, "q": text},
             pause=await sources.show_pause(),
-            done=done_text(request),
-            took=took,
         )
 
     async def show_source(request: Request, caller: Caller) -> Response:
         number = number_at(request, "source_id")
         health = await desk.look(number)
-        frame = await framing.frame(request, caller, "sources")
+        frame = await site.frame(request, caller, "sources")
         mapped, total = await comics.of_source(number, slice_of(request))
         pulses = await figures.pulses(Millis(DAY))
         source = health.source
-        return framing.show(
+        return site.show(
             frame,
             "admin/source.html",
             health=health,
@@ -111,9 +95,6 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
             day=spark_of(pulses.get(number, []), frame.now),
             comics=mapped,
             pages=pages_of(request, total),
-            done=done_text(request),
-            show_id=show_id,
-            took=took,
         )
 
     return (
@@ -148,38 +129,31 @@ def _acts(site: Site, sources: Sources) -> tuple[Resource, ...]:
 
 def _trying(site: Site, sources: Sources) -> Resource:
     """Try it now: what it asks and finds, with nothing stored. No redirect: the answer is the page."""
-    framing, trials = framing_of(site), site.trials
+    trials = site.trials
 
     async def try_source(request: Request, caller: Caller) -> Response:
         source = await sources.get(number_at(request, "source_id"))
         tried = await trials.run(source)
-        frame = await framing.frame(request, caller, "sources")
-        return framing.show(frame, "admin/tried.html", source=source, tried=tried, shown=TRIAL_SHOWN)
+        frame = await site.frame(request, caller, "sources")
+        return site.show(frame, "admin/tried.html", source=source, tried=tried)
 
     return Resource(f"{ONE}/try", {"POST": site.operator(try_source, PATH)})
 
 
 def _deleting(site: Site, sources: Sources, comics: Comics) -> Resource:
     """Asks first, and says what goes along."""
-    framing = framing_of(site)
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         source = await sources.get(number_at(request, "source_id"))
-        frame = await framing.frame(request, caller, "sources")
+        frame = await site.frame(request, caller, "sources")
         _, total = await comics.of_source(source.id, slice_of(request))
-        return framing.show(frame, "admin/source_delete.html", sheet, source=source, total=total)
+        return site.show(frame, "admin/source_delete.html", sheet, source=source, total=total)
 
-    async def show_delete(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def delete(request: Request, caller: Caller) -> Response:
+    async def delete(request: Request, caller: Caller, form: Form) -> Response:
         number = number_at(request, "source_id")
+        reason = form.one("reason").strip()[:LONGEST_REASON] or None
+        await sources.deregister(caller.actor, number, reason=reason, release=release_source_tx)
+        return see(with_query(PATH, done="source_deleted"))
 
-        async def act(form: Form) -> Response:
-            reason = form.one("reason").strip()[:LONGEST_REASON] or None
-            await sources.deregister(caller.actor, number, reason=reason, release=release_source_tx)
-            return see(with_query(PATH, done="source_deleted"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=Rules(keep=("reason",)))
-
-    return Resource(f"{ONE}/delete", {"GET": site.operator(show_delete), "POST": site.operator(delete, PATH)})
+    rules = Rules(keep=("reason",))
+    return site.form_page(f"{ONE}/delete", show, delete, rules=rules, back=PATH, for_admin=True)

@@ -11,12 +11,10 @@ from tsuzuki.billing.books import IdempotentRequest, whose
 from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.plans import CURRENCY, money
+from tsuzuki.model.plans import CURRENCY
 from tsuzuki.web.admin.jobs import pages_of, slice_of
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, see
 from tsuzuki.web.ids import id_of, word_of
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
@@ -58,41 +56,31 @@ _NAME = Rules(keep=("name",))
 
 def tenant_pages(site: Site) -> tuple[Resource, ...]:
     """The list, one account, and what its forms post to."""
-    framing, billing, tenants = framing_of(site), site.billing, site.accounts.tenants
+    billing, tenants = site.billing, site.accounts.tenants
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         billing.opened()
-        frame = await framing.frame(request, caller, "users")
+        frame = await site.frame(request, caller, "users")
         text = word_of(request, "q")
         found, total = await tenants.list(slice_of(request), text=text)
-        return framing.show(
+        return site.show(
             frame,
             "admin/tenants.html",
             sheet,
             rows=[(tenant, (await billing.books.tenant(whose(caller), tenant.public_id))[1]) for tenant in found],
             pages=pages_of(request, total),
             text=text,
-            done=done_text(request),
-            show_id=show_id,
-            money=money,
             currency=CURRENCY,
         )
 
-    async def show_tenants(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def add(request: Request, caller: Caller) -> Response:
+    async def add(_request: Request, caller: Caller, form: Form) -> Response:
         billing.opened()
-
-        async def act(form: Form) -> Response:
-            tenant = await tenants.add(caller.actor, _name(form))
-            return see(with_query(f"{PATH}/{show_id(tenant.public_id)}", done="tenant_added"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_NAME)
+        tenant = await tenants.add(caller.actor, _name(form))
+        return see(with_query(f"{PATH}/{show_id(tenant.public_id)}", done="tenant_added"))
 
     return (
-        page(PATH, site.operator(show_tenants)),
-        Resource(f"{PATH}/add", {"POST": site.operator(add, PATH)}),
+        page(PATH, site.operator(show)),
+        Resource(f"{PATH}/add", {"POST": site.operator(post_form(add, show, _NAME), PATH)}),
         *_account(site, billing),
     )
 
@@ -100,45 +88,48 @@ def tenant_pages(site: Site) -> tuple[Resource, ...]:
 def _account(site: Site, billing: Billing) -> tuple[Resource, ...]:
     tenants = site.accounts.tenants
 
-    async def show_tenant(request: Request, caller: Caller) -> Response:
-        return await _show(site, request, caller)
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        books, tenant_id = billing.opened().books, id_of(request, "tenant_id")
+        statement = await books.statement(whose(caller), tenant_id)
+        invoices, total = await books.invoices(whose(caller), tenant_id, slice_of(request))
+        return site.show(
+            await site.frame(request, caller, "users"),
+            "admin/tenant.html",
+            sheet,
+            statement=statement,
+            tenant=statement.tenant,
+            tenant_id=show_id(tenant_id),
+            invoices=invoices,
+            pages=pages_of(request, total),
+            key=_key(site),
+        )
 
-    async def rename(request: Request, caller: Caller) -> Response:
+    async def rename(request: Request, caller: Caller, form: Form) -> Response:
         billing.opened()
-        tenant = await tenants.get(id_of(request, "tenant_id"))
+        await tenants.rename(caller.actor, id_of(request, "tenant_id"), _name(form))
+        return see(with_query(_path(request), done="tenant_saved"))
 
-        async def act(form: Form) -> Response:
-            await tenants.rename(caller.actor, tenant.public_id, _name(form))
-            return see(with_query(_path(request), done="tenant_saved"))
-
-        return await fill(request, act, lambda sheet: _show(site, request, caller, sheet), rules=_NAME)
-
-    async def grant(request: Request, caller: Caller) -> Response:
-        desk, tenant = billing.opened(), await tenants.get(id_of(request, "tenant_id"))
-
-        async def act(form: Form) -> Response:
-            cents, reason = cents_of(form), reference_of(form, "reason")
-            once = once_of(form, caller, [_path(request), cents, reason])
-            await desk.books.grant_credit(whose(caller), tenant.public_id, cents, reason=reason, request=once)
-            return see(with_query(_path(request), done="credit_granted"))
-
-        return await fill(request, act, lambda sheet: _show(site, request, caller, sheet), rules=AMOUNT_RULES)
+    async def grant(request: Request, caller: Caller, form: Form) -> Response:
+        books, tenant = billing.opened().books, await tenants.get(id_of(request, "tenant_id"))
+        cents, reason = cents_of(form), reference_of(form, "reason")
+        once = once_of(form, caller, [_path(request), cents, reason])
+        await books.grant_credit(whose(caller), tenant.public_id, cents, reason=reason, request=once)
+        return see(with_query(_path(request), done="credit_granted"))
 
     return (
-        Resource(ONE, {"GET": site.operator(show_tenant), "POST": site.operator(rename, PATH)}),
-        Resource(f"{ONE}/credit", {"POST": site.operator(grant, PATH)}),
-        *_invoices(site, billing),
+        site.form_page(ONE, show, rename, rules=_NAME, back=PATH, for_admin=True),
+        Resource(f"{ONE}/credit", {"POST": site.operator(post_form(grant, show, AMOUNT_RULES), PATH)}),
+        _invoice(site, billing),
     )
 
 
-def _invoices(site: Site, billing: Billing) -> tuple[Resource, ...]:
+def _invoice(site: Site, billing: Billing) -> Resource:
     """Voiding asks first; marking paid says where the money can be seen."""
-    framing = framing_of(site)
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         full = await billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
-        frame = await framing.frame(request, caller, "users")
-        return framing.show(
+        frame = await site.frame(request, caller, "users")
+        return site.show(
             frame,
             "admin/invoice.html",
             sheet,
@@ -148,52 +139,23 @@ def _invoices(site: Site, billing: Billing) -> tuple[Resource, ...]:
             tenant=full.tenant,
             tenant_id=show_id(full.tenant.public_id),
             key=_key(site),
-            money=money,
         )
 
-    async def show_invoice(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def settle(request: Request, caller: Caller) -> Response:
+    async def settle(request: Request, caller: Caller, form: Form) -> Response:
         """Paid, or written off, as the button says; a repeat of the same form does nothing more (REL-47)."""
-        desk, invoice_id = billing.opened(), id_of(request, "invoice_id")
-        tenant = (await desk.books.invoice(whose(caller), invoice_id)).tenant
+        books, invoice_id = billing.opened().books, id_of(request, "invoice_id")
+        tenant = (await books.invoice(whose(caller), invoice_id)).tenant
         back = f"{PATH}/{show_id(tenant.public_id)}"
+        if form.one("act") == "void":
+            await books.void(whose(caller), invoice_id, once_of(form, caller, ["void", show_id(invoice_id)]))
+            return see(with_query(back, done="invoice_voided"))
+        reference = reference_of(form, "reference")
+        once = once_of(form, caller, ["pay", show_id(invoice_id), reference])
+        await billing.settlement.mark_paid(whose(caller), invoice_id, reference, once)
+        return see(with_query(back, done="invoice_paid"))
 
-        async def act(form: Form) -> Response:
-            if form.one("act") == "void":
-                await desk.books.void(whose(caller), invoice_id, once_of(form, caller, ["void", show_id(invoice_id)]))
-                return see(with_query(back, done="invoice_voided"))
-            reference = reference_of(form, "reference")
-            once = once_of(form, caller, ["pay", show_id(invoice_id), reference])
-            await desk.settlement.mark_paid(whose(caller), invoice_id, reference, once)
-            return see(with_query(back, done="invoice_paid"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=Rules(keep=("reference",)))
-
-    path = "/admin/invoices/{invoice_id}"
-    return (Resource(path, {"GET": site.operator(show_invoice), "POST": site.operator(settle, PATH)}),)
-
-
-async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-    framing, books = framing_of(site), site.billing.opened().books
-    tenant_id = id_of(request, "tenant_id")
-    statement = await books.statement(whose(caller), tenant_id)
-    invoices, total = await books.invoices(whose(caller), tenant_id, slice_of(request))
-    return framing.show(
-        await framing.frame(request, caller, "users"),
-        "admin/tenant.html",
-        sheet,
-        statement=statement,
-        tenant=statement.tenant,
-        tenant_id=show_id(tenant_id),
-        invoices=invoices,
-        pages=pages_of(request, total),
-        done=done_text(request),
-        key=_key(site),
-        show_id=show_id,
-        money=money,
-    )
+    path, rules = "/admin/invoices/{invoice_id}", Rules(keep=("reference",))
+    return site.form_page(path, show, settle, rules=rules, back=PATH, for_admin=True)
 
 
 def _key(site: Site) -> str:

@@ -22,7 +22,7 @@ from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.titles import unescaped
 from tsuzuki.web.labels import label_of
-from tsuzuki.web.pictures import Picture
+from tsuzuki.web.links import Picture
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import gettext as _
 

@@ -17,13 +17,12 @@ from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.titles import title_of
 from tsuzuki.polling.articles import Articles
 from tsuzuki.web.article.content import media_of, pictures_in, players_of, prepare
-from tsuzuki.web.frame import framing_of
-from tsuzuki.web.inbox.rows import chapter_name, item_title
+from tsuzuki.web.inbox.rows import item_title
 from tsuzuki.web.inbox.view import read_view
 from tsuzuki.web.links import chapter_path, item_path
 from tsuzuki.web.locale import Locale
-from tsuzuki.web.pictures import pictures_of
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import chapter_name
 
 _MOST_DIGITS = 18
 
@@ -50,9 +49,8 @@ class ArticleText(msgspec.Struct, frozen=True):
 
 def article_page(site: Site) -> Resource:
     """The page of an article."""
-    framing = framing_of(site)
     inbox, articles = site.inbox, site.articles
-    feeds, pictures, players = site.reading.subscriptions, pictures_of(site), players_of(site)
+    feeds, pictures, players = site.reading.subscriptions, site.picture, players_of(site)
     parsers = site.parsers
 
     async def prepared(content: str, title: str) -> Markup:
@@ -60,7 +58,7 @@ def article_page(site: Site) -> Resource:
 
     async def show_article(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
-        frame = await framing.frame(request, caller, view.place)
+        frame = await site.frame(request, caller, view.place)
         item_id = _number(request.path_params["item_id"])
         item = await inbox.get_item(frame.shelf.id, item_id)
         assert item.feed_id is not None
@@ -71,7 +69,7 @@ def article_page(site: Site) -> Resource:
             view = msgspec.structs.replace(view, since=frame.now)  # what is read from here on stays a neighbour
         query = view.fields | ({} if view.since is None else {"since": str(view.since)})
         text = await _text(articles, item, request.query_params.get("text"), prepared)
-        shown = framing.show(
+        shown = site.show(
             frame,
             "article.html",
             item=item,

@@ -19,14 +19,11 @@ from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.addresses import TriedAddress
 from tsuzuki.shelves.deps import Asked
 from tsuzuki.shelves.types import NewSubscription, Subscription, SubscriptionChange
-from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.feeds.page import PATH, feed_row, feeds_done_text
 from tsuzuki.web.feeds.page import PATH as FEEDS
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
-from tsuzuki.web.frame import Framing, framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
-from tsuzuki.web.labels import done_text
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -41,15 +38,14 @@ _RULES = Rules(
 
 def changing_page(site: Site) -> Resource:
     """`/feeds/{id}`"""
-    framing = framing_of(site)
     feeds, sources, preview = site.reading.subscriptions, site.crawling.sources, site.preview
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        frame = await framing.frame(request, caller, "feeds")
+        frame = await site.frame(request, caller, "feeds")
         feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
         usual = await preview.shelf_keeps(frame.shelf.id)
         counted = await preview.of_feed(frame.shelf.id, feed.feed_id, spans_to_count(feed.retention, usual))
-        return framing.show(
+        return site.show(
             frame,
             "feed_edit.html",
             sheet,
@@ -68,23 +64,16 @@ def changing_page(site: Site) -> Resource:
                 locale=frame.locale,
             ),
             keep=chosen_keep(feed.retention),
-            done=done_text(request),
         )
 
-    async def show_feed(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
-
-    async def change(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            shelf = await site.accounts.current_user.shelf_of(caller)
-            feed = await feeds.get(shelf.id, id_of(request, "feed_id"))
-            await feeds.change(shelf.id, feed.public_id, _change(form, feed))
-            return see(with_query(f"{PATH}/{request.path_params['feed_id']}", done="feed_saved"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+    async def change(request: Request, caller: Caller, form: Form) -> Response:
+        shelf_id = await site.shelf_id(caller)
+        feed = await feeds.get(shelf_id, id_of(request, "feed_id"))
+        await feeds.change(shelf_id, feed.public_id, _change(form, feed))
+        return see(with_query(f"{PATH}/{request.path_params['feed_id']}", done="feed_saved"))
 
     one = f"{PATH}/{{feed_id}}"
-    return Resource(one, {"GET": site.signed_in(show_feed), "POST": site.signed_in(change, PATH)})
+    return site.form_page(one, show, change, rules=_RULES, back=PATH)
 
 
 def _named(span: Millis | None, unit: Millis, ours: tuple[int, ...]) -> str:
@@ -124,7 +113,7 @@ ONE = f"{PATH}/{{feed_id}}"
 
 def feed_acts(site: Site) -> tuple[Resource, ...]:
     """What they post to."""
-    framing, feeds = framing_of(site), site.reading.subscriptions
+    feeds = site.reading.subscriptions
 
     async def suspend(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
@@ -133,14 +122,12 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
         return see(with_query(PATH, done="suspended") if wanted else with_query(PATH, done="resumed"))
 
     async def refresh(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.current_user.shelf_of(caller)
-        asked = await feeds.refresh(shelf.id, id_of(request, "feed_id"))
-        return await _told(framing, request, caller, asked, done="checking")
+        asked = await feeds.refresh(await site.shelf_id(caller), id_of(request, "feed_id"))
+        return await _told(site, request, caller, asked, done="checking")
 
     async def refresh_all(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.current_user.shelf_of(caller)
-        asked = await feeds.refresh_all(shelf.id)
-        return await _told(framing, request, caller, asked, done="checking_all")
+        asked = await feeds.refresh_all(await site.shelf_id(caller))
+        return await _told(site, request, caller, asked, done="checking_all")
 
     return (
         Resource(f"{ONE}/suspend", {"POST": site.on_shelf(suspend, PATH)}),
@@ -150,14 +137,14 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
     )
 
 
-async def _told(framing: Framing, request: Request, caller: Caller, asked: Asked, *, done: str) -> Response:
+async def _told(site: Site, request: Request, caller: Caller, asked: Asked, *, done: str) -> Response:
     """What became of it; R96: where nothing is asked, why, and until when."""
     if not wants_json(request):
         return see(with_query(PATH, **why_not(asked) or {"done": done}))
     told = why_not(asked)
     if told is None:
         return data_of({"queued": asked.queued})
-    frame = await framing.frame(request, caller, "feeds")
+    frame = await site.frame(request, caller, "feeds")
     return data_of({"queued": asked.queued, "text": feeds_done_text(told, frame.locale)})
 
 
@@ -170,10 +157,10 @@ def why_not(asked: Asked) -> dict[str, str] | None:
 
 def _leaving(site: Site) -> tuple[Resource, ...]:
     """Leaving a feed asks first, and says what goes along; for a while it can be taken back."""
-    framing, feeds = framing_of(site), site.reading.subscriptions
+    feeds = site.reading.subscriptions
 
     async def ask_delete(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "feeds")
+        frame = await site.frame(request, caller, "feeds")
         feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
         number, path = frame.locale.number, f"{PATH}/{show_id(feed.public_id)}"
         takes = ngettext(
@@ -184,15 +171,14 @@ def _leaving(site: Site) -> tuple[Resource, ...]:
             unread=number(feed.unread_count),
         )
         keeps = _("Bookmarks are kept. You can undo this within 30 days.")
-        asks = Asks(
+        return site.ask(
+            frame,
             title=_("Unfollow %(name)s?", name=feed.shown_name),
             text=f"{takes} {keeps}",
             yes=_("Unfollow"),
-            no=_("Cancel"),
             path=f"{path}/delete",
             back=path,
         )
-        return ask_first(framing, frame, asks)
 
     async def delete(request: Request, shelf: MemberShelf) -> Response:
         feed_id = id_of(request, "feed_id")
@@ -233,43 +219,33 @@ class Found(msgspec.Struct, frozen=True):
 
 def adding_pages(site: Site) -> tuple[Resource, ...]:
     """`/feeds/add` shows the form and follows; `/feeds/find` looks."""
-    framing = framing_of(site)
     trier, feeds = site.trier, site.reading.subscriptions
 
-    async def show(request: Request, caller: Caller, sheet: Sheet, found: Found | None = None) -> Response:
-        frame = await framing.frame(request, caller, "feeds")
-        return framing.show(frame, "feed_add.html", sheet, found=found, most=MOST_SHOWN)
-
-    async def show_add(request: Request, caller: Caller) -> Response:
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK, found: Found | None = None) -> Response:
         url = request.query_params.get("url", "")[:LONGEST_URL]
-        return await show(request, caller, Sheet(values={"url": (url,)}) if url else BLANK)
+        if url and sheet is BLANK:
+            sheet = Sheet(values={"url": (url,)})
+        frame = await site.frame(request, caller, "feeds")
+        return site.show(frame, "feed_add.html", sheet, found=found, most=MOST_SHOWN)
 
-    async def look(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            url = read_url(form)
-            tried = await trier.try_url(url, site.accounts.deps.clock())
-            if tried.kind == "page" and not tried.found:
-                nothing = _("No feed was found at this address.")
-                raise problem("url", f"{nothing} {guesses_told(tried.guessed)}".strip())
-            links = _links(tried, url)
-            shelf = await site.accounts.current_user.shelf_of(caller)
-            followed = await feeds.followed(shelf.id, [link for link, _ in links])
-            found = Found(tried, links, {link: show_id(public_id) for link, public_id in followed.items()})
-            return await show(request, caller, Sheet(values={"url": (url,)}), found)
+    async def look(request: Request, caller: Caller, form: Form) -> Response:
+        url = read_url(form)
+        tried = await trier.try_url(url, site.accounts.deps.clock())
+        if tried.kind == "page" and not tried.found:
+            nothing = _("No feed was found at this address.")
+            raise problem("url", f"{nothing} {guesses_told(tried.guessed)}".strip())
+        links = _links(tried, url)
+        followed = await feeds.followed(await site.shelf_id(caller), [link for link, _ in links])
+        found = Found(tried, links, {link: show_id(public_id) for link, public_id in followed.items()})
+        return await show(request, caller, Sheet(values={"url": (url,)}), found)
 
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_LOOKING)
-
-    async def follow(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            shelf = await site.accounts.current_user.shelf_of(caller)
-            await feeds.add(shelf.id, _wish(form))
-            return see(with_query(FEEDS, done="followed"))
-
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_FOLLOWING)
+    async def follow(_request: Request, caller: Caller, form: Form) -> Response:
+        await feeds.add(await site.shelf_id(caller), _wish(form))
+        return see(with_query(FEEDS, done="followed"))
 
     return (
-        Resource(ADD_PATH, {"GET": site.signed_in(show_add), "POST": site.signed_in(follow, ADD_PATH)}),
-        Resource(f"{FEEDS}/find", {"POST": site.signed_in(look, ADD_PATH)}),
+        site.form_page(ADD_PATH, show, follow, rules=_FOLLOWING),
+        Resource(f"{FEEDS}/find", {"POST": site.signed_in(post_form(look, show, _LOOKING), ADD_PATH)}),
     )
 
 

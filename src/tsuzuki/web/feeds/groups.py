@@ -8,8 +8,7 @@ from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict
 from tsuzuki.web.feeds.page import PATH as FEEDS
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, problem, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -21,45 +20,30 @@ _RULES = Rules(keep=("name",), beside={Conflict: "name"})
 
 def group_pages(site: Site) -> tuple[Resource, ...]:
     """`/groups/new` and `/groups/{id}`: the forms."""
-    framing = framing_of(site)
     groups, feeds = site.reading.groups, site.reading.subscriptions
 
     async def show_form(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        frame = await framing.frame(request, caller, "feeds")
-        return framing.show(frame, "group.html", sheet, group=None, count=0)
+        frame = await site.frame(request, caller, "feeds")
+        return site.show(frame, "group.html", sheet, group=None, count=0)
 
     async def show_one(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        frame = await framing.frame(request, caller, "feeds")
+        frame = await site.frame(request, caller, "feeds")
         group = await groups.get(frame.shelf.id, id_of(request, "group_id"))
         count = len(await feeds.list(frame.shelf.id, group=group.public_id))
-        return framing.show(frame, "group.html", sheet, group=group, count=count, id=request.path_params["group_id"])
+        return site.show(frame, "group.html", sheet, group=group, count=count, id=request.path_params["group_id"])
 
-    async def show_new(request: Request, caller: Caller) -> Response:
-        return await show_form(request, caller)
+    async def add(_request: Request, caller: Caller, form: Form) -> Response:
+        await groups.add(await site.shelf_id(caller), _name(form))
+        return see(with_query(FEEDS, done="group_added"))
 
-    async def show_group(request: Request, caller: Caller) -> Response:
-        return await show_one(request, caller)
-
-    async def add(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            shelf = await site.accounts.current_user.shelf_of(caller)
-            await groups.add(shelf.id, _name(form))
-            return see(with_query(FEEDS, done="group_added"))
-
-        return await fill(request, act, lambda sheet: show_form(request, caller, sheet), rules=_RULES)
-
-    async def rename(request: Request, caller: Caller) -> Response:
-        async def act(form: Form) -> Response:
-            shelf = await site.accounts.current_user.shelf_of(caller)
-            await groups.change(shelf.id, id_of(request, "group_id"), name=_name(form))
-            return see(with_query(FEEDS, done="group_saved"))
-
-        return await fill(request, act, lambda sheet: show_one(request, caller, sheet), rules=_RULES)
+    async def rename(request: Request, caller: Caller, form: Form) -> Response:
+        await groups.change(await site.shelf_id(caller), id_of(request, "group_id"), name=_name(form))
+        return see(with_query(FEEDS, done="group_saved"))
 
     one = f"{PATH}/{{group_id}}"
     return (
-        Resource(f"{PATH}/new", {"GET": site.signed_in(show_new), "POST": site.signed_in(add, FEEDS)}),
-        Resource(one, {"GET": site.signed_in(show_group), "POST": site.signed_in(rename, FEEDS)}),
+        site.form_page(f"{PATH}/new", show_form, add, rules=_RULES, back=FEEDS),
+        site.form_page(one, show_one, rename, rules=_RULES, back=FEEDS),
     )
 
 

@@ -20,7 +20,7 @@ from tsuzuki.shelves.groups import Group
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.shelves.types import Subscription
 from tsuzuki.web.forms import BLANK, Sheet
-from tsuzuki.web.frame import Frame, framing_of
+from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import moment_of
 from tsuzuki.web.inbox.rows import Time, time_of
 from tsuzuki.web.labels import find_label
@@ -69,11 +69,10 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
 
 def feeds_page(site: Site) -> Resource:
     """The list; with `part=rows` only its groups."""
-    framing = framing_of(site)
     groups, feeds, sources = site.reading.groups, site.reading.subscriptions, site.crawling.sources
 
     async def show_feeds(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "feeds")
+        frame = await site.frame(request, caller, "feeds")
         followed = await feeds.list(frame.shelf.id)
         rows = group_rows(await groups.list(frame.shelf.id), followed, frame)
         asked = request.query_params
@@ -85,8 +84,8 @@ def feeds_page(site: Site) -> Resource:
             "failing": sum(feed.status == "error" for feed in followed),
         }
         if asked.get("part") == "rows":
-            return framing.show(frame, "feeds_rows.html", **values)
-        return framing.show(
+            return site.show(frame, "feeds_rows.html", **values)
+        return site.show(
             frame,
             "feeds.html",
             **values,
@@ -169,26 +168,22 @@ MOST_SHOWN = 200
 
 def list_page(site: Site) -> Resource:
     """`/feeds/import`"""
-    framing = framing_of(site)
     lists = site.lists
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        return framing.show(await framing.frame(request, caller, "feeds"), "feeds_import.html", sheet, report=None)
-
-    async def show_import(request: Request, caller: Caller) -> Response:
-        return await show(request, caller)
+        return site.show(await site.frame(request, caller, "feeds"), "feeds_import.html", sheet, report=None)
 
     async def read(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.current_user.shelf_of(caller)
+        shelf_id = await site.shelf_id(caller)
         body = await read_body(request.scope, request.receive, MAX_BYTES + _AROUND)
         try:
-            report = await lists.read(shelf.id, first_file(request.headers.get("content-type", ""), body))
+            report = await lists.read(shelf_id, first_file(request.headers.get("content-type", ""), body))
         except Invalid as error:
             wrong = Sheet(errors={"file": str(error)}, status=failure_of(error, "").status)
             return await show(request, caller, wrong)
         failed = [line for line in report if line.outcome == "failed"][:MOST_SHOWN]
-        frame = await framing.frame(request, caller, "feeds")
+        frame = await site.frame(request, caller, "feeds")
         counts = Counter(line.outcome for line in report)
-        return framing.show(frame, "feeds_import.html", report=counts, failed=failed)
+        return site.show(frame, "feeds_import.html", report=counts, failed=failed)
 
-    return Resource(IMPORT_PATH, {"GET": site.signed_in(show_import), "POST": site.signed_in(read, IMPORT_PATH)})
+    return Resource(IMPORT_PATH, {"GET": site.signed_in(show), "POST": site.signed_in(read, IMPORT_PATH)})

@@ -121,7 +121,7 @@ def marking_pages(site: Site) -> tuple[Resource, ...]:
         return _answer(request, form, done, undone=str(done.changed))
 
     async def _shelf(caller: Caller) -> ShelfId:
-        return (await site.accounts.current_user.shelf_of(caller)).id
+        return (await site.shelf_of(caller)).id
 
     return (
         Resource("/inbox/mark", {"POST": site.signed_in(mark)}),

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import msgspec
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,22 +12,25 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.inbox.entries import InboxPage
+from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import EntryId, read_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.shelves.subscriptions import Subscriptions
-from tsuzuki.web.frame import Frame, framing_of
-from tsuzuki.web.ids import numbers_of
-from tsuzuki.web.inbox.notes import read_notes
+from tsuzuki.web.forms import BLANK
+from tsuzuki.web.frame import Frame
+from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.rows import day_after, rows_of
 from tsuzuki.web.inbox.view import View, read_view
+from tsuzuki.web.links import Picture
 from tsuzuki.web.navigation import PLACE_LABELS
-from tsuzuki.web.pictures import Picture, pictures_of
 from tsuzuki.web.scripts import data_of
 from tsuzuki.web.site import Owned, Site
 from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import ngettext
 
 PAGE = 50
 MOST_STATES = 1_000
+_ENGINES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 
 
 class Tab(msgspec.Struct, frozen=True):
@@ -37,25 +41,41 @@ class Tab(msgspec.Struct, frozen=True):
     is_here: bool
 
 
-def show_inbox(site: Site) -> Owned:
+def home_page(site: Site) -> Resource:
+    """`/`: leads strangers to signing in, and the very first to setting up."""
+    engine = _ENGINES[site.accounts.deps.db.engine]
+    inbox = _inbox(site)
+
+    async def show_home(request: Request) -> Response:
+        caller = await site.visitor(request)
+        if caller is not None:
+            return await inbox(request, caller)
+        if "part" in request.query_params:
+            raise Unauthorized("Sign in again.")  # a script asks for rows: this page would not fit into its list
+        is_new = await site.accounts.setup.is_needed()
+        return site.pages.private("home.html", BLANK, engine=engine, visitor=None, is_new=is_new)
+
+    return page("/", show_home)
+
+
+def _inbox(site: Site) -> Owned:
     """What `/` shows to somebody who is signed in."""
-    framing = framing_of(site)
-    inbox, feeds, pictures = site.inbox, site.reading.subscriptions, pictures_of(site)
+    inbox, feeds, pictures = site.inbox, site.reading.subscriptions, site.picture
 
     async def show(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
         wanted, after = view.wanted, _after(request)
-        opening = await framing.open(caller)
+        opening = await site.open(caller)
         frame, part = await asyncio.gather(  # the page that is asked for most: its parts are read at once
-            framing.frame(request, caller, view.place, opening),
+            site.frame(request, caller, view.place, opening),
             inbox.page(opening.shelf.id, wanted, after=after, most=PAGE),
         )
         values = _listed(request, frame, view, part=part, picture=pictures)
         if request.query_params.get("part") == "rows":
-            return framing.show(frame, "inbox_rows.html", **values)
+            return site.show(frame, "inbox_rows.html", **values)
         name = await _name(feeds, frame, view, part)
         notes = read_notes(request.query_params, frame)
-        return framing.show(
+        return site.show(
             frame,
             "inbox.html",
             title=name,
@@ -115,6 +135,51 @@ async def _name(feeds: Subscriptions, frame: Frame, view: View, part: InboxPage)
     if view.series is not None:
         return next((line.series_title for line in part.rows if line.series_title), _("Comics"))
     return _(PLACE_LABELS[view.place])
+
+
+class Undo(msgspec.Struct, frozen=True):
+    """A form that takes something back."""
+
+    path: str
+    fields: list[tuple[str, str]]
+
+
+class InboxNotes(msgspec.Struct, frozen=True):
+    """A sentence, and its undo."""
+
+    text: str | None = None
+    undo: Undo | None = None
+
+
+def read_notes(query: QueryParams, frame: Frame) -> InboxNotes:
+    """From the address that a mark led to; numbers only, so nothing of an address is ever shown."""
+    count = number_of(query.get("marked"))
+    if count is not None:
+        moment = number_of(query.get("undo"))
+        fields = [("undo", str(moment)), ("back", read_view(query).path())]
+        undo = None if moment is None or count == 0 else Undo("/inbox/undo", fields)
+        return InboxNotes(
+            ngettext(
+                "%(count)s entry marked read.",
+                "%(count)s entries marked read.",
+                count,
+                count=frame.locale.number(count),
+            ),
+            undo,
+        )
+    count = number_of(query.get("undone"))
+    return (
+        InboxNotes()
+        if count is None
+        else InboxNotes(
+            ngettext(
+                "%(count)s entry marked unread again.",
+                "%(count)s entries marked unread again.",
+                count,
+                count=frame.locale.number(count),
+            )
+        )
+    )
 
 
 def _tabs(view: View) -> list[Tab]:

@@ -9,12 +9,12 @@ import msgspec
 from tsuzuki.inbox.entries import Entry
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis, iso
-from tsuzuki.model.titles import LONGEST_TITLE, beside_number, first_words, title_of
+from tsuzuki.model.titles import LONGEST_TITLE, first_words, title_of
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import View
-from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
+from tsuzuki.web.links import Picture, chapter_path, cover_path, item_path, outside, series_path, small, tile_of
 from tsuzuki.web.locale import Locale
-from tsuzuki.web.pictures import Picture, small
+from tsuzuki.web.texts import chapter_name
 from tsuzuki.web.texts import gettext as _
 
 SNIPPET = 240
@@ -174,14 +174,6 @@ def _chapter(line: Entry, origins: _Origins, time: Time) -> Row:
         tile=tile,
         save_value=f"c{line.id}",
     )
-
-
-def chapter_name(number: str | None, volume: str | None, title: str) -> str:
-    """`Chapter 12: The road`, `Volume 3`, or what it is called."""
-    numbered = (
-        _("Chapter %(number)s", number=number) if number else _("Volume %(volume)s", volume=volume) if volume else ""
-    )
-    return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or _("Untitled")
 
 
 def item_title(line: Entry, time: str) -> str:
