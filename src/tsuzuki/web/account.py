@@ -7,7 +7,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.accounts.sessions import device_name
-from tsuzuki.accounts.types import Session, Token
+from tsuzuki.accounts.types import Token
 from tsuzuki.http.auth import leave
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
@@ -20,17 +20,6 @@ from tsuzuki.web.site import ACCOUNT, SIGN_IN, Site, with_query
 
 LIVES = {"30": 30, "90": 90, "365": 365, "never": None}
 """In days, by what the forms call them."""
-
-
-class DeviceRow(msgspec.Struct, frozen=True):
-    """A signed-in browser."""
-
-    id: str
-    name: str
-    address: str
-    is_this: bool
-    created_at: Millis
-    last_used_at: Millis
 
 
 class TokenRow(msgspec.Struct, frozen=True):
@@ -70,7 +59,8 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Acco
         "account.html",
         wrong,
         me=await accounts.current_user.look(caller),
-        devices=[_device(one, caller) for one in await accounts.sessions.list(caller)],
+        devices=await accounts.sessions.list(caller),
+        device_name=device_name,
         tokens=[row for row in every if row.token.kind == "token"],
         apps=sum(row.is_open for row in every),
         lives=LIVES,
@@ -78,17 +68,6 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Acco
         notes=notes,
         least=SHORTEST_PASSWORD,
         is_billed=site.billing.is_on,
-    )
-
-
-def _device(session: Session, caller: Caller) -> DeviceRow:
-    return DeviceRow(
-        id=show_id(session.public_id),
-        name=device_name(session.user_agent),
-        address=session.address,
-        is_this=session.id == caller.session_id,
-        created_at=session.created_at,
-        last_used_at=session.last_used_at,
     )
 
 

@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.types import Slice
 from tsuzuki.billing.books import whose
 from tsuzuki.billing.types import RentedShelf, Used
 from tsuzuki.http.routing import Resource, page
@@ -16,7 +15,7 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.plans import BASIC, CURRENCY, Plan, get_plan, list_plans
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, see
-from tsuzuki.web.ids import id_of, page_of
+from tsuzuki.web.ids import id_of, pages_of, slice_of
 from tsuzuki.web.site import ACCOUNT, Site, with_query
 from tsuzuki.web.texts import gettext as _
 from tsuzuki.web.texts import ngettext
@@ -43,26 +42,16 @@ class ShelfCard(msgspec.Struct, frozen=True):
     counted: list[LimitUse]
 
 
-class Pager(msgspec.Struct, frozen=True):
-    """Where one is in a list of pages; None where there is no further one."""
-
-    page: int
-    newer: int | None
-    older: int | None
-
-
 def billing_page(site: Site) -> Resource:
     """`/account/billing`"""
-    billing = site.billing
 
     async def show(request: Request, caller: Caller) -> Response:
-        desk, who = billing.opened(), whose(caller)
+        billing, who = site.billing.opened(), whose(caller)
         tenant_id = await payer_of(site, caller)
-        tenant, totals = await desk.books.tenant(who, tenant_id)
-        used = await desk.rented.use(who, tenant_id)
-        cards = [card_of(shelf, used.get(shelf.public_id)) for shelf in await desk.rented.list(who, tenant_id)]
-        number = page_of(request.query_params)
-        invoices, count = await desk.books.invoices(who, tenant_id, Slice.page(number, _PER_PAGE))
+        tenant, totals = await billing.books.tenant(who, tenant_id)
+        used = await billing.rented.use(who, tenant_id)
+        cards = [card_of(shelf, used.get(shelf.public_id)) for shelf in await billing.rented.list(who, tenant_id)]
+        invoices, count = await billing.books.invoices(who, tenant_id, slice_of(request, _PER_PAGE))
         return site.show(
             await site.frame(request, caller, "billing"),
             "billing.html",
@@ -70,9 +59,9 @@ def billing_page(site: Site) -> Resource:
             totals=totals,
             currency=CURRENCY,
             cards=cards,
-            ahead=await desk.offers.ahead(who, tenant_id),
+            ahead=await billing.offers.ahead(who, tenant_id),
             invoices=invoices,
-            pager=pager_of(number, count),
+            pager=pages_of(request, count, _PER_PAGE),
             slept=_one_of(cards, request.query_params.get("slept")),
             span=span,
         )
@@ -82,10 +71,9 @@ def billing_page(site: Site) -> Resource:
 
 def statement_page(site: Site) -> Resource:
     """`/account/billing/statement`"""
-    billing = site.billing
 
     async def show(request: Request, caller: Caller) -> Response:
-        found = await billing.opened().books.statement(whose(caller), await payer_of(site, caller))
+        found = await site.billing.opened().books.statement(whose(caller), await payer_of(site, caller))
         frame = await site.frame(request, caller, "billing")
         return site.show(frame, "statement.html", statement=found, totals=found.totals)
 
@@ -116,11 +104,6 @@ def span(length: Millis) -> str:
     return ngettext("%(count)s minute", "%(count)s minutes", length // MINUTE)
 
 
-def pager_of(number: int, count: int) -> Pager:
-    """The pages beside this one."""
-    return Pager(number, number - 1 if number > 1 else None, number + 1 if number * _PER_PAGE < count else None)
-
-
 def _one_of(cards: list[ShelfCard], shelf_id: str | None) -> ShelfCard | None:
     """The shelf that was just put to sleep: it can be woken again at once."""
     return next((card for card in cards if card.id == shelf_id and card.shelf.status == "inactive"), None)
@@ -128,10 +111,9 @@ def _one_of(cards: list[ShelfCard], shelf_id: str | None) -> ShelfCard | None:
 
 def invoice_page(site: Site) -> Resource:
     """`/invoices/{invoice_id}`"""
-    billing = site.billing
 
     async def show(request: Request, caller: Caller) -> Response:
-        full = await billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
+        full = await site.billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
         frame = await site.frame(request, caller, "invoice")
         return site.show(
             frame,
@@ -162,19 +144,18 @@ def shelf_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _new(site: Site) -> tuple[Resource, ...]:
-    billing = site.billing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        deal = await billing.opened().offers.for_new(whose(caller), await payer_of(site, caller))
+        deal = await site.billing.opened().offers.for_new(whose(caller), await payer_of(site, caller))
         frame = await site.frame(request, caller, "billing")
         return site.show(frame, "shelf_new.html", sheet, deal=deal, span=span, usual=BASIC.id, most=LONGEST_NAME)
 
     async def rent(_request: Request, caller: Caller, form: Form) -> Response:
-        desk = billing.opened()
+        billing = site.billing.opened()
         name, plan = _name(form), form.one("plan")
         if not any(known.id == plan for known in list_plans()):
             raise problem("plan", _("Choose one of these plans."))
-        await desk.rented.create(whose(caller), await payer_of(site, caller), name=name, plan=plan)
+        await billing.rented.create(whose(caller), await payer_of(site, caller), name=name, plan=plan)
         return see(with_query(BILLING, done="shelf_rented"))
 
     return (
@@ -185,18 +166,17 @@ def _new(site: Site) -> tuple[Resource, ...]:
 
 def _one(site: Site) -> Resource:
     """`/account/billing/shelves/{rented_id}`: its name and its plan."""
-    billing = site.billing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        deal = await billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
+        deal = await site.billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
         assert deal.shelf is not None
         frame = await site.frame(request, caller, "billing")
         values = {"deal": deal, "shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "most": LONGEST_NAME}
         return site.show(frame, "shelf_rented.html", sheet, span=span, **values)
 
     async def rename(request: Request, caller: Caller, form: Form) -> Response:
-        desk, shelf_id = billing.opened(), id_of(request, "rented_id")
-        await desk.rented.rename(whose(caller), shelf_id, _name(form))
+        billing, shelf_id = site.billing.opened(), id_of(request, "rented_id")
+        await billing.rented.rename(whose(caller), shelf_id, _name(form))
         return see(with_query(f"{SHELVES}/{show_id(shelf_id)}", done="shelf_renamed"))
 
     return site.form_page(f"{SHELVES}/{{rented_id}}", show, rename, rules=_RULES, back=BILLING)
@@ -204,11 +184,10 @@ def _one(site: Site) -> Resource:
 
 def _plan(site: Site) -> Resource:
     """`/account/billing/shelves/{rented_id}/plan?plan=`: what another plan costs from now on, and choosing it."""
-    billing = site.billing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         plan = sheet.value("plan", request.query_params.get("plan", ""))
-        deal = await billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
+        deal = await site.billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
         assert deal.shelf is not None
         frame = await site.frame(request, caller, "billing")
         values = {"shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "offer": deal.of(plan)}
@@ -216,8 +195,8 @@ def _plan(site: Site) -> Resource:
         return site.show(frame, "shelf_plan.html", sheet, deal=deal, before=before, span=span, **values)
 
     async def change(request: Request, caller: Caller, form: Form) -> Response:
-        desk, shelf_id = billing.opened(), id_of(request, "rented_id")
-        await desk.rented.change_plan(whose(caller), shelf_id, form.one("plan"))
+        billing, shelf_id = site.billing.opened(), id_of(request, "rented_id")
+        await billing.rented.change_plan(whose(caller), shelf_id, form.one("plan"))
         return see(with_query(BILLING, done="plan_changed"))
 
     return site.form_page(f"{SHELVES}/{{rented_id}}/plan", show, change, rules=_PLAN_RULES, back=BILLING)
@@ -225,17 +204,16 @@ def _plan(site: Site) -> Resource:
 
 def _turn(site: Site, verb: Literal["deactivate", "reactivate"]) -> Resource:
     """`/account/billing/shelves/{rented_id}/deactivate`, and the way back."""
-    billing = site.billing
     status: Awake = "inactive" if verb == "deactivate" else "active"
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        turn = await billing.opened().offers.turn(whose(caller), id_of(request, "rented_id"), status)
+        turn = await site.billing.opened().offers.turn(whose(caller), id_of(request, "rented_id"), status)
         frame = await site.frame(request, caller, "billing")
         values = {"turn": turn, "id": show_id(turn.shelf.public_id), "verb": verb, "plan": get_plan(turn.shelf.plan)}
         return site.show(frame, "shelf_turn.html", sheet, **values)
 
     async def turn(request: Request, caller: Caller, _form: Form) -> Response:
-        rented, shelf_id = billing.opened().rented, id_of(request, "rented_id")
+        rented, shelf_id = site.billing.opened().rented, id_of(request, "rented_id")
         if status == "active":
             await rented.reactivate(whose(caller), shelf_id)
             return see(with_query(BILLING, done="shelf_awake"))

@@ -7,7 +7,16 @@ import msgspec
 from tsuzuki.http.middleware import ErrorPage, FramedPage
 from tsuzuki.http.routing import Resource
 from tsuzuki.web.account import account_page, device_pages, identity_pages, password_page
-from tsuzuki.web.admin.build import desk_pages
+from tsuzuki.web.admin.audit import audit_page
+from tsuzuki.web.admin.dashboard import dashboard_pages
+from tsuzuki.web.admin.jobs import job_pages
+from tsuzuki.web.admin.letters import letter_pages
+from tsuzuki.web.admin.mappings import mapping_add_page, mapping_pages
+from tsuzuki.web.admin.people import people_pages, person_pages
+from tsuzuki.web.admin.settings import failing_feeds_page, retention_page, server_settings_page
+from tsuzuki.web.admin.source_form import source_form_pages
+from tsuzuki.web.admin.sources import source_pages
+from tsuzuki.web.admin.tenants import tenant_pages
 from tsuzuki.web.api_docs import Json, docs_page
 from tsuzuki.web.article.page import article_page
 from tsuzuki.web.billing import billing_page, invoice_page, shelf_pages, statement_page
@@ -18,7 +27,7 @@ from tsuzuki.web.errors import error_page, framed_errors
 from tsuzuki.web.feeds.feed import adding_pages, changing_page, feed_acts
 from tsuzuki.web.feeds.groups import group_acts, group_pages
 from tsuzuki.web.feeds.page import feeds_page, list_page
-from tsuzuki.web.inbox.marking import marking_pages
+from tsuzuki.web.inbox.marks import mark_pages
 from tsuzuki.web.inbox.page import home_page, states_page
 from tsuzuki.web.library import history_pages, library_pages
 from tsuzuki.web.offline import offline_pages
@@ -47,7 +56,7 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         home_page(site),
         states_page(site),
         article_page(site),
-        *marking_pages(site),
+        *mark_pages(site),
         setup_page(site),
         sign_in_page(site),
         provider_page(site),
@@ -80,7 +89,20 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         statement_page(site),
         *shelf_pages(site),
         settings_page(site),
-        *desk_pages(site),
+        *dashboard_pages(site),
+        failing_feeds_page(site),
+        *source_pages(site),
+        *source_form_pages(site),
+        *mapping_pages(site),
+        mapping_add_page(site),
+        *job_pages(site),
+        *letter_pages(site),
+        audit_page(site),
+        *people_pages(site),
+        *person_pages(site),
+        *tenant_pages(site),
+        server_settings_page(site),
+        retention_page(site),
         styleguide_page(site),
         *offline_pages(site.pages),
         account_page(site),

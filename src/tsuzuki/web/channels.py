@@ -1,6 +1,5 @@
 """`/notifications`: where notices go."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -16,13 +15,12 @@ from tsuzuki.notifications.channels import ChannelChange, Channels
 from tsuzuki.notifications.kinds import ChannelKind
 from tsuzuki.notifications.sending import KINDS
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, read_form, see
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, ShowForm, post_form, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
 PATH = "/notifications"
-ShowAgain = Callable[[Request, Caller, Sheet], Awaitable[Response]]
 
 
 class ChannelForm(msgspec.Struct, frozen=True):
@@ -79,7 +77,7 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
     )
 
 
-def _acts(site: Site, channels: Channels, show: ShowAgain) -> tuple[Resource, ...]:
+def _acts(site: Site, channels: Channels, show: ShowForm) -> tuple[Resource, ...]:
     """What the buttons beside a channel post to; removing one is asked first."""
 
     async def switch(request: Request, caller: Caller) -> Response:

@@ -5,6 +5,7 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec.structs import replace
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -159,34 +160,24 @@ def _state(entry: Filter | GroupedFilter, name: str, query: QueryParams) -> int 
 
 
 def _field(entry: Filter | GroupedFilter, name: str, query: QueryParams) -> FilterField:
-    kind = str(entry.__struct_config__.tag)
-    state = _state(entry, name, query)
+    field = FilterField(kind=str(entry.__struct_config__.tag), name=name, label=entry.name)
+    said = _state(entry, name, query)
+    state = getattr(entry, "state", None) if said is None else said
     match entry:
         case FilterGroup():
             inner = tuple(_field(part, f"{name}.{place}", query) for place, part in enumerate(entry.filters))
-            return FilterField(kind=kind, name=name, label=entry.name, fields=inner)
+            return replace(field, fields=inner)
         case Select():
-            shown = entry.state if state is None else state
-            return FilterField(kind=kind, name=name, label=entry.name, value=str(shown), choices=_choices(entry.values))
+            return replace(field, value=str(state), choices=_choices(entry.values))
         case Sort():
-            sort = state if isinstance(state, SortState) else entry.state
-            return FilterField(
-                kind=kind,
-                name=name,
-                label=entry.name,
-                value="" if sort is None else str(sort.index),
-                choices=_choices(entry.values),
-                is_ascending=sort is not None and sort.ascending,
-            )
+            value, is_ascending = (str(state.index), state.ascending) if isinstance(state, SortState) else ("", False)
+            return replace(field, value=value, choices=_choices(entry.values), is_ascending=is_ascending)
         case CheckBox():
-            is_on = entry.state if state is None else state
-            return FilterField(kind=kind, name=name, label=entry.name, value="on" if is_on else "")
+            return replace(field, value="on" if state else "")
         case TextFilter() | TriState():
-            return FilterField(
-                kind=kind, name=name, label=entry.name, value=str(entry.state if state is None else state)
-            )
+            return replace(field, value=str(state))
         case _:
-            return FilterField(kind=kind, name=name, label=entry.name)
+            return field
 
 
 def _choices(values: Sequence[str]) -> tuple[Choice, ...]:

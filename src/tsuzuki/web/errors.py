@@ -1,5 +1,6 @@
 """The page that a browser shows when something is not there or went wrong."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -22,11 +23,7 @@ _log = structlog.stdlib.get_logger("tsuzuki.web")
 
 def error_page(pages: Pages) -> ErrorPage:
     """How a failure looks. It says what the API would say, and repeats nothing of the request (SEC-13)."""
-
-    def show(failure: HttpFailure) -> Response:
-        return _shown(pages, failure)
-
-    return show
+    return partial(_shown, pages)
 
 
 def framed_errors(site: Site) -> FramedPage:

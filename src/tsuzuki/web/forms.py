@@ -28,6 +28,7 @@ from tsuzuki.web.texts import gettext as _
 from tsuzuki.web.texts import say_refused
 
 MOST_FIELDS = 50
+LONGEST_REASON = 500
 MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -146,6 +147,27 @@ def must_match(form: Form, first: str, second: str) -> str:
     if form.one(first) != form.one(second):
         raise problem(second, _("The passwords do not match."))
     return form.one(first)
+
+
+def read_name(form: Form, *, most: int) -> str:
+    """The field `name`; Invalid where it is empty or too long."""
+    name = form.one("name").strip()
+    if not 1 <= len(name) <= most:
+        raise problem("name", _("Enter a name of 1 to %(most)s characters.", most=most))
+    return name
+
+
+def read_text(form: Form, field: str, *, most: int) -> str:
+    """The same of a field that is no name."""
+    text = form.one(field).strip()
+    if not 1 <= len(text) <= most:
+        raise problem(field, _("Enter 1 to %(most)s characters.", most=most))
+    return text
+
+
+def read_reason(form: Form) -> str | None:
+    """Why something is done, for the audit log; None where nobody said it."""
+    return form.one("reason").strip()[:LONGEST_REASON] or None
 
 
 def problem(field: str, message: str) -> Invalid:

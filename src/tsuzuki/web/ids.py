@@ -1,10 +1,13 @@
 """What the addresses of pages say: ids, numbers and words."""
 
 from collections.abc import Iterable
+from urllib.parse import urlencode
 
+import msgspec
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
+from tsuzuki.accounts.types import Slice
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id, read_number
 from tsuzuki.model.times import Millis
@@ -12,6 +15,7 @@ from tsuzuki.model.times import Millis
 FARTHEST = 100_000
 """The last page that anybody asks a list for."""
 _MOMENT_DIGITS = 14
+PER_PAGE = 50
 
 
 def id_of(request: Request, name: str) -> PublicId:
@@ -54,3 +58,31 @@ def page_of(query: QueryParams) -> int:
 def word_of(request: Request, name: str, *, longest: int = 200) -> str | None:
     """What is searched or narrowed by; None where nothing was said."""
     return request.query_params.get(name, "").replace("\0", "").strip()[:longest] or None
+
+
+class ListPages(msgspec.Struct, frozen=True):
+    """A page of a list; `newer` and `older` are paths, None at the ends."""
+
+    number: int
+    total: int
+    count: int
+    newer: str | None
+    older: str | None
+
+
+def slice_of(request: Request, per_page: int = PER_PAGE) -> Slice:
+    """The rows of the page that is asked for."""
+    return Slice.page(page_of(request.query_params), per_page)
+
+
+def pages_of(request: Request, total: int, per_page: int = PER_PAGE) -> ListPages:
+    """The links keep every filter of the address."""
+    number, count = page_of(request.query_params), max(1, -(-total // per_page))
+    kept = {name: value for name, value in request.query_params.items() if name not in ("page", "done")}
+
+    def link(page: int) -> str:
+        return f"{request.url.path}?{urlencode({**kept, 'page': page})}"
+
+    return ListPages(
+        number, total, count, link(number - 1) if number > 1 else None, link(number + 1) if number < count else None
+    )

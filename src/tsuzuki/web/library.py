@@ -25,7 +25,7 @@ from tsuzuki.web.inbox.page import InboxNotes, Undo
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.links import chapter_path
 from tsuzuki.web.site import Site, with_query
-from tsuzuki.web.texts import chapter_name, ngettext
+from tsuzuki.web.texts import chapter_name
 from tsuzuki.web.texts import gettext as _
 
 PATH = "/library"
@@ -184,11 +184,10 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
     async def ask_clear(request: Request, caller: Caller) -> Response:
         frame = await site.frame(request, caller, "history")
         found = await progress.history(frame.shelf.id, after=FROM_THE_TOP, most=1)
-        count = ngettext(
+        count = frame.locale.ngettext(
             "%(count)s chapter is removed from the history.",
             "%(count)s chapters are removed from the history.",
             found.total,
-            count=frame.locale.number(found.total),
         )
         return site.ask(
             frame,

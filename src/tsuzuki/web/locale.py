@@ -11,7 +11,7 @@ import msgspec
 from tsuzuki.accounts.preferences import Clock
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, bounded
 from tsuzuki.web.texts import gettext as _
-from tsuzuki.web.texts import language
+from tsuzuki.web.texts import language, ngettext
 
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 _BRITISH = "en_GB"
@@ -96,6 +96,10 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
     def number(self, count: int) -> str:
         """`12,345` with this reader's mark between the thousands."""
         return f"{count:,}".replace(",", self.separator)
+
+    def ngettext(self, one: str, many: str, count: int, /, **values: object) -> str:
+        """The form for this number, with the number as this reader writes it."""
+        return ngettext(one, many, count, count=self.number(count), **values)
 
 
 def locale_of(accept_language: str, *, clock: Clock = "auto", zone: str = "") -> Locale:

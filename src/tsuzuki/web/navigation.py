@@ -42,14 +42,14 @@ MANAGING = (
 )
 
 RUNNING = (
-    NavigationPlace(name="desk", label=N_("Admin"), path="/admin", icon="gauge", key="d"),
+    NavigationPlace(name="admin", label=N_("Admin"), path="/admin", icon="gauge", key="d"),
     NavigationPlace(name="sources", label=N_("Sources"), path="/admin/sources", icon="server", key="o"),
     NavigationPlace(name="jobs", label=N_("Jobs"), path="/admin/jobs", icon="activity", key="j"),
     NavigationPlace(name="letters", label=N_("Dead letters"), path="/admin/dead-letters", icon="skull", key="x"),
     NavigationPlace(name="users", label=N_("Users"), path="/admin/users", icon="users", key="u"),
     NavigationPlace(name="audit", label=N_("Audit log"), path="/admin/audit", icon="scroll-text", key="t"),
     NavigationPlace(
-        name="in_force", label=N_("Server settings"), path="/admin/settings", icon="sliders-horizontal", key="v"
+        name="server_settings", label=N_("Server settings"), path="/admin/settings", icon="sliders-horizontal", key="v"
     ),
     NavigationPlace(name="styleguide", label=N_("Style guide"), path="/styleguide", icon="palette", key="y"),
 )

@@ -11,6 +11,8 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from tsuzuki.http.assets import Assets
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.plans import money
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.web.forms import Sheet
 from tsuzuki.web.labels import find_label, label_of
@@ -91,6 +93,8 @@ def _package(version: str) -> tuple[Assets, Environment]:
         language=language,
         moment=moment,
         iso=iso,
+        money=money,
+        show_id=show_id,
         places=_linking(icon),
         scripts=[assets.url(name) for name in assets.names("js/") if name != "js/app.js"],
         texts_for_scripts=texts_for_scripts,

@@ -39,14 +39,14 @@ from tsuzuki.web.feeds.feed import chosen_group
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import id_of, number_of, numbers_of, page_of
-from tsuzuki.web.inbox.page import InboxNotes, Undo
+from tsuzuki.web.inbox.page import InboxNotes, Undo, unread_again
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.library import PATH as LIBRARY
 from tsuzuki.web.library import STATUSES
 from tsuzuki.web.links import chapter_path, series_path
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site
-from tsuzuki.web.texts import chapter_name, ngettext
+from tsuzuki.web.texts import chapter_name
 from tsuzuki.web.texts import gettext as _
 
 
@@ -225,50 +225,24 @@ def _notes(request: Request, frame: Frame, series_id: str) -> InboxNotes:
     """What was just done, with the way back: numbers and words of ours only."""
     query = request.query_params
     path = series_path(series_id)
-    count = number_of(query.get("marked"))
-    if count is not None:
+    if (count := number_of(query.get("marked"))) is not None:
         moment = number_of(query.get("undo"))
         undo = Undo("/inbox/undo", [("undo", str(moment)), ("back", path)]) if moment and count else None
-        return InboxNotes(
-            ngettext(
-                "%(count)s chapter marked read.",
-                "%(count)s chapters marked read.",
-                count,
-                count=frame.locale.number(count),
-            ),
-            undo,
-        )
-    count = number_of(query.get("unmarked"))
-    if count is not None:
+        words = frame.locale.ngettext("%(count)s chapter marked read.", "%(count)s chapters marked read.", count)
+        return InboxNotes(words, undo)
+    if (count := number_of(query.get("unmarked"))) is not None:
         moment = number_of(query.get("again"))
         undo = Undo(f"{path}/mark", [("again", str(moment))]) if moment and count else None
+        words = frame.locale.ngettext("%(count)s chapter marked unread.", "%(count)s chapters marked unread.", count)
+        return InboxNotes(words, undo)
+    if (count := number_of(query.get("undone"))) is not None:
+        return unread_again(count, frame)
+    if (count := number_of(query.get("available"))) is not None:
         return InboxNotes(
-            ngettext(
-                "%(count)s chapter marked unread.",
-                "%(count)s chapters marked unread.",
-                count,
-                count=frame.locale.number(count),
-            ),
-            undo,
-        )
-    count = number_of(query.get("undone"))
-    if count is not None:
-        return InboxNotes(
-            ngettext(
-                "%(count)s entry marked unread again.",
-                "%(count)s entries marked unread again.",
-                count,
-                count=frame.locale.number(count),
-            )
-        )
-    count = number_of(query.get("available"))
-    if count is not None:
-        return InboxNotes(
-            ngettext(
+            frame.locale.ngettext(
                 "Followed. %(count)s chapter is ready to read; new ones arrive in your inbox.",
                 "Followed. %(count)s chapters are ready to read; new ones arrive in your inbox.",
                 count,
-                count=frame.locale.number(count),
             )
         )
     release = number_of(query.get("dropped"))
@@ -351,23 +325,15 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
         series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
         follow = None if series.follow is None else await follows.get(frame.shelf.id, series.follow.public_id)
         new = 0 if follow is None else follow.new
-        takes = (
-            [
-                ngettext(
-                    "%(count)s unread entry leaves your inbox.",
-                    "%(count)s unread entries leave your inbox.",
-                    new,
-                    count=frame.locale.number(new),
-                )
-            ]
-            if new
-            else []
+        takes = frame.locale.ngettext(
+            "%(count)s unread entry leaves your inbox.", "%(count)s unread entries leave your inbox.", new
         )
+        keeps = _("Your reading progress is kept, and following again restores everything.")
         path = series_path(show_id(series.details.public_id))
         return site.ask(
             frame,
             title=_("Unfollow %(name)s?", name=series.details.title),
-            text=" ".join((*takes, _("Your reading progress is kept, and following again restores everything."))),
+            text=f"{takes} {keeps}" if new else keeps,
             yes=_("Unfollow"),
             path=f"{path}/unfollow",
             back=path,

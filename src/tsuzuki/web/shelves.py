@@ -16,7 +16,7 @@ from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
+from tsuzuki.web.retention_form import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
 from tsuzuki.web.site import ACCOUNT, Site, with_query
 from tsuzuki.web.texts import gettext as _
 

@@ -13,7 +13,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.web.account import LIVES, AccountNotes, show_account, token_row
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, see
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_name, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import ACCOUNT, DEVICE_PASSWORDS, Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -87,14 +87,6 @@ def _home(token: Token) -> str:
     return DEVICE_PASSWORDS if token.kind == "device" else ACCOUNT
 
 
-def read_name(form: Form) -> str:
-    """What it is for; Invalid without."""
-    name = form.one("name").strip()
-    if not 1 <= len(name) <= LONGEST_NAME:
-        raise problem("name", _("Enter a name of 1 to %(most)s characters.", most=LONGEST_NAME))
-    return name
-
-
 def read_end(form: Form, now: Millis) -> Millis | None:
     """When it ends; None for never, Invalid for a word that we do not know."""
     life = form.one("life")
@@ -106,7 +98,7 @@ def read_end(form: Form, now: Millis) -> Millis | None:
 
 def _token_request(form: Form, now: Millis) -> TokenRequest:
     """What the form asks for; Invalid with the first thing that is wrong."""
-    name = read_name(form)
+    name = read_name(form, most=LONGEST_NAME)
     scopes = form.several("scopes")
     if not scopes:
         raise problem("scopes", _("Choose at least one."))
@@ -147,7 +139,7 @@ def device_password_page(site: Site) -> Resource:
 
 def _device_request(form: Form, site: Site) -> TokenRequest:
     """What the form asks for; Invalid with the first thing that is wrong."""
-    name = read_name(form)
+    name = read_name(form, most=LONGEST_NAME)
     ticked = form.several("protocols")
     protocols = tuple(one for one in PROTOCOLS if one in ticked)
     if not protocols or len(protocols) != len(set(ticked)):

@@ -14,9 +14,8 @@ from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis, from_datetime
-from tsuzuki.web.admin.jobs import pages_of, slice_of
 from tsuzuki.web.admin.sources import as_json
-from tsuzuki.web.ids import word_of
+from tsuzuki.web.ids import pages_of, slice_of, word_of
 from tsuzuki.web.site import Site
 
 PATH = "/admin/audit"

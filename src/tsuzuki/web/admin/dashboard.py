@@ -11,13 +11,12 @@ from tsuzuki.model.times import DAY, Millis
 from tsuzuki.sources.types import SourceFilter
 from tsuzuki.web.admin.charts import charts_of, span_of
 from tsuzuki.web.admin.sources import SourceHealthRow, source_rows
-from tsuzuki.web.forms import read_form, see
+from tsuzuki.web.forms import read_form, read_reason, see
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/admin"
 MOST_SOURCES = 2000
 MOST_LISTED = 5
-LONGEST_REASON = 500
 
 
 class Watchlist(msgspec.Struct, frozen=True):
@@ -34,7 +33,7 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
     figures, workers, sources = site.figures, site.workers, site.crawling.sources
 
     async def show_dashboard(request: Request, caller: Caller) -> Response:
-        frame = await site.frame(request, caller, "desk")
+        frame = await site.frame(request, caller, "admin")
         listed, total = await sources.list(SourceFilter(), Slice(most=MOST_SOURCES))
         feeds, failing_feeds = await figures.failing_feeds(Slice(most=MOST_LISTED))
         rows = source_rows(listed, await figures.pulses(Millis(DAY)), frame.now)
@@ -53,7 +52,7 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
 
     async def switch(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
-        reason = form.one("reason").strip()[:LONGEST_REASON] or None
+        reason = read_reason(form)
         if form.one("pause") == "on":
             await sources.pause(caller.actor, reason)
             return see(with_query(PATH, done="crawler_paused"))

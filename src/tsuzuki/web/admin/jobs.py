@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import get_args
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,40 +14,9 @@ from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.sources.types import Source, SourceFilter
 from tsuzuki.web.forms import see
-from tsuzuki.web.ids import id_of, number_of, page_of, word_of
+from tsuzuki.web.ids import id_of, number_of, pages_of, slice_of, word_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
-
-PER_PAGE = 50
-
-
-class ListPages(msgspec.Struct, frozen=True):
-    """A page of a list; `newer` and `older` are paths, None at the ends."""
-
-    number: int
-    total: int
-    count: int
-    newer: str | None
-    older: str | None
-
-
-def slice_of(request: Request) -> Slice:
-    """The rows of that page."""
-    return Slice.page(page_of(request.query_params), PER_PAGE)
-
-
-def pages_of(request: Request, total: int) -> ListPages:
-    """The links keep every filter of the address."""
-    number, count = page_of(request.query_params), max(1, -(-total // PER_PAGE))
-    kept = {name: value for name, value in request.query_params.items() if name not in ("page", "done")}
-
-    def link(page: int) -> str:
-        return with_query(request.url.path, **kept, page=str(page))
-
-    return ListPages(
-        number, total, count, link(number - 1) if number > 1 else None, link(number + 1) if number < count else None
-    )
-
 
 PATH = "/admin/jobs"
 STATUSES: tuple[Status, ...] = get_args(Status)

@@ -10,11 +10,10 @@ from tsuzuki.crawler.letters import Letters
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict
 from tsuzuki.queue.tasks import DeadLetterId, LetterFilter
-from tsuzuki.web.admin.jobs import PER_PAGE
 from tsuzuki.web.admin.sources import as_json
 from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
 from tsuzuki.web.frame import Frame
-from tsuzuki.web.ids import moment_of, number_at, number_of, word_of
+from tsuzuki.web.ids import PER_PAGE, moment_of, number_at, number_of, word_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 

@@ -12,7 +12,7 @@ from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.sources.comics import Comics
 from tsuzuki.sources.types import MappingChange, NewMapping
 from tsuzuki.web.admin.sources import ONE, PATH
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, problem, read_form, see
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, problem, read_form, read_text, see
 from tsuzuki.web.ids import id_of, number_at
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -34,7 +34,7 @@ def mapping_add_page(site: Site) -> Resource:
 
     async def add(request: Request, caller: Caller, form: Form) -> Response:
         source = await sources.get(number_at(request, "source_id"))
-        title, url = _text(form, "title"), _text(form, "sourceurl", longest=LONGEST_URL)
+        title, url = read_text(form, "title", most=LONGEST), read_text(form, "sourceurl", most=LONGEST_URL)
         if await comics.url_problems(url, source_id=source.id):
             raise problem("sourceurl", _("Enter a web address that begins with https://, or local: for a folder."))
         key = form.one("key").strip()[:LONGEST] or url[:LONGEST]
@@ -55,13 +55,6 @@ async def _known(comics: Comics, title: str) -> PublicId | None:
 async def _made(comics: Comics, caller: Caller, title: str, form: Form) -> PublicId:
     author = form.one("author").strip()[:LONGEST] or None
     return (await comics.add(caller.actor, title, author)).public_id
-
-
-def _text(form: Form, name: str, *, longest: int = LONGEST) -> str:
-    text = form.one(name).strip()
-    if not 1 <= len(text) <= longest:
-        raise problem(name, _("Enter 1 to %(most)s characters.", most=longest))
-    return text
 
 
 MAPPING = "/admin/comics/{comic_id}/sources/{mapping_id}"

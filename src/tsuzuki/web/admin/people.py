@@ -12,9 +12,8 @@ from tsuzuki.accounts.users import NewPerson, UserChange
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, LimitExceeded
 from tsuzuki.model.ids import PublicId, read_id, show_id
-from tsuzuki.web.admin.jobs import pages_of, slice_of
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, must_match, post_form, problem, read_form, see
-from tsuzuki.web.ids import id_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, must_match, post_form, problem, read_form, read_reason, see
+from tsuzuki.web.ids import id_of, pages_of, slice_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
@@ -111,7 +110,6 @@ def _tenant(form: Form) -> PublicId | None:
 
 
 ONE = f"{PATH}/{{user_id}}"
-LONGEST_REASON = 500
 _PERSON_RULES = Rules(keep=("role", "email"))
 
 
@@ -147,7 +145,7 @@ def person_pages(site: Site) -> tuple[Resource, ...]:
         if form.one("enabled") == "on":
             await users.enable(caller.actor, user_id)
             return see(with_query(_path(request), done="person_on"))
-        reason = form.one("reason").strip()[:LONGEST_REASON] or None
+        reason = read_reason(form)
         await users.disable(caller.actor, user_id, reason=reason)
         return see(with_query(_path(request), done="person_off"))
 

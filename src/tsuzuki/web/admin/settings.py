@@ -7,23 +7,23 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.web.admin.jobs import pages_of, slice_of
-from tsuzuki.web.keeping_choices import keep_words
+from tsuzuki.web.ids import pages_of, slice_of
+from tsuzuki.web.retention_form import keep_words
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import sized
 
 SETTINGS_PATH = "/admin/settings"
 
 
-def in_force_page(site: Site) -> Resource:
+def server_settings_page(site: Site) -> Resource:
     """The table."""
     groups = [(group, list(rows)) for group, rows in groupby(site.settings, key=lambda row: row.group)]
 
-    async def show_in_force(request: Request, caller: Caller) -> Response:
-        frame = await site.frame(request, caller, "in_force")
+    async def show_settings(request: Request, caller: Caller) -> Response:
+        frame = await site.frame(request, caller, "server_settings")
         return site.show(frame, "admin/settings.html", groups=groups)
 
-    return page(SETTINGS_PATH, site.operator(show_in_force))
+    return page(SETTINGS_PATH, site.operator(show_settings))
 
 
 RETENTION_PATH = "/admin/retention"
@@ -36,7 +36,7 @@ def retention_page(site: Site) -> Resource:
     async def show_removable(request: Request, caller: Caller) -> Response:
         found = await preview.removable()
         return site.show(
-            await site.frame(request, caller, "desk"),
+            await site.frame(request, caller, "admin"),
             "admin/retention.html",
             rows=found,
             steps={step.name: step for step in await preview.steps()},
@@ -58,7 +58,7 @@ def failing_feeds_page(site: Site) -> Resource:
     figures = site.figures
 
     async def show_failing_feeds(request: Request, caller: Caller) -> Response:
-        frame = await site.frame(request, caller, "desk")
+        frame = await site.frame(request, caller, "admin")
         rows, total = await figures.failing_feeds(slice_of(request))
         return site.show(frame, "admin/feeds.html", rows=rows, pages=pages_of(request, total))
 

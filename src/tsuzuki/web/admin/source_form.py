@@ -22,7 +22,7 @@ from tsuzuki.sources.sites import ChangedMeanwhile, edition_of, info_of, propose
 from tsuzuki.sources.types import Source, SourceChange, SourceRegistration
 from tsuzuki.web.admin.sources import ONE, PATH
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_name, see
 from tsuzuki.web.ids import number_at
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -191,17 +191,10 @@ def _filled(form: Form, fields: Sequence[ConfigField], info: ConnectorInfo | Non
     if info is not None and not form.one("name").strip():
         form = Form({**form.fields, "name": (proposed_name(registry, info, config),)})
     if info is None or info.id != WRITTEN:
-        return Filled(name=_name(form), slug=_slug(form), base_url=_base_url(form), config=config)
+        return Filled(name=read_name(form, most=MOST_NAME), slug=_slug(form), base_url=_base_url(form), config=config)
     decode_config(info.config, config)  # what is wrong with the definition is said before anything that follows from it
     told = source_info(registry, WRITTEN, config) or info
-    return Filled(name=_name(form), slug=_slug(form), base_url=told.base_url, config=config)
-
-
-def _name(form: Form) -> str:
-    name = form.one("name").strip()
-    if not 1 <= len(name) <= MOST_NAME:
-        raise problem("name", _("Enter a name of 1 to %(most)s characters.", most=MOST_NAME))
-    return name
+    return Filled(name=read_name(form, most=MOST_NAME), slug=_slug(form), base_url=told.base_url, config=config)
 
 
 def _slug(form: Form) -> str:

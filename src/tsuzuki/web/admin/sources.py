@@ -18,9 +18,8 @@ from tsuzuki.sources.comics import Comics
 from tsuzuki.sources.sites import ENTITY, Sources
 from tsuzuki.sources.types import Source, SourceChange, SourceFilter
 from tsuzuki.web.admin.charts import Spark, spark_of
-from tsuzuki.web.admin.jobs import pages_of, slice_of
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, read_form, see
-from tsuzuki.web.ids import number_at, word_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, read_form, read_reason, see
+from tsuzuki.web.ids import number_at, pages_of, slice_of, word_of
 from tsuzuki.web.site import Site, with_query
 
 State = Literal["ok", "failing", "disabled", "new"]
@@ -55,13 +54,12 @@ def as_json(value: Any) -> str:
 
 PATH = "/admin/sources"
 ONE = f"{PATH}/{{source_id}}"
-LONGEST_REASON = 500
 
 
 def source_pages(site: Site) -> tuple[Resource, ...]:
     """The list, and one."""
     sources, figures = site.crawling.sources, site.figures
-    desk, comics, audit = site.crawling.health, site.crawling.comics, site.accounts.audit_log
+    healths, comics, audit = site.crawling.health, site.crawling.comics, site.accounts.audit_log
 
     async def show_sources(request: Request, caller: Caller) -> Response:
         frame = await site.frame(request, caller, "sources")
@@ -79,7 +77,7 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show_source(request: Request, caller: Caller) -> Response:
         number = number_at(request, "source_id")
-        health = await desk.look(number)
+        health = await healths.look(number)
         frame = await site.frame(request, caller, "sources")
         mapped, total = await comics.of_source(number, slice_of(request))
         pulses = await figures.pulses(Millis(DAY))
@@ -119,7 +117,7 @@ def _acts(site: Site, sources: Sources) -> tuple[Resource, ...]:
     async def switch(request: Request, caller: Caller) -> Response:
         number, form = number_at(request, "source_id"), await read_form(request)
         is_on = form.one("enabled") == "on"
-        reason = form.one("reason").strip()[:LONGEST_REASON] or None
+        reason = read_reason(form)
         await sources.change(caller.actor, number, SourceChange(is_enabled=is_on), reason=reason)
         path = f"{PATH}/{number}"
         return see(with_query(path, done="source_on") if is_on else with_query(path, done="source_off"))
@@ -151,7 +149,7 @@ def _deleting(site: Site, sources: Sources, comics: Comics) -> Resource:
 
     async def delete(request: Request, caller: Caller, form: Form) -> Response:
         number = number_at(request, "source_id")
-        reason = form.one("reason").strip()[:LONGEST_REASON] or None
+        reason = read_reason(form)
         await sources.deregister(caller.actor, number, reason=reason, release=release_source_tx)
         return see(with_query(PATH, done="source_deleted"))
 

@@ -12,9 +12,8 @@ from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.plans import CURRENCY
-from tsuzuki.web.admin.jobs import pages_of, slice_of
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, see
-from tsuzuki.web.ids import id_of, word_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_name, read_text, see
+from tsuzuki.web.ids import id_of, pages_of, slice_of, word_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
@@ -33,14 +32,6 @@ def cents_of(form: Form) -> int:
     if not cents.is_finite() or cents != cents.to_integral_value() or not 1 <= cents <= MOST_CENTS:
         raise problem("amount", _("Enter an amount above 0 with at most two decimals, for example 12.50."))
     return int(cents)
-
-
-def reference_of(form: Form, name: str) -> str:
-    """Where the money can be seen, or why it is given."""
-    text = form.one(name).strip()
-    if not 1 <= len(text) <= LONGEST_REFERENCE:
-        raise problem(name, _("Enter 1 to %(most)s characters.", most=LONGEST_REFERENCE))
-    return text
 
 
 def once_of(form: Form, caller: Caller, content: Any) -> IdempotentRequest:
@@ -75,7 +66,7 @@ def tenant_pages(site: Site) -> tuple[Resource, ...]:
 
     async def add(_request: Request, caller: Caller, form: Form) -> Response:
         billing.opened()
-        tenant = await tenants.add(caller.actor, _name(form))
+        tenant = await tenants.add(caller.actor, read_name(form, most=LONGEST_NAME))
         return see(with_query(f"{PATH}/{show_id(tenant.public_id)}", done="tenant_added"))
 
     return (
@@ -106,12 +97,12 @@ def _account(site: Site, billing: Billing) -> tuple[Resource, ...]:
 
     async def rename(request: Request, caller: Caller, form: Form) -> Response:
         billing.opened()
-        await tenants.rename(caller.actor, id_of(request, "tenant_id"), _name(form))
+        await tenants.rename(caller.actor, id_of(request, "tenant_id"), read_name(form, most=LONGEST_NAME))
         return see(with_query(_path(request), done="tenant_saved"))
 
     async def grant(request: Request, caller: Caller, form: Form) -> Response:
         books, tenant = billing.opened().books, await tenants.get(id_of(request, "tenant_id"))
-        cents, reason = cents_of(form), reference_of(form, "reason")
+        cents, reason = cents_of(form), read_text(form, "reason", most=LONGEST_REFERENCE)
         once = once_of(form, caller, [_path(request), cents, reason])
         await books.grant_credit(whose(caller), tenant.public_id, cents, reason=reason, request=once)
         return see(with_query(_path(request), done="credit_granted"))
@@ -149,7 +140,7 @@ def _invoice(site: Site, billing: Billing) -> Resource:
         if form.one("act") == "void":
             await books.void(whose(caller), invoice_id, once_of(form, caller, ["void", show_id(invoice_id)]))
             return see(with_query(back, done="invoice_voided"))
-        reference = reference_of(form, "reference")
+        reference = read_text(form, "reference", most=LONGEST_REFERENCE)
         once = once_of(form, caller, ["pay", show_id(invoice_id), reference])
         await billing.settlement.mark_paid(whose(caller), invoice_id, reference, once)
         return see(with_query(back, done="invoice_paid"))
@@ -165,10 +156,3 @@ def _key(site: Site) -> str:
 
 def _path(request: Request) -> str:
     return f"{PATH}/{show_id(id_of(request, 'tenant_id'))}"
-
-
-def _name(form: Form) -> str:
-    name = form.one("name").strip()
-    if not 1 <= len(name) <= LONGEST_NAME:
-        raise problem("name", _("Enter a name of 1 to %(most)s characters.", most=LONGEST_NAME))
-    return name

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,7 +15,7 @@ from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedAddress, RefusedProxy, SourceError
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.model.secrets import mask_text
-from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.model.times import SECOND
 from tsuzuki.polling.addresses import TriedAddress
 from tsuzuki.shelves.deps import Asked
 from tsuzuki.shelves.types import NewSubscription, Subscription, SubscriptionChange
@@ -23,11 +23,10 @@ from tsuzuki.web.feeds.page import PATH, feed_row, feeds_done_text
 from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
+from tsuzuki.web.retention_form import chosen_keep, keep_choices, keep_words, posted_keep, posted_span, spans_to_count
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
-from tsuzuki.web.texts import ngettext
 
 INTERVALS = (3_600, 21_600, 86_400, 604_800)
 _RULES = Rules(
@@ -43,6 +42,7 @@ def changing_page(site: Site) -> Resource:
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await site.frame(request, caller, "feeds")
         feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
+        span = None if feed.poll_interval is None else feed.poll_interval // SECOND
         usual = await preview.shelf_keeps(frame.shelf.id)
         counted = await preview.of_feed(frame.shelf.id, feed.feed_id, spans_to_count(feed.retention, usual))
         return site.show(
@@ -53,7 +53,7 @@ def changing_page(site: Site) -> Resource:
             row=feed_row(feed, frame),
             pause=await sources.show_pause(),
             group_id=show_id(feed.group_public_id),
-            interval=_named(feed.poll_interval, SECOND, INTERVALS),
+            interval="usual" if span is None else str(span) if span in INTERVALS else "own",
             proxy=mask_text(feed.proxy),
             intervals=INTERVALS,
             keeps=keep_choices(
@@ -76,12 +76,6 @@ def changing_page(site: Site) -> Resource:
     return site.form_page(one, show, change, rules=_RULES, back=PATH)
 
 
-def _named(span: Millis | None, unit: Millis, ours: tuple[int, ...]) -> str:
-    if span is None:
-        return "usual"
-    return str(span // unit) if span // unit in ours else "own"
-
-
 def _change(form: Form, feed: Subscription) -> SubscriptionChange:
     proxy = form.one("proxy").strip()
     return SubscriptionChange(
@@ -92,20 +86,9 @@ def _change(form: Form, feed: Subscription) -> SubscriptionChange:
         is_suspended=form.one("suspended") == "on",
         notify=form.one("notify") == "on",
         full_text=form.one("full_text") == "on",
-        poll_interval=_span(form, "interval", SECOND, INTERVALS),
+        poll_interval=posted_span(form, "interval", INTERVALS, SECOND),
         retention=posted_keep(form),
     )
-
-
-def _span(form: Form, name: str, unit: Millis, ours: tuple[int, ...]) -> Millis | UnsetType | None:
-    text = form.one(name)
-    if text == "own":
-        return UNSET
-    if text in ("", "usual"):
-        return None
-    if text not in map(str, ours):
-        raise problem(name, _("Choose one of the options."))
-    return Millis(int(text) * unit)
 
 
 ONE = f"{PATH}/{{feed_id}}"
@@ -163,11 +146,10 @@ def _leaving(site: Site) -> tuple[Resource, ...]:
         frame = await site.frame(request, caller, "feeds")
         feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
         number, path = frame.locale.number, f"{PATH}/{show_id(feed.public_id)}"
-        takes = ngettext(
+        takes = frame.locale.ngettext(
             "%(count)s entry leaves your inbox, %(unread)s of them unread.",
             "%(count)s entries leave your inbox, %(unread)s of them unread.",
             feed.item_count,
-            count=number(feed.item_count),
             unread=number(feed.unread_count),
         )
         keeps = _("Bookmarks are kept. You can undo this within 30 days.")

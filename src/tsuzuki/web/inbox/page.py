@@ -26,7 +26,6 @@ from tsuzuki.web.navigation import PLACE_LABELS
 from tsuzuki.web.scripts import data_of
 from tsuzuki.web.site import Owned, Site
 from tsuzuki.web.texts import gettext as _
-from tsuzuki.web.texts import ngettext
 
 PAGE = 50
 MOST_STATES = 1_000
@@ -60,28 +59,27 @@ def home_page(site: Site) -> Resource:
 
 def _inbox(site: Site) -> Owned:
     """What `/` shows to somebody who is signed in."""
-    inbox, feeds, pictures = site.inbox, site.reading.subscriptions, site.picture
+    inbox, feeds = site.inbox, site.reading.subscriptions
 
     async def show(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
-        wanted, after = view.wanted, _after(request)
+        wanted = view.wanted  # before anything is read: NotFound for what is no id
+        after = PageCursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
         opening = await site.open(caller)
         frame, part = await asyncio.gather(  # the page that is asked for most: its parts are read at once
             site.frame(request, caller, view.place, opening),
             inbox.page(opening.shelf.id, wanted, after=after, most=PAGE),
         )
-        values = _listed(request, frame, view, part=part, picture=pictures)
+        values = _listed(request, frame, view, part=part, picture=site.picture)
         if request.query_params.get("part") == "rows":
             return site.show(frame, "inbox_rows.html", **values)
-        name = await _name(feeds, frame, view, part)
-        notes = read_notes(request.query_params, frame)
         return site.show(
             frame,
             "inbox.html",
-            title=name,
+            title=await _name(feeds, frame, view, part),
             newest=part.newest,
             has_unread=_has_unread(view, frame, part, is_below=values["is_below"]),
-            notes=notes,
+            notes=read_notes(request.query_params, frame),
             tabs=_tabs(view),
             shows=_shows(view),
             sorts=_sorts(view),
@@ -120,10 +118,6 @@ def _has_unread(view: View, frame: Frame, part: InboxPage, *, is_below: bool) ->
     return (is_below or part.next_cursor is not None) and view.unread_of(frame.counts) > 0
 
 
-def _after(request: Request) -> PageCursor:
-    return PageCursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
-
-
 async def _name(feeds: Subscriptions, frame: Frame, view: View, part: InboxPage) -> str:
     """What the list is called."""
     if view.feed is not None:
@@ -153,32 +147,20 @@ class InboxNotes(msgspec.Struct, frozen=True):
 
 def read_notes(query: QueryParams, frame: Frame) -> InboxNotes:
     """From the address that a mark led to; numbers only, so nothing of an address is ever shown."""
-    count = number_of(query.get("marked"))
+    count, undone = number_of(query.get("marked")), number_of(query.get("undone"))
     if count is not None:
         moment = number_of(query.get("undo"))
         fields = [("undo", str(moment)), ("back", read_view(query).path())]
         undo = None if moment is None or count == 0 else Undo("/inbox/undo", fields)
-        return InboxNotes(
-            ngettext(
-                "%(count)s entry marked read.",
-                "%(count)s entries marked read.",
-                count,
-                count=frame.locale.number(count),
-            ),
-            undo,
-        )
-    count = number_of(query.get("undone"))
-    return (
-        InboxNotes()
-        if count is None
-        else InboxNotes(
-            ngettext(
-                "%(count)s entry marked unread again.",
-                "%(count)s entries marked unread again.",
-                count,
-                count=frame.locale.number(count),
-            )
-        )
+        words = frame.locale.ngettext("%(count)s entry marked read.", "%(count)s entries marked read.", count)
+        return InboxNotes(words, undo)
+    return InboxNotes() if undone is None else unread_again(undone, frame)
+
+
+def unread_again(count: int, frame: Frame) -> InboxNotes:
+    """What an undo did."""
+    return InboxNotes(
+        frame.locale.ngettext("%(count)s entry marked unread again.", "%(count)s entries marked unread again.", count)
     )
 
 

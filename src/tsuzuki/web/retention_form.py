@@ -54,14 +54,19 @@ def chosen_keep(own: Millis | None) -> str:
 
 def posted_keep(form: Form) -> Millis | UnsetType | None:
     """What was chosen: None for the usual, UNSET for what is set already."""
-    text = form.one(FIELD)
+    return posted_span(form, FIELD, SPANS, DAY)
+
+
+def posted_span(form: Form, field: str, choices: tuple[int, ...], unit: Millis) -> Millis | UnsetType | None:
+    """The span that was chosen: None for the usual, UNSET for one that is set already and none of these."""
+    text = form.one(field)
     if text == "own":
         return UNSET
     if text in ("", "usual"):
         return None
-    if text not in map(str, SPANS):
-        raise problem(FIELD, _("Choose one of the options."))
-    return Millis(int(text) * DAY)
+    if text not in map(str, choices):
+        raise problem(field, _("Choose one of the options."))
+    return Millis(int(text) * unit)
 
 
 def keep_words(span: Millis | None) -> str:
