@@ -1,6 +1,6 @@
 """What this server is."""
 
-from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.http.services import About
 
 
@@ -9,13 +9,4 @@ async def show_about(about: About) -> About:
     return about
 
 
-ENDPOINTS = (
-    Endpoint(
-        method="GET",
-        path="/about",
-        handler=show_about,
-        summary="What this server is",
-        access=Access.PUBLIC,
-        tags=("server",),
-    ),
-)
+ENDPOINTS = (declaring("server", Access.PUBLIC)("GET", "/about", show_about, "What this server is"),)

@@ -1,4 +1,4 @@
-"""The audit log, for the operator. Names of fields as in the crawler's domain."""
+"""The audit log, and what would be removed because it is old. Names of fields as in the crawler's domain."""
 
 from typing import Annotated, Any
 
@@ -8,8 +8,9 @@ from msgspec import Meta
 from tsuzuki.accounts.audit import MOST_ROWS, AuditFilter, AuditLog, AuditRow, action_filter
 from tsuzuki.api.endpoints import Access, Moment, declaring
 from tsuzuki.api.paging import PageQuery
-from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
-from tsuzuki.model.times import Millis, from_datetime
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown, view_of
+from tsuzuki.model.times import DAY, Millis, from_datetime
+from tsuzuki.retention.preview import Preview, Removable
 
 Word = Annotated[str, Meta(max_length=200)]
 
@@ -68,6 +69,55 @@ def _filter(query: AuditQuery) -> AuditFilter:
     )
 
 
+class RemovableView(msgspec.Struct, frozen=True, kw_only=True):
+    """What would go of one kind now. `keep_days` is the server's setting, 0 for ever.
+
+    `is_more`: counting was ended before all was counted. `removed` is how many rows went since the beginning.
+    """
+
+    what: str
+    keep_days: int | None
+    rows: int
+    bytes: int
+    is_more: bool
+    removed: int
+    finished_at: Time | None
+
+
+_removable_view = view_of(
+    RemovableView,
+    Removable,
+    "removed",
+    "finished_at",
+    keep_days=lambda each: None if each.keep is None else each.keep // DAY,
+)
+
+
+class RetentionView(msgspec.Struct, frozen=True):
+    """By kind, in the order in which they are removed, from one full hour to another."""
+
+    hours: tuple[int, int]
+    removable: list[RemovableView]
+
+
+async def show_retention(preview: Preview) -> RetentionView:
+    """What would be removed in the next night, and about how many bytes that is. Counting takes two seconds at most."""
+    steps = {step.name: step for step in await preview.steps()}
+
+    def view(each: Removable) -> RemovableView:
+        step = steps.get(each.what)
+        return _removable_view(
+            each,
+            removed=0 if step is None else step.pruned,
+            finished_at=None if step is None else shown(step.finished_at or None),
+        )
+
+    return RetentionView(preview.rules.hours, [view(each) for each in await preview.removable()])
+
+
 _admin = declaring("audit", Access.ADMIN)
 
-ENDPOINTS = (_admin("GET", "/admin/auditlog", list_audit_log, "Who did what"),)
+ENDPOINTS = (
+    _admin("GET", "/admin/auditlog", list_audit_log, "Who did what"),
+    _admin("GET", "/admin/retention", show_retention, "What would be removed"),
+)

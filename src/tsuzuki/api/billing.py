@@ -9,7 +9,7 @@ from tsuzuki.accounts.activity import Activity, Snapshot
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Tenant
 from tsuzuki.api.endpoints import Access, Body, declaring
-from tsuzuki.api.ids import IdText, id_in_path
+from tsuzuki.api.ids import InvoicePath, ShelfPath, TenantPath
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.tenants import PlanName
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
@@ -246,75 +246,70 @@ async def show_plans(billing: Billing) -> list[PlanView]:
     return [plan_view(plan) for plan in list_plans()]
 
 
-async def show_account(payer_id: IdText, caller: Caller, billing: Billing) -> TenantAccountView:
+async def show_account(payer_id: TenantPath, caller: Caller, billing: Billing) -> TenantAccountView:
     """A tenant and where it stands."""
-    return account_view(*await billing.opened().books.tenant(whose(caller), id_in_path(payer_id, "tenant")))
+    return account_view(*await billing.opened().books.tenant(whose(caller), payer_id))
 
 
-async def list_rented_shelves(payer_id: IdText, caller: Caller, billing: Billing) -> list[RentedShelfView]:
+async def list_rented_shelves(payer_id: TenantPath, caller: Caller, billing: Billing) -> list[RentedShelfView]:
     """Oldest first, each with what it uses of its plan."""
-    who, tenant_id = whose(caller), id_in_path(payer_id, "tenant")
-    used = await billing.opened().rented.use(who, tenant_id)
-    return [rented_view(shelf, used.get(shelf.public_id)) for shelf in await billing.rented.list(who, tenant_id)]
+    used = await billing.opened().rented.use(whose(caller), payer_id)
+    rented = await billing.rented.list(whose(caller), payer_id)
+    return [rented_view(shelf, used.get(shelf.public_id)) for shelf in rented]
 
 
-async def rent_shelf(payer_id: IdText, caller: Caller, body: NewShelfBody, billing: Billing) -> RentedShelfView:
+async def rent_shelf(payer_id: TenantPath, caller: Caller, body: NewShelfBody, billing: Billing) -> RentedShelfView:
     """Another shelf, charged from now on."""
-    tenant_id = id_in_path(payer_id, "tenant")
-    made = await billing.opened().rented.create(whose(caller), tenant_id, name=body.name, plan=body.plan)
+    made = await billing.opened().rented.create(whose(caller), payer_id, name=body.name, plan=body.plan)
     return rented_view(made)
 
 
 async def list_tenant_activity(
-    payer_id: IdText, caller: Caller, page: PageQuery, billing: Billing
+    payer_id: TenantPath, caller: Caller, page: PageQuery, billing: Billing
 ) -> ListAnswer[ActivityView, PageMeta]:
     """Newest first."""
-    tenant_id = id_in_path(payer_id, "tenant")
-    found, total = await billing.opened().books.activity(whose(caller), tenant_id, page.part)
+    found, total = await billing.opened().books.activity(whose(caller), payer_id, page.part)
     return ListAnswer([activity_view(activity) for activity in found], page.meta(total))
 
 
 async def list_tenant_invoices(
-    payer_id: IdText, caller: Caller, page: PageQuery, billing: Billing
+    payer_id: TenantPath, caller: Caller, page: PageQuery, billing: Billing
 ) -> ListAnswer[InvoiceView, PageMeta]:
     """Newest first."""
-    tenant_id = id_in_path(payer_id, "tenant")
-    found, total = await billing.opened().books.invoices(whose(caller), tenant_id, page.part)
+    found, total = await billing.opened().books.invoices(whose(caller), payer_id, page.part)
     return ListAnswer([invoice_view(invoice) for invoice in found], page.meta(total))
 
 
-async def show_statement(payer_id: IdText, caller: Caller, billing: Billing) -> StatementView:
+async def show_statement(payer_id: TenantPath, caller: Caller, billing: Billing) -> StatementView:
     """Every movement with the balance after it; the last one is the balance of the sums."""
-    return statement_view(await billing.opened().books.statement(whose(caller), id_in_path(payer_id, "tenant")))
+    return statement_view(await billing.opened().books.statement(whose(caller), payer_id))
 
 
-async def show_invoice(invoice_id: IdText, caller: Caller, billing: Billing) -> FullInvoiceView:
+async def show_invoice(invoice_id: InvoicePath, caller: Caller, billing: Billing) -> FullInvoiceView:
     """An invoice with its lines."""
-    return full_invoice_view(await billing.opened().books.invoice(whose(caller), id_in_path(invoice_id, "invoice")))
+    return full_invoice_view(await billing.opened().books.invoice(whose(caller), invoice_id))
 
 
 async def rename_rented_shelf(
-    rented_id: IdText, caller: Caller, body: ShelfNameBody, billing: Billing
+    rented_id: ShelfPath, caller: Caller, body: ShelfNameBody, billing: Billing
 ) -> RentedShelfView:
     """Gives a shelf another name."""
-    shelf_id = id_in_path(rented_id, "shelf")
-    return rented_view(await billing.opened().rented.rename(whose(caller), shelf_id, body.name))
+    return rented_view(await billing.opened().rented.rename(whose(caller), rented_id, body.name))
 
 
-async def change_plan(rented_id: IdText, caller: Caller, body: PlanBody, billing: Billing) -> RentedShelfView:
+async def change_plan(rented_id: ShelfPath, caller: Caller, body: PlanBody, billing: Billing) -> RentedShelfView:
     """From now on, charged or given back for the rest of the month. Refused while more is used than fits."""
-    shelf_id = id_in_path(rented_id, "shelf")
-    return rented_view(await billing.opened().rented.change_plan(whose(caller), shelf_id, body.plan))
+    return rented_view(await billing.opened().rented.change_plan(whose(caller), rented_id, body.plan))
 
 
-async def deactivate_shelf(rented_id: IdText, caller: Caller, billing: Billing) -> RentedShelfView:
+async def deactivate_shelf(rented_id: ShelfPath, caller: Caller, billing: Billing) -> RentedShelfView:
     """It sleeps: it can be read and costs nothing, but nothing new comes onto it."""
-    return rented_view(await billing.opened().rented.deactivate(whose(caller), id_in_path(rented_id, "shelf")))
+    return rented_view(await billing.opened().rented.deactivate(whose(caller), rented_id))
 
 
-async def reactivate_shelf(rented_id: IdText, caller: Caller, billing: Billing) -> RentedShelfView:
+async def reactivate_shelf(rented_id: ShelfPath, caller: Caller, billing: Billing) -> RentedShelfView:
     """Awake again, charged from now on; not while invoices are overdue."""
-    return rented_view(await billing.opened().rented.reactivate(whose(caller), id_in_path(rented_id, "shelf")))
+    return rented_view(await billing.opened().rented.reactivate(whose(caller), rented_id))
 
 
 _read = declaring("billing", Access.READ)
@@ -332,13 +327,7 @@ ENDPOINTS = (
         status=201,
         errors=(NotFound, Conflict, LimitExceeded),
     ),
-    _read(
-        "GET",
-        "/tenants/{payer_id}/activity",
-        list_tenant_activity,
-        "What happened to a tenant",
-        errors=(NotFound,),
-    ),
+    _read("GET", "/tenants/{payer_id}/activity", list_tenant_activity, "What happened to a tenant", errors=(NotFound,)),
     _read("GET", "/tenants/{payer_id}/invoices", list_tenant_invoices, "A tenant's invoices", errors=(NotFound,)),
     _read("GET", "/tenants/{payer_id}/statement", show_statement, "A tenant's statement", errors=(NotFound,)),
     _read("GET", "/invoices/{invoice_id}", show_invoice, "One invoice", errors=(NotFound,)),

@@ -8,8 +8,8 @@ from starlette.requests import Request
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.billing import CreditView, InvoiceView, credit_view, invoice_view
-from tsuzuki.api.endpoints import Access, Body, Endpoint, declaring
-from tsuzuki.api.ids import IdText, id_in_path
+from tsuzuki.api.endpoints import Access, Body, declaring
+from tsuzuki.api.ids import InvoicePath, TenantPath
 from tsuzuki.billing.books import IdempotentRequest, whose
 from tsuzuki.billing.services import Billing
 from tsuzuki.billing.settlement.service import Told
@@ -43,33 +43,27 @@ class HeardView(msgspec.Struct, frozen=True):
     outcome: Told
 
 
-async def void_invoice(invoice_id: IdText, request: Request, caller: Caller, billing: Billing) -> InvoiceView:
+async def void_invoice(invoice_id: InvoicePath, request: Request, caller: Caller, billing: Billing) -> InvoiceView:
     """Writes it off, with its lines; credit that it used comes back. Not one that is paid."""
-    desk = billing.opened()
-    once = _once(request, caller, None)
-    return invoice_view(await desk.books.void(whose(caller), id_in_path(invoice_id, "invoice"), once))
+    books, once = billing.opened().books, _once(request, caller, None)
+    return invoice_view(await books.void(whose(caller), invoice_id, once))
 
 
 async def pay_invoice(
-    *, invoice_id: IdText, request: Request, caller: Caller, body: PaidBody, billing: Billing
+    *, invoice_id: InvoicePath, request: Request, caller: Caller, body: PaidBody, billing: Billing
 ) -> InvoiceView:
     """The operator has seen the money."""
-    desk = billing.opened()
-    once = _once(request, caller, body)
-    public_id = id_in_path(invoice_id, "invoice")
-    return invoice_view(await desk.settlement.mark_paid(whose(caller), public_id, body.reference, once))
+    settlement, once = billing.opened().settlement, _once(request, caller, body)
+    return invoice_view(await settlement.mark_paid(whose(caller), invoice_id, body.reference, once))
 
 
 async def grant_credit(
-    *, tenant_id: IdText, request: Request, caller: Caller, body: CreditBody, billing: Billing
+    *, tenant_id: TenantPath, request: Request, caller: Caller, body: CreditBody, billing: Billing
 ) -> CreditView:
     """Money that the tenant's next invoices use up."""
-    desk = billing.opened()
-    public_id, once = id_in_path(tenant_id, "tenant"), _once(request, caller, body)
-    granted = await desk.books.grant_credit(
-        whose(caller), public_id, body.amount_cents, reason=body.reason, request=once
-    )
-    return credit_view(granted)
+    books, once = billing.opened().books, _once(request, caller, body)
+    cents, reason = body.amount_cents, body.reason
+    return credit_view(await books.grant_credit(whose(caller), tenant_id, cents, reason=reason, request=once))
 
 
 async def hear_stripe(request: Request, billing: Billing) -> HeardView:
@@ -90,7 +84,9 @@ def _once(request: Request, caller: Caller, body: Any) -> IdempotentRequest:
 
 
 _admin = declaring("billing", Access.ADMIN)
+_public = declaring("billing", Access.PUBLIC)
 _ERRORS = (NotFound, Conflict, KeyReused)
+_UNHEARD = (NotFound, Forbidden, Invalid, BodyTooLarge)
 
 ENDPOINTS = (
     _admin("POST", "/admin/invoices/{invoice_id}/void", void_invoice, "Write an invoice off", errors=_ERRORS),
@@ -98,14 +94,7 @@ ENDPOINTS = (
     _admin(
         "POST", "/admin/tenants/{tenant_id}/credit", grant_credit, "Grant a tenant credit", status=201, errors=_ERRORS
     ),
-    Endpoint(
-        method="POST",
-        path="/webhooks/stripe",
-        handler=hear_stripe,
-        summary="What Stripe tells",
-        access=Access.PUBLIC,
-        tags=("billing",),
-        errors=(NotFound, Forbidden, Invalid, BodyTooLarge),
-        consumes=("application/json",),
+    _public(
+        "POST", "/webhooks/stripe", hear_stripe, "What Stripe tells", errors=_UNHEARD, consumes=("application/json",)
     ),
 )

@@ -27,7 +27,7 @@ from tsuzuki.api.decoding import (
     refuse_nul,
 )
 from tsuzuki.api.endpoints import AccessGate, Body, Endpoint, QueryParameters
-from tsuzuki.api.ids import id_in_field
+from tsuzuki.api.ids import PathId, id_in_field
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import ListAnswer, WithMeta
 from tsuzuki.http.body import read_body, refuse_deep_json
@@ -165,6 +165,8 @@ class Signature(msgspec.Struct, frozen=True):
     """What a handler wants and gives."""
 
     path: dict[str, Any]
+    ids: dict[str, Callable[[str], Any]]
+    """Those of the path that are ids, and how each is read."""
     query: dict[str, type[QueryParameters]]
     body: dict[str, type[Body]]
     others: dict[str, Any]
@@ -175,12 +177,14 @@ class Signature(msgspec.Struct, frozen=True):
 def signature_of(endpoint: Endpoint) -> Signature:
     """The handler's parameters, sorted by where their arguments come from."""
     hints = get_type_hints(endpoint.handler, include_extras=True)
-    found = Signature({}, {}, {}, {}, hints.pop("return", None))
+    found = Signature({}, {}, {}, {}, {}, hints.pop("return", None))
     names = set(_PARAMETER.findall(endpoint.path))
     for name in inspect.signature(endpoint.handler).parameters:
         kind = hints[name]
         if name in names:
-            found.path[name] = kind
+            marks = [mark for mark in getattr(kind, "__metadata__", ()) if isinstance(mark, PathId)]
+            found.path[name] = marks[0].wire if marks else kind
+            found.ids.update((name, mark.read) for mark in marks)
         elif isinstance(kind, type) and issubclass(kind, QueryParameters):
             found.query[name] = kind
         elif isinstance(kind, type) and issubclass(kind, Body):
@@ -233,6 +237,7 @@ def bind(endpoint: Endpoint, services: msgspec.Struct, gate: AccessGate) -> Hand
         for name in shelves:  # I8: one that is not the caller's is not found
             query = next(arguments[asked] for asked in signature.query)
             arguments[name] = await current_user.pick_shelf(caller, id_in_field(query.shelf, "shelf"))
+        arguments.update((name, read(arguments[name])) for name, read in signature.ids.items())
         return _respond(await endpoint.handler(**arguments), endpoint.status)
 
     return handle

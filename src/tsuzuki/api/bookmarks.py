@@ -7,14 +7,14 @@ from msgspec import Meta
 
 from tsuzuki.accounts.types import Shelf
 from tsuzuki.api.endpoints import Access, Body, Moment, declaring
-from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path
-from tsuzuki.api.items import item_in_path
+from tsuzuki.api.ids import BookmarkPath, IdText, Number, id_in_field, number_in_path
+from tsuzuki.api.items import NO_ITEM
 from tsuzuki.api.paging import CursorQuery, listing
-from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, copied, display_title, read_time, view_of
 from tsuzuki.images.articles import ArticleImages
 from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import ItemId
 from tsuzuki.model.pages import Page
-from tsuzuki.model.times import from_datetime
 from tsuzuki.shelves.bookmarks import Bookmark, Bookmarks, NewBookmark
 
 Note = Annotated[str, Meta(max_length=10_000)]
@@ -68,12 +68,7 @@ class BookmarkBody(Body, frozen=True, kw_only=True):
             raise ValueError("Say item_id, or link and title.")
         if self.link is not None and self.title is None:
             raise ValueError("title is required with link.")
-        if self.item_id is not None and (self.title, self.content, self.feed_name, self.pub_date) != (
-            None,
-            "",
-            "",
-            None,
-        ):
+        if self.item_id is not None and (self.title or self.content or self.feed_name or self.pub_date):
             raise ValueError("An item says its title, content, feed_name and pub_date itself.")
 
 
@@ -96,37 +91,33 @@ async def list_bookmarks(
 async def create_bookmark(shelf: Shelf, body: BookmarkBody, bookmarks: Bookmarks) -> BookmarkView:
     """A snapshot of an item, or of a page that is given."""
     if body.item_id is not None:
-        return bookmark_view(await bookmarks.add_item(shelf.id, item_in_path(body.item_id), body.note))
-    new = NewBookmark(
-        link=(body.link or "").strip(),
-        title=body.title or "",
-        content=body.content,
-        feed_name=body.feed_name,
-        note=body.note,
-        published_at=None if body.pub_date is None else from_datetime(body.pub_date),
-    )
+        return bookmark_view(
+            await bookmarks.add_item(shelf.id, ItemId(number_in_path(body.item_id, NO_ITEM)), body.note)
+        )
+    link, published_at = (body.link or "").strip(), read_time(body.pub_date)
+    new = copied(NewBookmark, body, link=link, title=body.title or "", published_at=published_at)
     return bookmark_view(await bookmarks.add(shelf.id, new))
 
 
 async def show_bookmark(
-    bookmark_id: IdText, shelf: Shelf, bookmarks: Bookmarks, pictures: ArticleImages
+    bookmark_id: BookmarkPath, shelf: Shelf, bookmarks: Bookmarks, pictures: ArticleImages
 ) -> BookmarkView:
     """One bookmark."""
-    bookmark = await bookmarks.get(shelf.id, id_in_path(bookmark_id, "bookmark"))
+    bookmark = await bookmarks.get(shelf.id, bookmark_id)
     [view] = await _for(shelf, [bookmark_view(bookmark)], pictures)
     return view
 
 
 async def change_bookmark(
-    bookmark_id: IdText, shelf: Shelf, body: BookmarkNoteBody, bookmarks: Bookmarks
+    bookmark_id: BookmarkPath, shelf: Shelf, body: BookmarkNoteBody, bookmarks: Bookmarks
 ) -> BookmarkView:
     """Writes a note on it."""
-    return bookmark_view(await bookmarks.set_note(shelf.id, id_in_path(bookmark_id, "bookmark"), body.note))
+    return bookmark_view(await bookmarks.set_note(shelf.id, bookmark_id, body.note))
 
 
-async def delete_bookmark(bookmark_id: IdText, shelf: Shelf, bookmarks: Bookmarks) -> None:
+async def delete_bookmark(bookmark_id: BookmarkPath, shelf: Shelf, bookmarks: Bookmarks) -> None:
     """Forgets it."""
-    await bookmarks.delete(shelf.id, id_in_path(bookmark_id, "bookmark"))
+    await bookmarks.delete(shelf.id, bookmark_id)
 
 
 async def _for(shelf: Shelf, views: list[BookmarkView], pictures: ArticleImages) -> list[BookmarkView]:

@@ -23,22 +23,22 @@ from tsuzuki.api.catalogue_views import (
     page_views,
     source_view,
 )
-from tsuzuki.api.decoding import refuse_nul
+from tsuzuki.api.decoding import invalid, refuse_nul
 from tsuzuki.api.endpoints import Access, Body, PageNumber, QueryParameters, declaring
-from tsuzuki.api.ids import Number, number_in_path
+from tsuzuki.api.ids import MangaPath, ReleasePath, SourcePath
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, WithMeta
 from tsuzuki.catalogue.browsing import Browsing, ListWish
-from tsuzuki.catalogue.chapters import NO_CHAPTER, ChapterLists, Chapters
-from tsuzuki.catalogue.details import NO_MANGA, DetailsService
+from tsuzuki.catalogue.chapters import ChapterLists, Chapters
+from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.catalogue.notes import LONGEST_KEY, LONGEST_VALUE, CatalogueNotes
 from tsuzuki.catalogue.types import ListKind
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, Problem, Unavailable
+from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound, Problem, Unavailable
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.sources.sites import NO_SOURCE, Sources, source_info
+from tsuzuki.sources.sites import Sources, source_info
 from tsuzuki.sources.types import SourceFilter
 
 MOST_FILTERS = 500
@@ -89,51 +89,50 @@ async def list_sources(
 
 
 async def list_popular(
-    site_id: Number, query: BrowseQuery, shelf: Shelf, browsing: Browsing
+    site_id: SourcePath, query: BrowseQuery, shelf: Shelf, browsing: Browsing
 ) -> ListAnswer[MangaView, ListMeta]:
     """One page of what most people want."""
     return await _list(site_id, "popular", query, browsing, shelf_id=shelf.id)
 
 
 async def list_latest(
-    site_id: Number, query: BrowseQuery, shelf: Shelf, browsing: Browsing
+    site_id: SourcePath, query: BrowseQuery, shelf: Shelf, browsing: Browsing
 ) -> ListAnswer[MangaView, ListMeta]:
     """One page of the series with the newest chapters."""
     return await _list(site_id, "latest", query, browsing, shelf_id=shelf.id)
 
 
 async def search_source(
-    site_id: Number, query: CatalogueSearchQuery, shelf: Shelf, browsing: Browsing
+    site_id: SourcePath, query: CatalogueSearchQuery, shelf: Shelf, browsing: Browsing
 ) -> ListAnswer[MangaView, ListMeta]:
     """One page of what matches; filters without a text browse."""
     return await _list(site_id, "search", query, browsing, shelf_id=shelf.id)
 
 
-async def list_filters(site_id: Number, browsing: Browsing) -> list[FilterView]:
+async def list_filters(site_id: SourcePath, browsing: Browsing) -> list[FilterView]:
     """What a search can be narrowed by."""
-    found = await browsing.filters(number_in_path(site_id, NO_SOURCE))
+    found = await browsing.filters(site_id)
     return [filter_view(entry) for entry in found]
 
 
-async def show_source_meta(site_id: Number, notes: CatalogueNotes) -> dict[str, str]:
+async def show_source_meta(site_id: SourcePath, notes: CatalogueNotes) -> dict[str, str]:
     """What is noted about a source; secrets are `***`."""
-    return await notes.list(number_in_path(site_id, NO_SOURCE))
+    return await notes.list(site_id)
 
 
 async def set_source_meta(
-    site_id: Number, body: CatalogueNoteBody, caller: Caller, notes: CatalogueNotes
+    site_id: SourcePath, body: CatalogueNoteBody, caller: Caller, notes: CatalogueNotes
 ) -> dict[str, str]:
     """All that is noted afterwards."""
-    number = number_in_path(site_id, NO_SOURCE)
-    await notes.set(caller.actor, number, body.key, body.value)
-    return await notes.list(number)
+    await notes.set(caller.actor, site_id, body.key, body.value)
+    return await notes.list(site_id)
 
 
 async def _list(
-    site_id: str, kind: ListKind, query: BrowseQuery, browsing: Browsing, *, shelf_id: ShelfId
+    site_id: int, kind: ListKind, query: BrowseQuery, browsing: Browsing, *, shelf_id: ShelfId
 ) -> ListAnswer[MangaView, ListMeta]:
     text, filters = (query.q, query.filters) if isinstance(query, CatalogueSearchQuery) else ("", "")
-    wish = ListWish(
+    wanted = ListWish(
         kind=kind,
         shelf_id=shelf_id,
         page=query.page,
@@ -141,7 +140,7 @@ async def _list(
         filters=filter_values(filters),
         refresh=query.refresh,
     )
-    answered = await browsing.browse(number_in_path(site_id, NO_SOURCE), wish)
+    answered = await browsing.browse(site_id, wanted)
     meta = list_meta(answered.freshness, page=query.page, has_next=answered.value.has_next)
     return ListAnswer([manga_view(manga) for manga in answered.value.manga], meta)
 
@@ -153,16 +152,12 @@ def filter_values(text: str) -> tuple[FilterValue, ...]:
     try:
         values: tuple[FilterValue, ...] = msgspec.json.decode(text, type=_Values)
     except msgspec.MsgspecError as error:
-        raise _misread(f"{_FILTERS}: {error}.") from error
+        raise invalid([Problem("filters", f"{_FILTERS}: {error}.")]) from error
     for problem in refuse_nul(msgspec.to_builtins(list(values)), "filters"):
-        raise _misread(problem.message)
+        raise invalid([Problem("filters", problem.message)])
     if len({(value.group, value.name) for value in values}) < len(values):
-        raise _misread("filters must set each filter once.")
+        raise invalid([Problem("filters", "filters must set each filter once.")])
     return values
-
-
-def _misread(message: str) -> Invalid:
-    return Invalid(message, (Problem("filters", message),))
 
 
 _read = declaring("catalogue", Access.READ)
@@ -194,28 +189,27 @@ class PagesQuery(QueryParameters, frozen=True, kw_only=True):
 
 
 async def show_manga(
-    manga_id: Number, query: MangaQuery, shelf: Shelf, details: DetailsService
+    manga_id: MangaPath, query: MangaQuery, shelf: Shelf, details: DetailsService
 ) -> WithMeta[MangaView, CacheMeta]:
     """A series with its details."""
-    answered = await details.show(number_in_path(manga_id, NO_MANGA), shelf.id, refresh=query.refresh)
+    answered = await details.show(manga_id, shelf.id, refresh=query.refresh)
     return WithMeta(manga_view(answered.value), cache_meta(answered.freshness))
 
 
 async def list_manga_chapters(
-    manga_id: Number, query: MangaQuery, shelf: Shelf, lists: ChapterLists
+    manga_id: MangaPath, query: MangaQuery, shelf: Shelf, lists: ChapterLists
 ) -> ListAnswer[CatalogueChapterView, CacheMeta]:
     """Every release, newest first, with what the shelf has read of them."""
-    number = number_in_path(manga_id, NO_MANGA)
-    answered = await lists.list(number, shelf.id, refresh=query.refresh)
+    answered = await lists.list(manga_id, shelf.id, refresh=query.refresh)
     kept = await lists.kept_of(shelf.id, answered.value)
-    return ListAnswer(chapter_views(answered.value, number, kept), cache_meta(answered.freshness))
+    return ListAnswer(chapter_views(answered.value, manga_id, kept), cache_meta(answered.freshness))
 
 
 async def list_chapter_pages(
-    release_id: Number, query: PagesQuery, chapters: Chapters
+    release_id: ReleasePath, query: PagesQuery, chapters: Chapters
 ) -> ListAnswer[PageView, CacheMeta]:
     """The pages of a release in reading order."""
-    answer = await chapters.pages(number_in_path(release_id, NO_CHAPTER), refresh=query.refresh)
+    answer = await chapters.pages(release_id, refresh=query.refresh)
     return ListAnswer(page_views(answer), cache_meta(answer.freshness))
 
 

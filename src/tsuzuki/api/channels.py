@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Shelf
 from tsuzuki.api.endpoints import Access, Body, declaring
-from tsuzuki.api.ids import IdText, id_in_path
+from tsuzuki.api.ids import ChannelPath
 from tsuzuki.api.views import Time, view_of
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound, TooManyRequests
 from tsuzuki.notifications.channels import ChannelChange, Channels, ShownChannel
@@ -77,23 +77,21 @@ async def create_channel(shelf: Shelf, body: NewChannelBody, caller: Caller, cha
 
 
 async def change_channel(
-    *, channel_id: IdText, shelf: Shelf, body: ChannelBody, caller: Caller, channels: Channels
+    *, channel_id: ChannelPath, shelf: Shelf, body: ChannelBody, caller: Caller, channels: Channels
 ) -> ChannelView:
     """Its failures are forgotten, so that it is tried again at once."""
     said = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
-    return _channel_view(
-        await channels.change(shelf.id, id_in_path(channel_id, "channel"), ChannelChange(**said), caller.user_id)
-    )
+    return _channel_view(await channels.change(shelf.id, channel_id, ChannelChange(**said), caller.user_id))
 
 
-async def delete_channel(channel_id: IdText, shelf: Shelf, caller: Caller, channels: Channels) -> None:
+async def delete_channel(channel_id: ChannelPath, shelf: Shelf, caller: Caller, channels: Channels) -> None:
     """What still waits to be sent through it is not sent."""
-    await channels.remove(shelf.id, id_in_path(channel_id, "channel"), caller.user_id)
+    await channels.remove(shelf.id, channel_id, caller.user_id)
 
 
-async def try_channel(channel_id: IdText, shelf: Shelf, caller: Caller, channels: Channels) -> ChannelTrialView:
+async def try_channel(channel_id: ChannelPath, shelf: Shelf, caller: Caller, channels: Channels) -> ChannelTrialView:
     """Sends a message that says that the channel works: at most 10 a minute for a shelf, and only while it is on."""
-    return ChannelTrialView(str(await channels.try_out(shelf.id, id_in_path(channel_id, "channel"), caller.user_id)))
+    return ChannelTrialView(str(await channels.try_out(shelf.id, channel_id, caller.user_id)))
 
 
 _read = declaring("channels", Access.READ)

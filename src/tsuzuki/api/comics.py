@@ -8,7 +8,15 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.endpoints import Access, Body, Id, declaring
-from tsuzuki.api.ids import Address, IdText, Number, address_problems, id_in_path, number_in_body, number_in_path
+from tsuzuki.api.ids import (
+    Address,
+    ComicPath,
+    address_problems,
+    id_in_path,
+    number_id,
+    number_in_body,
+    number_in_path,
+)
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.model.errors import Conflict, NotFound, Problem
@@ -19,6 +27,7 @@ from tsuzuki.sources.types import Mapping as ComicSource
 
 Title = Annotated[str, Meta(min_length=1, max_length=500)]
 ExternalId = Annotated[str, Meta(min_length=1, max_length=500)]
+MappingPath = Annotated[int, number_id(NO_MAPPING)]
 
 
 class ComicQuery(PageQuery, frozen=True, kw_only=True):
@@ -124,31 +133,31 @@ async def create_comic(caller: Caller, body: ComicBody, comics: Comics) -> Comic
     return _comic_view(await comics.add(caller.actor, body.title, body.author))
 
 
-async def list_comic_sources(comic_id: IdText, comics: Comics) -> ListAnswer[ComicSourceView, ComicSourceList]:
+async def list_comic_sources(comic_id: ComicPath, comics: Comics) -> ListAnswer[ComicSourceView, ComicSourceList]:
     """The oldest mapping first."""
-    rows = [_mapping_view(row) for row in await comics.mappings(id_in_path(comic_id, "comic"))]
+    rows = [_mapping_view(row) for row in await comics.mappings(comic_id)]
     return ListAnswer(rows, ComicSourceList(len(rows)))
 
 
-async def link_comic_source(comic_id: IdText, caller: Caller, body: ComicSourceBody, comics: Comics) -> ComicSourceView:
+async def link_comic_source(
+    comic_id: ComicPath, caller: Caller, body: ComicSourceBody, comics: Comics
+) -> ComicSourceView:
     """Maps a comic to a source, and watches it from now on."""
     new = NewMapping(source_id=body.sourceid, source_key=body.sourceid_ext, url=body.sourceurl, is_active=body.isactive)
-    return _mapping_view(await comics.link(caller.actor, id_in_path(comic_id, "comic"), new))
+    return _mapping_view(await comics.link(caller.actor, comic_id, new))
 
 
 async def change_comic_source(
-    *, comic_id: IdText, mapping_id: Number, caller: Caller, body: ComicSourceChangeBody, comics: Comics
+    *, comic_id: ComicPath, mapping_id: MappingPath, caller: Caller, body: ComicSourceChangeBody, comics: Comics
 ) -> ComicSourceView:
     """Changes a mapping; `mapping_id` is the mapping's own id."""
     change = MappingChange(source_key=body.sourceid_ext, url=body.sourceurl, is_active=body.isactive)
-    number = number_in_path(mapping_id, NO_MAPPING)
-    return _mapping_view(await comics.change(caller.actor, id_in_path(comic_id, "comic"), number, change))
+    return _mapping_view(await comics.change(caller.actor, comic_id, mapping_id, change))
 
 
-async def unlink_comic_source(comic_id: IdText, mapping_id: Number, caller: Caller, comics: Comics) -> None:
+async def unlink_comic_source(comic_id: ComicPath, mapping_id: MappingPath, caller: Caller, comics: Comics) -> None:
     """Removes a mapping; chapters and what readers have of them stay."""
-    number = number_in_path(mapping_id, NO_MAPPING)
-    await comics.unlink(caller.actor, id_in_path(comic_id, "comic"), number)
+    await comics.unlink(caller.actor, comic_id, mapping_id)
 
 
 async def new_mapping_problems(raw: Mapping[str, Any], comics: Comics) -> Iterable[Problem]:

@@ -6,18 +6,18 @@ import msgspec
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.endpoints import Access, declaring
-from tsuzuki.api.ids import Number, number_in_path
+from tsuzuki.api.ids import SourcePath
 from tsuzuki.api.users import ReasonBody
 from tsuzuki.api.views import Time, shown, view_of
 from tsuzuki.connectors.config import config_schema
 from tsuzuki.connectors.protocol import Abilities, ConnectorInfo
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
-from tsuzuki.crawler.health import Health, HealthDesk
+from tsuzuki.crawler.health import Health, HealthService
 from tsuzuki.crawler.types import Job, LastFailure, Spell, Status
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import iso
-from tsuzuki.sources.sites import NO_SOURCE, Sources
+from tsuzuki.sources.sites import Sources
 from tsuzuki.sources.types import Pause, Source
 
 HEALTH_SECONDS = 30
@@ -128,14 +128,13 @@ class PauseView(msgspec.Struct, frozen=True):
     reason: str | None
 
 
-async def show_source_health(source_id: Number, desk: HealthDesk, cache: Cache) -> CrawlerHealthView:
+async def show_source_health(source_id: SourcePath, healths: HealthService, cache: Cache) -> CrawlerHealthView:
     """Jobs by status, the last one, error rate and latency, what is due next, and what failed last."""
-    number = number_in_path(source_id, NO_SOURCE)
 
     async def look() -> CrawlerHealthView:
-        return _health(await desk.look(number))
+        return _health(await healths.look(source_id))
 
-    return await cache.fetch(CrawlerHealthView, f"source:{number}:health", seconds=HEALTH_SECONDS, make=look)
+    return await cache.fetch(CrawlerHealthView, f"source:{source_id}:health", seconds=HEALTH_SECONDS, make=look)
 
 
 async def list_extensions(registry: Registry) -> list[ExtensionView]:

@@ -1,8 +1,7 @@
 """Crawl jobs and their logs, for the operator. Names of fields as the crawler's contract has them."""
 
-import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,19 +10,30 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.api.decoding import invalid
 from tsuzuki.api.endpoints import Access, Body, Id, Moment, QueryParameters, declaring
-from tsuzuki.api.ids import IdText, id_in_field, number_in_body
+from tsuzuki.api.ids import IdText, PathId, id_in_field, number_in_body
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import ReasonBody
-from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, event_stream, read_time, view_of
 from tsuzuki.crawler.service import NO_JOB, Follower, Jobs, NewCrawlJob
 from tsuzuki.crawler.types import Job, JobFilter, JobLogRow, Kind, Level, LogPlace, Sort, Status
-from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem, Unavailable
+from tsuzuki.model.errors import Conflict, NotFound, Problem
 from tsuzuki.model.ids import PublicId, read_id, show_id
-from tsuzuki.model.times import from_datetime, from_iso, iso
+from tsuzuki.model.times import from_iso, iso
 
 _BAD_PLACE = "since must be a time such as 2026-02-22T00:16:49Z, or the nextcursor of a page."
 _AFTER_ALL = b"\xff" * 16
+
+
+def _job(text: str) -> PublicId:
+    public_id = read_id(text)
+    if public_id is None:
+        raise NotFound(NO_JOB)
+    return public_id
+
+
+JobPath = Annotated[PublicId, PathId(IdText, _job)]
 
 
 class SourceRef(msgspec.Struct, frozen=True):
@@ -119,12 +129,8 @@ def read_place(text: str | None) -> LogPlace:
     except ValueError:
         at = None
     if at is None or line_id is None or at < 0:
-        raise Invalid(_BAD_PLACE, (Problem("since", _BAD_PLACE),))
+        raise invalid([Problem("since", _BAD_PLACE)])
     return LogPlace(at, line_id)
-
-
-_LONGEST_S = 600.0
-"""Then the listener comes back, as one who still may."""
 
 
 class JobQuery(PageQuery, frozen=True, kw_only=True):
@@ -188,7 +194,7 @@ async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> ListAnswer[JobView, Pa
         source_id=query.sourceid,
         comic_id=id_in_field(query.comicid, "comicid"),
         is_manual=None if query.triggeredby is None else query.triggeredby == "admin",
-        since=None if query.since is None else from_datetime(query.since),
+        since=read_time(query.since),
         sort=query.sort,
     )
     rows, total = await jobs.list(wanted, query.part)
@@ -197,9 +203,8 @@ async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> ListAnswer[JobView, Pa
 
 async def trigger_crawl_job(caller: Caller, body: JobBody, jobs: Jobs) -> JobView:
     """Queues a job. While one for the same source and comic is active: 409, with its id in `details`."""
-    when = None if body.scheduledat is None else from_datetime(body.scheduledat)
-    wish = NewCrawlJob(body.sourceid, id_in_field(body.comicid, "comicid"), when)
-    return job_view(await jobs.trigger(caller, wish))
+    new = NewCrawlJob(body.sourceid, id_in_field(body.comicid, "comicid"), read_time(body.scheduledat))
+    return job_view(await jobs.trigger(caller, new))
 
 
 async def new_job_problems(raw: Mapping[str, Any], jobs: Jobs) -> Iterable[Problem]:
@@ -210,61 +215,37 @@ async def new_job_problems(raw: Mapping[str, Any], jobs: Jobs) -> Iterable[Probl
     return await jobs.problems(NewCrawlJob(source_id, read_id(comic) if isinstance(comic, str) else None))
 
 
-async def show_crawl_job(job_id: IdText, jobs: Jobs) -> JobView:
+async def show_crawl_job(job_id: JobPath, jobs: Jobs) -> JobView:
     """One job."""
-    return job_view(await jobs.get(_job(job_id)))
+    return job_view(await jobs.get(job_id))
 
 
-async def cancel_crawl_job(job_id: IdText, caller: Caller, body: ReasonBody, jobs: Jobs) -> CancelledView:
+async def cancel_crawl_job(job_id: JobPath, caller: Caller, body: ReasonBody, jobs: Jobs) -> CancelledView:
     """Cancels a queued job, or stops a running one within a second."""
-    job = await jobs.cancel(caller.actor, _job(job_id), reason=body.reason)
+    job = await jobs.cancel(caller.actor, job_id, reason=body.reason)
     return CancelledView(show_id(job.public_id), job.status, iso(job.updated_at))
 
 
-async def list_crawl_logs(job_id: IdText, query: LogQuery, jobs: Jobs) -> ListAnswer[LogView, LogMeta]:
+async def list_crawl_logs(job_id: JobPath, query: LogQuery, jobs: Jobs) -> ListAnswer[LogView, LogMeta]:
     """The oldest first; never from a cache."""
-    public_id, after = _job(job_id), read_place(query.since)
-    page = await jobs.log(public_id, after=after, level=query.level, most=query.limit)
+    page = await jobs.log(job_id, after=read_place(query.since), level=query.level, most=query.limit)
     place = show_place(page.rows[-1]) if page.rows else query.since
-    return ListAnswer([log_view(row, public_id) for row in page.rows], LogMeta(page.total, place, page.archived))
+    return ListAnswer([log_view(row, job_id) for row in page.rows], LogMeta(page.total, place, page.archived))
 
 
-async def follow_crawl_job(job_id: IdText, request: Request, jobs: Jobs, follower: Follower) -> StreamingResponse:
+async def follow_crawl_job(job_id: JobPath, request: Request, jobs: Jobs, follower: Follower) -> StreamingResponse:
     """A `text/event-stream` of `log` and `status` events, until the job is over. `Last-Event-ID` resumes its log."""
-    job = await jobs.get(_job(job_id))
+    job = await jobs.get(job_id)
     after = read_place(request.headers.get("last-event-id"))
-    lines = _events(follower, job.public_id, after)
-    return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+    return event_stream(follower.follow(job.public_id, after), partial(_event, job.public_id))
 
 
-async def _events(follower: Follower, public_id: PublicId, after: LogPlace) -> AsyncIterator[bytes]:
-    ends_at = time.monotonic() + _LONGEST_S
-    yield b"retry: 2000\n\n"
-    async with aclosing(follower.follow(public_id, after)) as stream:
-        try:
-            async for told in stream:
-                yield _event(told, public_id)
-                if time.monotonic() >= ends_at:
-                    return
-        except (NotFound, Unavailable):
-            return  # whoever listens comes back, and is told then
-
-
-def _event(told: Job | JobLogRow | None, public_id: PublicId) -> bytes:
+def _event(public_id: PublicId, told: Job | JobLogRow) -> bytes:
     """JSON of ours has no line breaks."""
-    if told is None:
-        return b": still here\n\n"
     if isinstance(told, Job):
         return b"event: status\ndata: " + msgspec.json.encode(job_view(told)) + b"\n\n"
     data = msgspec.json.encode(log_view(told, public_id))
     return f"id: {show_place(told)}\nevent: log\ndata: ".encode() + data + b"\n\n"
-
-
-def _job(text: str) -> PublicId:
-    public_id = read_id(text)
-    if public_id is None:
-        raise NotFound(NO_JOB)
-    return public_id
 
 
 _admin = declaring("crawler", Access.ADMIN)

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.endpoints import Access, Body, declaring
-from tsuzuki.api.ids import Address, Number, address_problems, number_in_path
+from tsuzuki.api.ids import Address, SourcePath, address_problems, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import Reason, ReasonBody
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
@@ -134,14 +134,13 @@ async def list_crawler_sources(
     return await cache.fetch(ListAnswer[CrawlerSourceView, PageMeta], key, seconds=LIST_SECONDS, make=look)
 
 
-async def show_crawler_source(source_id: Number, sources: Sources, cache: Cache) -> CrawlerSourceView:
+async def show_crawler_source(source_id: SourcePath, sources: Sources, cache: Cache) -> CrawlerSourceView:
     """One source."""
-    number = number_in_path(source_id, NO_SOURCE)
 
     async def look() -> CrawlerSourceView:
-        return source_view(await sources.get(number))
+        return source_view(await sources.get(source_id))
 
-    return await cache.fetch(CrawlerSourceView, f"source:{number}", seconds=SOURCE_SECONDS, make=look)
+    return await cache.fetch(CrawlerSourceView, f"source:{source_id}", seconds=SOURCE_SECONDS, make=look)
 
 
 async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sources) -> CrawlerSourceView:
@@ -150,26 +149,23 @@ async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sou
 
 
 async def change_crawler_source(
-    source_id: Number, caller: Caller, body: SourceChangeBody, sources: Sources
+    source_id: SourcePath, caller: Caller, body: SourceChangeBody, sources: Sources
 ) -> CrawlerSourceView:
     """Changes a source; enabling it resets its count of failures."""
-    number = number_in_path(source_id, NO_SOURCE)
-    return source_view(await sources.change(caller.actor, number, read_change(body)))
+    return source_view(await sources.change(caller.actor, source_id, read_change(body)))
 
 
-async def delete_crawler_source(source_id: Number, caller: Caller, body: ReasonBody, sources: Sources) -> None:
+async def delete_crawler_source(source_id: SourcePath, caller: Caller, body: ReasonBody, sources: Sources) -> None:
     """Deregisters a source with its mappings; its queued jobs are cancelled, its finished ones stay readable."""
-    number = number_in_path(source_id, NO_SOURCE)
-    await sources.deregister(caller.actor, number, reason=body.reason, release=release_source_tx)
+    await sources.deregister(caller.actor, source_id, reason=body.reason, release=release_source_tx)
 
 
 async def enable_crawler_source(
-    source_id: Number, caller: Caller, body: EnableBody, sources: Sources
+    source_id: SourcePath, caller: Caller, body: EnableBody, sources: Sources
 ) -> SourceEnabledView:
     """Enables or disables a source; enabling resets its count of failures."""
-    number = number_in_path(source_id, NO_SOURCE)
     change = SourceChange(is_enabled=body.isenabled)
-    source = await sources.change(caller.actor, number, change, reason=body.reason)
+    source = await sources.change(caller.actor, source_id, change, reason=body.reason)
     return _enabled_view(source)
 
 
@@ -220,14 +216,7 @@ ENDPOINTS = (
         also=new_source_problems,
     ),
     _admin("GET", _ONE, show_crawler_source, "One source", errors=(NotFound,)),
-    _admin(
-        "PATCH",
-        _ONE,
-        change_crawler_source,
-        "Change a source",
-        errors=(NotFound, Conflict),
-        also=source_problems,
-    ),
+    _admin("PATCH", _ONE, change_crawler_source, "Change a source", errors=(NotFound, Conflict), also=source_problems),
     _admin("DELETE", _ONE, delete_crawler_source, "Deregister a source", errors=(NotFound, Conflict)),
     _admin("PATCH", f"{_ONE}/enable", enable_crawler_source, "Enable or disable a source", errors=(NotFound,)),
 )

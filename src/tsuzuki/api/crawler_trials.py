@@ -11,13 +11,13 @@ from tsuzuki.api.crawler_sources import (
     source_problems,
 )
 from tsuzuki.api.endpoints import Access, declaring
-from tsuzuki.api.ids import Number, number_in_path
+from tsuzuki.api.ids import SourcePath
 from tsuzuki.api.views import Time, view_of
 from tsuzuki.crawler.trials import Call, SourceTrial, Trials
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import FoundChapter, FoundSeries, SeriesDetails
 from tsuzuki.model.numbers import number_key
-from tsuzuki.sources.sites import NO_SOURCE, Sources
+from tsuzuki.sources.sites import Sources
 
 MOST_LISTED = 50
 """Of series, chapters and pages; the counts are of all."""
@@ -84,11 +84,10 @@ async def try_new_source(body: SourceBody, sources: Sources, trials: Trials) -> 
 
 
 async def try_crawler_source(
-    source_id: Number, body: SourceChangeBody, sources: Sources, trials: Trials
+    source_id: SourcePath, body: SourceChangeBody, sources: Sources, trials: Trials
 ) -> SourceTrialView:
     """The same with a source as it is stored, changed by what is sent; `***` stands for the secret that is stored."""
-    number = number_in_path(source_id, NO_SOURCE)
-    return _view(await trials.run(await sources.draft_change(number, read_change(body))))
+    return _view(await trials.run(await sources.draft_change(source_id, read_change(body))))
 
 
 def _view(tried: SourceTrial) -> SourceTrialView:

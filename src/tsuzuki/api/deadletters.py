@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.endpoints import Access, Body, Id, QueryParameters, declaring
-from tsuzuki.api.ids import Number, number_in_path
+from tsuzuki.api.ids import number_id
 from tsuzuki.api.views import ListAnswer, Time, shown, view_of
 from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.letters import Letters
@@ -15,7 +15,7 @@ from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats
 
 Word = Annotated[str, Meta(max_length=500)]
-_NO_LETTER = "Dead letter not found"
+LetterPath = Annotated[DeadLetterId, number_id("Dead letter not found")]
 
 
 class LetterQuery(QueryParameters, frozen=True, kw_only=True):
@@ -116,21 +116,21 @@ async def list_dead_letters(query: LetterQuery, letters: Letters) -> ListAnswer[
     return ListAnswer([_letter_view(row) for row in rows], LetterMeta(place))
 
 
-async def show_dead_letter(letter_id: Number, letters: Letters) -> FullLetterView:
+async def show_dead_letter(letter_id: LetterPath, letters: Letters) -> FullLetterView:
     """One, whatever became of it."""
-    letter, payload = await letters.get(_letter(letter_id))
+    letter, payload = await letters.get(letter_id)
     return _full_letter_view(letter, payload=payload)
 
 
-async def replay_dead_letter(letter_id: Number, caller: Caller, letters: Letters) -> ReplayView:
+async def replay_dead_letter(letter_id: LetterPath, caller: Caller, letters: Letters) -> ReplayView:
     """Queues its task again; a letter that was replayed before names the same task (R55)."""
-    task, not_before = await letters.replay(caller.actor, _letter(letter_id))
+    task, not_before = await letters.replay(caller.actor, letter_id)
     return ReplayView(task, shown(not_before))
 
 
-async def discard_dead_letter(letter_id: Number, caller: Caller, letters: Letters) -> None:
+async def discard_dead_letter(letter_id: LetterPath, caller: Caller, letters: Letters) -> None:
     """Deals with a letter by doing nothing."""
-    await letters.discard(caller.actor, _letter(letter_id))
+    await letters.discard(caller.actor, letter_id)
 
 
 async def replay_dead_letters(caller: Caller, body: LetterFilterBody, letters: Letters) -> ReplayedView:
@@ -151,10 +151,6 @@ async def list_queues(figures: Figures) -> list[QueueView]:
 
 def _which(body: LetterFilterBody) -> LetterFilter:
     return LetterFilter(body.queue, body.code, body.key)
-
-
-def _letter(text: str) -> DeadLetterId:
-    return DeadLetterId(number_in_path(text, _NO_LETTER))
 
 
 _admin = declaring("queues", Access.ADMIN)

@@ -5,14 +5,12 @@ import msgspec
 from tsuzuki.accounts.types import Shelf
 from tsuzuki.api import PREFIX
 from tsuzuki.api.endpoints import Access, declaring
-from tsuzuki.api.ids import Number, number_in_path
+from tsuzuki.api.ids import ReleasePath
 from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, view_of
-from tsuzuki.catalogue.chapters import NO_CHAPTER
 from tsuzuki.images.downloads import KeptChapters
 from tsuzuki.images.types import CopyStatus, KeptChapter
 from tsuzuki.model.errors import LimitExceeded, NotFound
-from tsuzuki.model.ids import ReleaseId
 
 
 class DownloadView(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,28 +44,24 @@ def _images(kept: KeptChapter) -> list[str]:
 _kept_view = view_of(DownloadView, KeptChapter, chapter_id="release_id", group="group_name", images=_images)
 
 
-async def keep_chapter(kept_id: Number, shelf: Shelf, kept: KeptChapters) -> DownloadView:
+async def keep_chapter(kept_id: ReleasePath, shelf: Shelf, kept: KeptChapters) -> DownloadView:
     """Fetches every page and keeps it. Asked again, it says how far that is; after a failure it tries again."""
-    return _kept_view(await kept.keep(shelf.id, _release(kept_id)))
+    return _kept_view(await kept.keep(shelf.id, kept_id))
 
 
-async def show_download(kept_id: Number, shelf: Shelf, kept: KeptChapters) -> DownloadView:
+async def show_download(kept_id: ReleasePath, shelf: Shelf, kept: KeptChapters) -> DownloadView:
     """How far it is."""
-    return _kept_view(await kept.get(shelf.id, _release(kept_id)))
+    return _kept_view(await kept.get(shelf.id, kept_id))
 
 
-async def drop_download(kept_id: Number, shelf: Shelf, kept: KeptChapters) -> None:
+async def drop_download(kept_id: ReleasePath, shelf: Shelf, kept: KeptChapters) -> None:
     """The shelf keeps the chapter no more. What was read of it stays known."""
-    await kept.drop(shelf.id, _release(kept_id))
+    await kept.drop(shelf.id, kept_id)
 
 
 async def list_downloads(query: CursorQuery, shelf: Shelf, kept: KeptChapters) -> ListAnswer[DownloadView, CursorMeta]:
     """What the shelf keeps, the newest first."""
     return listing(await kept.list(shelf.id, after=query.after, most=query.limit), _kept_view)
-
-
-def _release(text: str) -> ReleaseId:
-    return ReleaseId(number_in_path(text, NO_CHAPTER))
 
 
 _read = declaring("downloads", Access.READ)

@@ -7,9 +7,9 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.types import Shelf
 from tsuzuki.api.endpoints import Access, Body, declaring
-from tsuzuki.api.ids import IdText, id_in_field, id_in_path
+from tsuzuki.api.ids import FeedPath, IdText, id_in_field
 from tsuzuki.api.shelf import Days, ShelfQuery
-from tsuzuki.api.views import Time, view_of
+from tsuzuki.api.views import Time, copied, view_of
 from tsuzuki.http.errors import failure_of
 from tsuzuki.model.errors import (
     Conflict,
@@ -223,7 +223,7 @@ async def list_feeds(query: FeedQuery, shelf: Shelf, feeds: Subscriptions) -> li
 
 async def create_feed(shelf: Shelf, body: FeedBody, feeds: Subscriptions) -> FeedView:
     """Follows a feed; the first look at it begins at once."""
-    wish = NewSubscription(
+    new = NewSubscription(
         link=body.link.strip(),
         name=body.name.strip(),
         group=id_in_field(body.group_id, "group_id"),
@@ -231,18 +231,18 @@ async def create_feed(shelf: Shelf, body: FeedBody, feeds: Subscriptions) -> Fee
         proxy=body.proxy.strip(),
         is_suspended=body.suspended,
     )
-    return feed_view(await feeds.add(shelf.id, wish))
+    return feed_view(await feeds.add(shelf.id, new))
 
 
 async def create_feeds(shelf: Shelf, body: BatchBody, feeds: Subscriptions) -> BatchView:
     """Follows many; the good ones are created whatever becomes of the others."""
-    wishes = [
+    new = [
         NewSubscription(
             link=one.link.strip(), name=one.name.strip(), group=id_in_field(one.group_id, f"feeds.{place}.group_id")
         )
         for place, one in enumerate(body.feeds)
     ]
-    results = [batch_result(tried) for tried in await feeds.add_many(shelf.id, wishes)]
+    results = [batch_result(tried) for tried in await feeds.add_many(shelf.id, new)]
     created = sum(result.id is not None for result in results)
     return BatchView(created, len(results) - created, results)
 
@@ -265,45 +265,42 @@ async def refresh_feeds(shelf: Shelf, feeds: Subscriptions) -> QueuedView:
 
 async def show_refreshing(shelf: Shelf, feeds: Subscriptions) -> RefreshingView:
     """How far a refresh has come: both numbers are 0 when it is over."""
-    found = await feeds.refreshing(shelf.id)
-    return RefreshingView(found.waiting, found.checking)
+    return copied(RefreshingView, await feeds.refreshing(shelf.id))
 
 
-async def show_feed(feed_id: IdText, shelf: Shelf, feeds: Subscriptions) -> FeedView:
+async def show_feed(feed_id: FeedPath, shelf: Shelf, feeds: Subscriptions) -> FeedView:
     """One feed with exact counts."""
-    return feed_view(await feeds.get(shelf.id, id_in_path(feed_id, "feed")))
+    return feed_view(await feeds.get(shelf.id, feed_id))
 
 
-async def change_feed(feed_id: IdText, shelf: Shelf, body: FeedChangeBody, feeds: Subscriptions) -> FeedView:
+async def change_feed(feed_id: FeedPath, shelf: Shelf, body: FeedChangeBody, feeds: Subscriptions) -> FeedView:
     """Another link, or another proxy, is another feed: its fetch state begins anew."""
-    feed = id_in_path(feed_id, "feed")
-    proxy = await _proxy(feeds, shelf, feed, body.proxy)
-    change = SubscriptionChange(
+    proxy = await _proxy(feeds, shelf, feed_id, body.proxy)
+    change = copied(
+        SubscriptionChange,
+        body,
         name=body.name if isinstance(body.name, UnsetType) else body.name.strip(),
         group=UNSET if isinstance(body.group_id, UnsetType) else id_in_field(body.group_id, "group_id"),
         link=body.link if isinstance(body.link, UnsetType) else body.link.strip(),
         proxy=proxy,
-        site_url=body.site_url,
         is_suspended=body.suspended,
-        notify=body.notify,
-        full_text=body.full_text,
         poll_interval=_times(body.interval, SECOND),
         retention=_times(body.retention, DAY),
     )
-    return feed_view(await feeds.change(shelf.id, feed, change))
+    return feed_view(await feeds.change(shelf.id, feed_id, change))
 
 
-async def delete_feed(feed_id: IdText, shelf: Shelf, feeds: Subscriptions) -> None:
+async def delete_feed(feed_id: FeedPath, shelf: Shelf, feeds: Subscriptions) -> None:
     """Follows it no more. Bookmarks stay."""
-    await feeds.delete(shelf.id, id_in_path(feed_id, "feed"))
+    await feeds.delete(shelf.id, feed_id)
 
 
-async def refresh_feed(feed_id: IdText, shelf: Shelf, feeds: Subscriptions) -> QueuedView:
+async def refresh_feed(feed_id: FeedPath, shelf: Shelf, feeds: Subscriptions) -> QueuedView:
     """Looks at it now, suspended or not; 0 when that was asked for already, or was done within the last minute.
 
     Also 0 while the publisher asks us to wait: then `not_before` says until when.
     """
-    return _queued_view(await feeds.refresh(shelf.id, id_in_path(feed_id, "feed")))
+    return _queued_view(await feeds.refresh(shelf.id, feed_id))
 
 
 def batch_result(tried: SubscriptionResult) -> BatchResult:

@@ -6,10 +6,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.types import Shelf
+from tsuzuki.api.decoding import invalid
 from tsuzuki.api.endpoints import Access, Body, declaring
-from tsuzuki.api.ids import IdText, id_in_path
+from tsuzuki.api.ids import GroupPath
 from tsuzuki.api.views import Time, view_of
-from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
+from tsuzuki.model.errors import Conflict, NotFound, Problem
 from tsuzuki.shelves.groups import Group, Groups
 
 GroupName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -52,28 +53,27 @@ async def create_group(shelf: Shelf, body: GroupBody, groups: Groups) -> GroupVi
     return _group_view(await groups.add(shelf.id, _name(body.name)))
 
 
-async def show_group(group_id: IdText, shelf: Shelf, groups: Groups) -> GroupView:
+async def show_group(group_id: GroupPath, shelf: Shelf, groups: Groups) -> GroupView:
     """One group."""
-    return _group_view(await groups.get(shelf.id, id_in_path(group_id, "group")))
+    return _group_view(await groups.get(shelf.id, group_id))
 
 
-async def change_group(group_id: IdText, shelf: Shelf, body: GroupChangeBody, groups: Groups) -> GroupView:
+async def change_group(group_id: GroupPath, shelf: Shelf, body: GroupChangeBody, groups: Groups) -> GroupView:
     """Renames or moves it."""
     name = None if isinstance(body.name, UnsetType) else _name(body.name)
     position = None if isinstance(body.position, UnsetType) else body.position
-    group = id_in_path(group_id, "group")
-    return _group_view(await groups.change(shelf.id, group, name=name, position=position))
+    return _group_view(await groups.change(shelf.id, group_id, name=name, position=position))
 
 
-async def delete_group(group_id: IdText, shelf: Shelf, groups: Groups) -> None:
+async def delete_group(group_id: GroupPath, shelf: Shelf, groups: Groups) -> None:
     """Its feeds move to the default group, which itself cannot be deleted."""
-    await groups.delete(shelf.id, id_in_path(group_id, "group"))
+    await groups.delete(shelf.id, group_id)
 
 
 def _name(text: str) -> str:
     name = " ".join(text.split())
     if not name:
-        raise Invalid("name must not be empty.", (Problem("name", "name must not be empty."),))
+        raise invalid([Problem("name", "name must not be empty.")])
     return name
 
 

@@ -1,14 +1,19 @@
 """Public ids in paths and bodies."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, overload
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Meta
 
+from tsuzuki.api.decoding import invalid
 from tsuzuki.api.endpoints import LARGEST
-from tsuzuki.model.errors import Invalid, NotFound, Problem
-from tsuzuki.model.ids import PublicId, read_id, read_number
+from tsuzuki.catalogue.chapters import NO_CHAPTER
+from tsuzuki.catalogue.details import NO_MANGA
+from tsuzuki.model.errors import NotFound, Problem
+from tsuzuki.model.ids import PublicId, ReleaseId, SeriesSourceId, read_id, read_number
+from tsuzuki.sources.sites import NO_SOURCE
 
 IdText = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "uuid"})]
 """An id as clients see it."""
@@ -25,6 +30,43 @@ def id_in_path(text: str, what: str) -> PublicId:
     return public_id
 
 
+class PathId(msgspec.Struct, frozen=True):
+    """Marks a parameter of a path that is an id, which the handler is given; NotFound for what cannot be one."""
+
+    wire: Any
+    """The type of the text, as the document describes it."""
+    read: Callable[[str], Any]
+
+
+def public_id(what: str) -> PathId:
+    """The id of such a thing."""
+    return PathId(IdText, lambda text: id_in_path(text, what))
+
+
+def number_id(missing: str) -> PathId:
+    """An id that is a number to us; `missing` is what is said of one that is none."""
+    return PathId(Number, lambda text: number_in_path(text, missing))
+
+
+BookmarkPath = Annotated[PublicId, public_id("bookmark")]
+ChannelPath = Annotated[PublicId, public_id("channel")]
+ComicPath = Annotated[PublicId, public_id("comic")]
+FeedPath = Annotated[PublicId, public_id("feed")]
+FollowPath = Annotated[PublicId, public_id("follow")]
+GroupPath = Annotated[PublicId, public_id("group")]
+InvitationPath = Annotated[PublicId, public_id("invitation")]
+InvoicePath = Annotated[PublicId, public_id("invoice")]
+SeriesPath = Annotated[PublicId, public_id("series")]
+SessionPath = Annotated[PublicId, public_id("session")]
+ShelfPath = Annotated[PublicId, public_id("shelf")]
+TenantPath = Annotated[PublicId, public_id("tenant")]
+TokenPath = Annotated[PublicId, public_id("token")]
+UserPath = Annotated[PublicId, public_id("user")]
+SourcePath = Annotated[int, number_id(NO_SOURCE)]
+MangaPath = Annotated[SeriesSourceId, number_id(NO_MANGA)]
+ReleasePath = Annotated[ReleaseId, number_id(NO_CHAPTER)]
+
+
 @overload
 def id_in_field(text: str, field: str) -> PublicId: ...
 
@@ -37,7 +79,7 @@ def id_in_field(text: str | None, field: str) -> PublicId | None:
     """The id that a field holds, if it holds any; Invalid for a text that cannot be one."""
     public_id = None if text is None else read_id(text)
     if text is not None and public_id is None:
-        raise Invalid(f"{field} must be an id.", (Problem(field, f"{field} must be an id."),))
+        raise invalid([Problem(field, f"{field} must be an id.")])
     return public_id
 
 

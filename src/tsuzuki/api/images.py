@@ -15,9 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.endpoints import Access, QueryParameters, declaring
-from tsuzuki.api.ids import Number, number_in_path
-from tsuzuki.catalogue.chapters import NO_CHAPTER
-from tsuzuki.catalogue.details import NO_MANGA
+from tsuzuki.api.ids import MangaPath, ReleasePath, number_id
 from tsuzuki.http.middleware import SANDBOXED
 from tsuzuki.images.articles import LONGEST_WRITTEN, ArticleImages
 from tsuzuki.images.decoding import EXTENSIONS, MediaType
@@ -26,11 +24,11 @@ from tsuzuki.images.policy import Width, read_range
 from tsuzuki.images.service import Arriving, Images, OpenImage, Prefetch
 from tsuzuki.images.types import Image, ImageSubject, at_address, cover_of, page_of
 from tsuzuki.model.errors import Conflict, NotFound, SourceError, Unavailable
-from tsuzuki.model.ids import ReleaseId, SeriesSourceId
 
 _KEPT = "private, max-age=604800, immutable"
 _log = structlog.stdlib.get_logger("tsuzuki.images")
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
+PagePath = Annotated[int, number_id("There is no such page.")]
 
 
 def wants_whole(request: Request) -> bool:
@@ -150,8 +148,6 @@ def _start(response: Response) -> dict[str, Any]:
     return {"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers}
 
 
-_NO_PAGE = "There is no such page."
-
 Signature = Annotated[str, Meta(max_length=64)]
 WrittenAddress = Annotated[str, Meta(max_length=LONGEST_WRITTEN)]
 
@@ -165,8 +161,8 @@ class ImageQuery(QueryParameters, frozen=True, kw_only=True):
 
 async def show_page_image(
     *,
-    release_id: Number,
-    position: Number,
+    release_id: ReleasePath,
+    position: PagePath,
     query: ImageQuery,
     request: Request,
     caller: Caller,
@@ -177,22 +173,19 @@ async def show_page_image(
 
     A source that fails is a 503 that says what was wrong; `Retry-After` says when it is asked again.
     """
-    chapter = ReleaseId(number_in_path(release_id, NO_CHAPTER))
-    page = number_in_path(position, _NO_PAGE)
     response = await _answer(
-        request, page_of(chapter, page), query, f"{chapter}-{page:03}", caller=caller, images=images
+        request, page_of(release_id, position), query, f"{release_id}-{position:03}", caller=caller, images=images
     )
     if query.width is None:
-        prefetch.follow(caller.user_id, chapter, page)
+        prefetch.follow(caller.user_id, release_id, position)
     return response
 
 
 async def show_cover(
-    *, manga_id: Number, query: ImageQuery, request: Request, caller: Caller, images: Images
+    *, manga_id: MangaPath, query: ImageQuery, request: Request, caller: Caller, images: Images
 ) -> Response:
     """The cover that a source shows of a series."""
-    manga = SeriesSourceId(number_in_path(manga_id, NO_MANGA))
-    return await _answer(request, cover_of(manga), query, f"cover-{manga}", caller=caller, images=images)
+    return await _answer(request, cover_of(manga_id), query, f"cover-{manga_id}", caller=caller, images=images)
 
 
 async def show_article_image(

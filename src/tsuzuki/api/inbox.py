@@ -1,8 +1,5 @@
 """The inbox: what came in, marks, counts, and what happens as it happens."""
 
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
 from typing import Annotated, Literal
 
 import msgspec
@@ -15,23 +12,16 @@ from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.types import MemberShelf, Shelf
 from tsuzuki.api.endpoints import Access, Body, Moment, declaring
 from tsuzuki.api.ids import Number
-from tsuzuki.api.items import MOST_AT_ONCE, MarkedView
+from tsuzuki.api.items import MOST_AT_ONCE, MarkedView, marked_view
 from tsuzuki.api.paging import CursorQuery, listing
-from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, event_stream, view_of
 from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope, UnreadCounts
 from tsuzuki.inbox.events import EventMessage, Events
 from tsuzuki.inbox.service import Inbox
-from tsuzuki.model.errors import NotFound, TooManyRequests, Unavailable
+from tsuzuki.model.errors import NotFound, TooManyRequests
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import EntryId, read_number, show_id
 from tsuzuki.model.times import from_datetime
-
-_LONGEST_S = 600.0
-"""Then the reader comes back, as one who still may: a session that was ended must not hear on for ever."""
-
-_RETRY = b"retry: 2000\n\n"
-_STILL_HERE = b": still here\n\n"
-
 
 # -- the list
 
@@ -131,8 +121,7 @@ class InboxMarkBody(Body, frozen=True, kw_only=True):
 
 async def mark_inbox_read(shelf: Shelf, body: InboxMarkBody, inbox: Inbox) -> MarkedView:
     """Marks entries read; `/items/-/undo` takes its `undo` too."""
-    marked = await _mark(shelf, body, inbox, unread=False)
-    return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
+    return marked_view(await _mark(shelf, body, inbox, unread=False))
 
 
 async def mark_inbox_unread(shelf: Shelf, body: InboxMarkBody, inbox: Inbox) -> MarkedView:
@@ -163,30 +152,13 @@ async def follow_events(
     events.refuse_one_too_many(shelf.id)
     place, with_jobs = request.headers.get("last-event-id"), caller.may("admin")
     stream = events.follow(shelf.id, place, with_jobs=with_jobs)
-    lines = _lines(stream, lambda: current_user.still_has(caller, shelf))
-    return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+    # I8: it may not be shared with this reader any more
+    return event_stream(stream, _message, lambda: current_user.still_has(caller, shelf))
 
 
 async def show_counts(shelf: Shelf, inbox: Inbox) -> UnreadCounts:
     """How much is unread: in all, by group, by feed, by series."""
     return await inbox.count(shelf.id)
-
-
-async def _lines(
-    stream: AsyncGenerator[EventMessage | None, None], still_has: Callable[[], Awaitable[bool]]
-) -> AsyncIterator[bytes]:
-    ends_at = time.monotonic() + _LONGEST_S
-    yield _RETRY
-    async with aclosing(stream):
-        try:
-            async for told in stream:
-                if not await still_has():
-                    return  # I8: it is not shared with this reader any more
-                yield _STILL_HERE if told is None else _message(told)
-                if time.monotonic() >= ends_at:
-                    return
-        except Unavailable:
-            return  # the reader comes back, and is told then
 
 
 def _message(told: EventMessage) -> bytes:

@@ -6,22 +6,26 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.types import Shelf
+from tsuzuki.api.decoding import invalid
 from tsuzuki.api.endpoints import Access, Body, Moment, declaring
-from tsuzuki.api.ids import IdText, Number, id_in_field, number_in_path
+from tsuzuki.api.ids import IdText, Number, id_in_field, number_id
 from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, copied, display_title, read_time, view_of
 from tsuzuki.images.articles import ArticleImages
 from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope
 from tsuzuki.inbox.service import Inbox
-from tsuzuki.model.errors import Invalid, NotFound, Problem
+from tsuzuki.model.errors import NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, read_number, show_id
 from tsuzuki.model.pages import Page
 from tsuzuki.model.times import Millis, from_datetime, iso
 from tsuzuki.polling.articles import Articles
+from tsuzuki.shelves.types import MarkedChapters
 
 MOST_AT_ONCE = 1_000
+NO_ITEM = "There is no such item."
+ItemPath = Annotated[ItemId, number_id(NO_ITEM)]
 
 
 class ItemQuery(CursorQuery, frozen=True, kw_only=True):
@@ -122,18 +126,22 @@ class MarkedView(msgspec.Struct, frozen=True):
     undo: str | None = None
 
 
+def marked_view(marked: MarkedEntries | MarkedChapters) -> MarkedView:
+    """What became read, and how to undo it."""
+    return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
+
+
 async def list_items(
     query: ItemQuery, shelf: Shelf, inbox: Inbox, pictures: ArticleImages
 ) -> ListAnswer[ItemView, CursorMeta]:
     """Newest first."""
-    wanted = EntryFilter(
+    wanted = copied(
+        EntryFilter,
+        query,
         kind="item",
         feed=id_in_field(query.feed_id, "feed_id"),
         group=id_in_field(query.group_id, "group_id"),
-        unread=query.unread,
-        saved=query.saved,
-        since=Millis(0) if query.since is None else Millis(max(from_datetime(query.since), 0)),
-        search=query.search,
+        since=Millis(max(read_time(query.since) or 0, 0)),
         by_published=query.order_by == "pub_date",
         detail="content" if query.content else "item",
     )
@@ -143,10 +151,10 @@ async def list_items(
 
 
 async def show_item(
-    *, item_id: Number, query: OneItemQuery, shelf: Shelf, inbox: Inbox, articles: Articles, pictures: ArticleImages
+    *, item_id: ItemPath, query: OneItemQuery, shelf: Shelf, inbox: Inbox, articles: Articles, pictures: ArticleImages
 ) -> ItemView:
     """One item with its content."""
-    whole = await _whole(item_in_path(item_id), query, shelf, inbox=inbox, articles=articles)
+    whole = await _whole(item_id, query, shelf, inbox=inbox, articles=articles)
     [view] = await _for(shelf, [whole], pictures)
     return view
 
@@ -154,8 +162,7 @@ async def show_item(
 async def _whole(item_id: ItemId, query: OneItemQuery, shelf: Shelf, *, inbox: Inbox, articles: Articles) -> ItemView:
     item = await inbox.get_item(shelf.id, item_id)
     shown_item = item_view(item)
-    wanted = item.wants_full_text if query.full_text is None else query.full_text
-    if not wanted:
+    if not (item.wants_full_text if query.full_text is None else query.full_text):
         return shown_item
     text = await articles.full_text(item_id, item.link)
     if not text.content:
@@ -165,21 +172,19 @@ async def _whole(item_id: ItemId, query: OneItemQuery, shelf: Shelf, *, inbox: I
 
 async def mark_read(shelf: Shelf, body: MarkBody, inbox: Inbox) -> MarkedView:
     """Marks items read."""
-    marked = await _mark(shelf, body, inbox, unread=False)
-    return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
+    return marked_view(await _mark(shelf, body, inbox, unread=False))
 
 
 async def mark_unread(shelf: Shelf, body: MarkBody, inbox: Inbox) -> MarkedView:
     """Marks items unread."""
-    marked = await _mark(shelf, body, inbox, unread=True)
-    return MarkedView(marked.changed)
+    return MarkedView((await _mark(shelf, body, inbox, unread=True)).changed)
 
 
 async def undo_mark(shelf: Shelf, body: UndoBody, inbox: Inbox) -> MarkedView:
     """Makes unread again what one mark made read, and nothing else."""
     moment = read_number(body.undo)
     if moment is None:
-        raise Invalid("undo must be what a mark answered.", (Problem("undo", "undo must be what a mark answered."),))
+        raise invalid([Problem("undo", "undo must be what a mark answered.")])
     return MarkedView((await inbox.undo(shelf.id, Millis(moment))).changed)
 
 
@@ -191,11 +196,6 @@ async def _mark(shelf: Shelf, body: MarkBody, inbox: Inbox, *, unread: bool) -> 
     if body.before is not None:
         scope = msgspec.structs.replace(scope, before=from_datetime(body.before))
     return await inbox.mark_scope(shelf.id, scope, unread=unread)
-
-
-def item_in_path(text: str) -> ItemId:
-    """The item's number; NotFound for a text that cannot be one: nothing is there."""
-    return ItemId(number_in_path(text, "There is no such item."))
 
 
 async def _for(shelf: Shelf, views: list[ItemView], pictures: ArticleImages) -> list[ItemView]:

@@ -7,10 +7,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.types import Shelf, Slice
 from tsuzuki.api.endpoints import Access, Body, Id, PageNumber, declaring
-from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path, number_in_path
+from tsuzuki.api.ids import FollowPath, IdText, id_in_field, number_id
 from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, ListAnswer, PageMeta, Time, view_of
+from tsuzuki.api.views import CursorMeta, ListAnswer, PageMeta, Time, copied, view_of
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import ChapterId, PublicId
 from tsuzuki.shelves.follows import Follows
@@ -34,6 +34,7 @@ from tsuzuki.shelves.types import (
 MOST_NAMED = 50
 
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
+HistoryPath = Annotated[ChapterId, number_id("There is no such chapter in the history.")]
 
 
 class PreferencesView(msgspec.Struct, frozen=True):
@@ -57,10 +58,6 @@ class PreferencesBody(Body, frozen=True, kw_only=True):
     languages: Annotated[tuple[Word, ...], Meta(max_length=MOST_NAMED)] = ()
     mode: Mode | None = None
     fit: Fit | None = None
-
-    def read(self) -> ReleasePreferences:
-        """As the policy takes it."""
-        return ReleasePreferences(self.sources, self.groups, self.languages, self.mode, self.fit)
 
 
 class FollowView(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,9 +145,6 @@ row_progress_view = view_of(ProgressView, ChapterProgressRow, chapter_id="id", u
 history_view = view_of(HistoryView, HistoryRow, at="opened_at")
 
 
-_NOT_IN_HISTORY = "There is no such chapter in the history."
-
-
 class LibraryQuery(ShelfQuery, frozen=True, kw_only=True):
     """In which order, which of them, and which page. By title upwards; by anything else the most or newest first."""
 
@@ -196,13 +190,7 @@ class ForgottenView(msgspec.Struct, frozen=True):
 
 async def list_library(query: LibraryQuery, shelf: Shelf, follows: Follows) -> ListAnswer[FollowView, PageMeta]:
     """What the shelf follows, with exact counts."""
-    wanted = FollowFilter(
-        status=query.status,
-        group=id_in_field(query.group_id, "group_id"),
-        unread=query.unread,
-        has_gaps=query.has_gaps,
-        sort=query.sort,
-    )
+    wanted = copied(FollowFilter, query, group=id_in_field(query.group_id, "group_id"))
     rows, total = await follows.list(shelf.id, wanted, Slice.page(query.page, query.limit))
     return ListAnswer([follow_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
 
@@ -214,36 +202,27 @@ async def list_continue(query: ContinueQuery, shelf: Shelf, follows: Follows) ->
 
 async def follow_series(shelf: Shelf, body: FollowBody, follows: Follows) -> FollowedView:
     """Follows a series; who comes back finds entries, progress and settings as they were left."""
-    wish = FollowRequest(
-        series=id_in_field(body.series_id, "series_id"),
-        group=_group(body.group_id),
-        status=body.status,
-        notify=body.notify,
-        preferences=_preferences(body.preferences),
-    )
-    followed = await follows.add(shelf.id, wish)
+    series, group = id_in_field(body.series_id, "series_id"), _group(body.group_id)
+    new = copied(FollowRequest, body, series=series, group=group, preferences=_preferences(body.preferences))
+    followed = await follows.add(shelf.id, new)
     return FollowedView(follow=follow_view(followed.follow), available=followed.available, restored=followed.restored)
 
 
-async def show_follow(follow_id: IdText, shelf: Shelf, follows: Follows) -> FollowView:
+async def show_follow(follow_id: FollowPath, shelf: Shelf, follows: Follows) -> FollowView:
     """One series of the shelf."""
-    return follow_view(await follows.get(shelf.id, id_in_path(follow_id, "follow")))
+    return follow_view(await follows.get(shelf.id, follow_id))
 
 
-async def change_follow(follow_id: IdText, shelf: Shelf, body: FollowChangeBody, follows: Follows) -> FollowView:
+async def change_follow(follow_id: FollowPath, shelf: Shelf, body: FollowChangeBody, follows: Follows) -> FollowView:
     """Moves it to another group, or changes its status, notices or preferred releases."""
-    change = FollowChange(
-        group=_group(body.group_id),
-        status=body.status,
-        notify=body.notify,
-        preferences=_preferences(body.preferences),
-    )
-    return follow_view(await follows.change(shelf.id, id_in_path(follow_id, "follow"), change))
+    group, preferences = _group(body.group_id), _preferences(body.preferences)
+    change = copied(FollowChange, body, group=group, preferences=preferences)
+    return follow_view(await follows.change(shelf.id, follow_id, change))
 
 
-async def unfollow_series(follow_id: IdText, shelf: Shelf, follows: Follows) -> None:
+async def unfollow_series(follow_id: FollowPath, shelf: Shelf, follows: Follows) -> None:
     """Follows it no more; what was read stays known, and following it again undoes this."""
-    await follows.leave(shelf.id, id_in_path(follow_id, "follow"))
+    await follows.leave(shelf.id, follow_id)
 
 
 async def list_history(
@@ -258,9 +237,9 @@ async def clear_history(shelf: Shelf, progress: ReadingProgress) -> ForgottenVie
     return ForgottenView(await progress.forget_all(shelf.id))
 
 
-async def forget_history(opened_id: Number, shelf: Shelf, progress: ReadingProgress) -> None:
+async def forget_history(opened_id: HistoryPath, shelf: Shelf, progress: ReadingProgress) -> None:
     """Takes one chapter out of the history; how far it was read stays."""
-    await progress.forget(shelf.id, ChapterId(number_in_path(opened_id, _NOT_IN_HISTORY)))
+    await progress.forget(shelf.id, opened_id)
 
 
 def _group(text: str | UnsetType) -> PublicId | UnsetType:
@@ -268,7 +247,7 @@ def _group(text: str | UnsetType) -> PublicId | UnsetType:
 
 
 def _preferences(body: PreferencesBody | UnsetType) -> ReleasePreferences | UnsetType:
-    return UNSET if isinstance(body, UnsetType) else body.read()
+    return UNSET if isinstance(body, UnsetType) else copied(ReleasePreferences, body)
 
 
 _read = declaring("library", Access.READ)

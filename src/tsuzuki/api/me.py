@@ -11,12 +11,12 @@ from tsuzuki.accounts.sessions import Sessions, device_name
 from tsuzuki.accounts.tokens import TokenRequest, Tokens
 from tsuzuki.accounts.types import MemberShelf, Protocol, Role, Scope, Session, ShelfRole, Tenant, Token, User
 from tsuzuki.api.endpoints import Access, Body, Moment, declaring
-from tsuzuki.api.ids import IdText, id_in_field, id_in_path
+from tsuzuki.api.ids import IdText, SessionPath, TokenPath, id_in_field
 from tsuzuki.api.sign_in import NewPassword
-from tsuzuki.api.views import Time, view_of
+from tsuzuki.api.views import Time, copied, read_time, view_of
 from tsuzuki.model.errors import Conflict, NotFound, TooManyRequests
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import DAY, from_datetime
+from tsuzuki.model.times import DAY
 
 
 class TenantRef(msgspec.Struct, frozen=True):
@@ -178,9 +178,9 @@ async def list_sessions(caller: Caller, sessions: Sessions) -> list[SessionView]
     return [_session_view(one, is_current=one.id == caller.session_id) for one in await sessions.list(caller)]
 
 
-async def end_session(session_id: IdText, caller: Caller, sessions: Sessions) -> None:
+async def end_session(session_id: SessionPath, caller: Caller, sessions: Sessions) -> None:
     """Signs one browser out."""
-    await sessions.end(caller, id_in_path(session_id, "session"))
+    await sessions.end(caller, session_id)
 
 
 async def end_other_sessions(caller: Caller, sessions: Sessions) -> EndedView:
@@ -195,21 +195,13 @@ async def list_tokens(caller: Caller, tokens: Tokens) -> list[TokenView]:
 
 async def create_token(caller: Caller, body: TokenBody, tokens: Tokens) -> NewTokenView:
     """A token that a token makes may do no more, and lives no longer, than the one that makes it."""
-    made = await tokens.make(
-        caller,
-        TokenRequest(
-            name=body.name,
-            scopes=body.scopes,
-            protocols=body.protocols,
-            expires_at=None if body.expires_at is None else from_datetime(body.expires_at),
-        ),
-    )
+    made = await tokens.make(caller, copied(TokenRequest, body, expires_at=read_time(body.expires_at)))
     return NewTokenView(made.key, _token_view(made.token))
 
 
-async def revoke_token(token_id: IdText, caller: Caller, tokens: Tokens) -> None:
+async def revoke_token(token_id: TokenPath, caller: Caller, tokens: Tokens) -> None:
     """The token, and every token that was made with it, opens nothing from now on."""
-    await tokens.revoke(caller, id_in_path(token_id, "token"))
+    await tokens.revoke(caller, token_id)
 
 
 _read = declaring("me", Access.READ)

@@ -130,10 +130,6 @@ _read = declaring("images", Access.READ)
 
 ENDPOINTS = (
     _read(
-        "GET",
-        "/media/{terms}/{seal}/{medium}",
-        play_media,
-        "A recording of an article",
-        errors=(NotFound, Unavailable),
+        "GET", "/media/{terms}/{seal}/{medium}", play_media, "A recording of an article", errors=(NotFound, Unavailable)
     ),
 )

@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.types import Shelf
-from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.endpoints import Access, declaring
+from tsuzuki.api.views import view_of
 from tsuzuki.connectors.opml import MAX_BYTES
 from tsuzuki.http.body import first_file, read_body
 from tsuzuki.http.errors import BodyTooLarge, failure_of
 from tsuzuki.model.errors import Invalid, NotFound
-from tsuzuki.model.ids import show_id
 from tsuzuki.transfer.opml import ImportedFeed, Lists
 
 XML_TYPES = ("text/xml", "text/x-opml", "application/xml", "multipart/form-data")
@@ -59,36 +59,21 @@ def imported_view(report: list[ImportedFeed]) -> ImportedView:
     return ImportedView(count["created"], count["existing"], count["failed"], [_line(line) for line in report])
 
 
-def _line(line: ImportedFeed) -> ImportedFeedView:
-    body = None if line.error is None else failure_of(line.error, "").body
-    return ImportedFeedView(
-        line=line.line,
-        link=line.link,
-        outcome=line.outcome,
-        id=None if line.id is None else show_id(line.id),
-        error=None if body is None else body.error,
-        code=None if body is None else body.code,
-    )
+_line_view = view_of(ImportedFeedView, ImportedFeed, "error", "code")
 
+
+def _line(line: ImportedFeed) -> ImportedFeedView:
+    if line.error is None:
+        return _line_view(line, error=None, code=None)
+    body = failure_of(line.error, "").body
+    return _line_view(line, error=body.error, code=body.code)
+
+
+_read = declaring("feeds", Access.READ)
+_write = declaring("feeds", Access.WRITE)
+_ERRORS = (NotFound, Invalid, BodyTooLarge)
 
 ENDPOINTS = (
-    Endpoint(
-        method="POST",
-        path="/opml",
-        handler=import_opml,
-        summary="Bring a list of feeds in",
-        access=Access.WRITE,
-        tags=("feeds",),
-        errors=(NotFound, Invalid, BodyTooLarge),
-        consumes=XML_TYPES,
-    ),
-    Endpoint(
-        method="GET",
-        path="/opml",
-        handler=export_opml,
-        summary="Take the list of feeds out",
-        access=Access.READ,
-        tags=("feeds",),
-        errors=(NotFound,),
-    ),
+    _write("POST", "/opml", import_opml, "Bring a list of feeds in", errors=_ERRORS, consumes=XML_TYPES),
+    _read("GET", "/opml", export_opml, "Take the list of feeds out", errors=(NotFound,)),
 )

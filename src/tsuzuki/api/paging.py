@@ -6,10 +6,11 @@ from typing import Annotated, TypeVar
 from msgspec import Meta
 
 from tsuzuki.accounts.types import Slice
+from tsuzuki.api.decoding import invalid
 from tsuzuki.api.endpoints import PageNumber, QueryParameters
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, ListAnswer, PageMeta
-from tsuzuki.model.errors import Invalid, Problem
+from tsuzuki.model.errors import Problem
 from tsuzuki.model.pages import FROM_THE_TOP, Page, PageCursor
 
 
@@ -46,8 +47,7 @@ class CursorQuery(ShelfQuery, frozen=True, kw_only=True):
             return FROM_THE_TOP
         place = PageCursor.read(self.before)
         if place is None:
-            message = "before must be a next_cursor of this list."
-            raise Invalid(message, (Problem("before", message),))
+            raise invalid([Problem("before", "before must be a next_cursor of this list.")])
         return place
 
 

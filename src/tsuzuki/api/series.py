@@ -7,23 +7,23 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Shelf, Slice
+from tsuzuki.api.decoding import invalid
 from tsuzuki.api.endpoints import Access, Body, Id, Moment, PageNumber, declaring
-from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path, number_in_path
-from tsuzuki.api.items import MarkedView
+from tsuzuki.api.ids import IdText, Number, SeriesPath, id_in_field, number_id, number_in_path
+from tsuzuki.api.items import MarkedView, marked_view
 from tsuzuki.api.library import ProgressView, progress_view
 from tsuzuki.api.series_views import ChapterView, SeriesView, chapter_view, series_view
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import ListAnswer, PageMeta
+from tsuzuki.api.views import ListAnswer, PageMeta, copied, read_time
 from tsuzuki.catalogue.merging.service import Merging
 from tsuzuki.catalogue.types import MergeOutcome
 from tsuzuki.http.errors import failure_of
-from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
-from tsuzuki.model.ids import ChapterId, PublicId, show_id
+from tsuzuki.model.errors import Conflict, NotFound, Problem
+from tsuzuki.model.ids import ChapterId, PublicId, read_id, read_number, show_id
 from tsuzuki.model.numbers import parse_number, sort_value
-from tsuzuki.model.times import Millis, from_datetime
 from tsuzuki.shelves.progress import NO_CHAPTER, ReadingProgress
 from tsuzuki.shelves.series import SeriesLooks
-from tsuzuki.shelves.types import MarkedChapters, ProgressResult, ReportedProgress, ReportedReading, Some
+from tsuzuki.shelves.types import ProgressResult, ReportedProgress, ReportedReading, Some
 
 MOST_AT_ONCE = 500
 MOST_PAGES = 100_000
@@ -31,6 +31,7 @@ MOST_PAGES = 100_000
 PageIndex = Annotated[int, Meta(ge=0, le=MOST_PAGES)]
 PageCount = Annotated[int, Meta(ge=1, le=MOST_PAGES)]
 DeviceName = Annotated[str, Meta(min_length=1, max_length=100)]
+ChapterPath = Annotated[ChapterId, number_id(NO_CHAPTER)]
 
 
 class SeriesQuery(ShelfQuery, frozen=True, kw_only=True):
@@ -53,10 +54,6 @@ class ProgressBody(Body, frozen=True, kw_only=True):
     device: DeviceName | None = None
     page_count: PageCount | None = None
     """How many pages the release has that was read; the last one makes the chapter read."""
-
-    def read(self) -> ReportedReading:
-        """As the service takes it."""
-        return ReportedReading(page=self.page, at=_millis(self), device=self.device, page_count=self.page_count)
 
 
 class ChapterBody(Body, frozen=True, kw_only=True):
@@ -121,73 +118,73 @@ class ProgressBatchView(msgspec.Struct, frozen=True):
     results: list[ToldView]
 
 
-async def show_series(series_id: IdText, query: SeriesQuery, shelf: Shelf, looks: SeriesLooks) -> SeriesView:
+async def show_series(series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, looks: SeriesLooks) -> SeriesView:
     """Details, sources, gaps, and a page of its chapters, the newest first."""
-    series = _series(series_id)
-    found = await looks.get(shelf.id, series)
-    chapters, total = await looks.chapters(shelf.id, series, query.part)
+    found = await looks.get(shelf.id, series_id)
+    chapters, total = await looks.chapters(shelf.id, series_id, query.part)
     meta = PageMeta.of(total, query.page, query.limit)
     return series_view(found, [chapter_view(chapter) for chapter in chapters], meta)
 
 
 async def list_series_chapters(
-    series_id: IdText, query: SeriesQuery, shelf: Shelf, looks: SeriesLooks
+    series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, looks: SeriesLooks
 ) -> ListAnswer[ChapterView, PageMeta]:
     """Chapters with their releases, the newest first."""
-    chapters, total = await looks.chapters(shelf.id, _series(series_id), query.part)
+    chapters, total = await looks.chapters(shelf.id, series_id, query.part)
     return ListAnswer([chapter_view(each) for each in chapters], PageMeta.of(total, query.page, query.limit))
 
 
-async def show_series_chapter(series_id: IdText, chapter_id: Number, shelf: Shelf, looks: SeriesLooks) -> ChapterView:
+async def show_series_chapter(
+    series_id: SeriesPath, chapter_id: ChapterPath, shelf: Shelf, looks: SeriesLooks
+) -> ChapterView:
     """One chapter with its releases."""
-    return chapter_view(await looks.chapter(shelf.id, _series(series_id), _chapter(chapter_id)))
+    return chapter_view(await looks.chapter(shelf.id, series_id, chapter_id))
 
 
 async def change_series_chapter(
-    *, series_id: IdText, chapter_id: Number, shelf: Shelf, body: ChapterBody, progress: ReadingProgress
+    *, series_id: SeriesPath, chapter_id: ChapterPath, shelf: Shelf, body: ChapterBody, progress: ReadingProgress
 ) -> ProgressView:
     """Marks a chapter read or unread, in the inbox too, or bookmarks it."""
     is_read = None if isinstance(body.is_read, UnsetType) else body.is_read
     is_bookmarked = None if isinstance(body.is_bookmarked, UnsetType) else body.is_bookmarked
     reading = ReportedReading(is_read=is_read, is_bookmarked=is_bookmarked)
-    return progress_view(await progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), reading))
+    return progress_view(await progress.tell(shelf.id, series_id, chapter_id, reading))
 
 
-async def show_progress(series_id: IdText, chapter_id: Number, shelf: Shelf, progress: ReadingProgress) -> ProgressView:
+async def show_progress(
+    series_id: SeriesPath, chapter_id: ChapterPath, shelf: Shelf, progress: ReadingProgress
+) -> ProgressView:
     """How far a chapter was read."""
-    return progress_view(await progress.get(shelf.id, _series(series_id), _chapter(chapter_id)))
+    return progress_view(await progress.get(shelf.id, series_id, chapter_id))
 
 
 async def put_progress(
-    *, series_id: IdText, chapter_id: Number, shelf: Shelf, body: ProgressBody, progress: ReadingProgress
+    *, series_id: SeriesPath, chapter_id: ChapterPath, shelf: Shelf, body: ProgressBody, progress: ReadingProgress
 ) -> ProgressView:
     """Takes what a device says; the answer is how it stands, which may be what another device said later."""
-    told = await progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), body.read())
-    return progress_view(told)
+    reading = copied(ReportedReading, body, at=read_time(body.at))
+    return progress_view(await progress.tell(shelf.id, series_id, chapter_id, reading))
 
 
 async def put_progress_batch(shelf: Shelf, body: ProgressBatchBody, progress: ReadingProgress) -> ProgressBatchView:
     """Takes what a device gathered while it was away; each is answered in its place."""
-    answers = await progress.tell_many(shelf.id, [_told(each) for each in body.progress])
+    answers = await progress.tell_many(shelf.id, [_reported(each) for each in body.progress])
     failed = sum(answer.error is not None for answer in answers)
     return ProgressBatchView(len(answers) - failed, failed, [_answer(answer) for answer in answers])
 
 
-async def mark_series_read(series_id: IdText, shelf: Shelf, body: ReadBody, progress: ReadingProgress) -> MarkedView:
+async def mark_series_read(
+    series_id: SeriesPath, shelf: Shelf, body: ReadBody, progress: ReadingProgress
+) -> MarkedView:
     """Marks chapters read, in the inbox too; `/items/-/undo` takes its `undo`."""
-    marked = await _mark(series_id, shelf, body, progress, is_read=True)
-    return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
+    return marked_view(await progress.mark(shelf.id, series_id, _some(body), is_read=True))
 
 
-async def mark_series_unread(series_id: IdText, shelf: Shelf, body: ReadBody, progress: ReadingProgress) -> MarkedView:
+async def mark_series_unread(
+    series_id: SeriesPath, shelf: Shelf, body: ReadBody, progress: ReadingProgress
+) -> MarkedView:
     """Marks chapters unread, in the inbox too."""
-    return MarkedView((await _mark(series_id, shelf, body, progress, is_read=False)).changed)
-
-
-async def _mark(
-    series_id: str, shelf: Shelf, body: ReadBody, progress: ReadingProgress, *, is_read: bool
-) -> MarkedChapters:
-    return await progress.mark(shelf.id, _series(series_id), _some(body), is_read=is_read)
+    return MarkedView((await progress.mark(shelf.id, series_id, _some(body), is_read=False)).changed)
 
 
 def _some(body: ReadBody) -> Some:
@@ -195,28 +192,21 @@ def _some(body: ReadBody) -> Some:
         return Some(chapters=[_chapter(text) for text in body.chapters])
     if body.before is not None:
         return Some(before=_chapter(body.before))
-    return Some() if body.up_to is None else Some(up_to=_number(body.up_to))
+    if body.up_to is None:
+        return Some()
+    up_to = sort_value(parse_number(body.up_to))
+    if up_to is None:
+        raise invalid([Problem("up_to", "up_to must be a chapter number such as 45.5.")])
+    return Some(up_to=up_to)
 
 
-def _number(text: str) -> int:
-    found = sort_value(parse_number(text))
-    if found is None:
-        message = "up_to must be a chapter number such as 45.5."
-        raise Invalid(message, (Problem("up_to", message),))
-    return found
-
-
-def _told(body: ToldBody) -> ReportedProgress:
-    reading = ReportedReading(
-        page=body.page,
-        is_read=body.is_read,
-        is_bookmarked=body.is_bookmarked,
-        at=_millis(body),
-        device=body.device,
-        page_count=body.page_count,
-    )
-    chapter = None if body.chapter_id is None else _maybe_chapter(body.chapter_id)
-    return ReportedProgress(series=_maybe_series(body.series_id), chapter=chapter, number=body.number, reading=reading)
+def _reported(body: ToldBody) -> ReportedProgress:
+    reading = copied(ReportedReading, body, at=read_time(body.at))
+    # Among many, a text that cannot be an id spoils only its own entry.
+    series = read_id(body.series_id) or PublicId(bytes(16))
+    chapter = None if body.chapter_id is None else read_number(body.chapter_id)
+    chapter_id = None if chapter is None else ChapterId(chapter)
+    return ReportedProgress(series=series, chapter=chapter_id, number=body.number, reading=reading)
 
 
 def _answer(answer: ProgressResult) -> ToldView:
@@ -226,34 +216,8 @@ def _answer(answer: ProgressResult) -> ToldView:
     return ToldView(error=body.error, code=body.code)
 
 
-def _millis(body: ProgressBody | ToldBody) -> Millis | None:
-    return None if body.at is None else from_datetime(body.at)
-
-
-def _series(text: str) -> PublicId:
-    return id_in_path(text, "series")
-
-
 def _chapter(text: str) -> ChapterId:
     return ChapterId(number_in_path(text, NO_CHAPTER))
-
-
-_NOBODY = PublicId(bytes(16))
-"""The id of no series: among many, a text that cannot be one spoils only its own entry."""
-
-
-def _maybe_series(text: str) -> PublicId:
-    try:
-        return _series(text)
-    except NotFound:
-        return _NOBODY
-
-
-def _maybe_chapter(text: str) -> ChapterId | None:
-    try:
-        return _chapter(text)
-    except NotFound:
-        return None
 
 
 _read = declaring("series", Access.READ)
@@ -312,16 +276,15 @@ class OutcomeView(msgspec.Struct, frozen=True, kw_only=True):
     shelves: int
 
 
-async def merge_series(series_id: IdText, caller: Caller, body: MergeBody, merging: Merging) -> OutcomeView:
+async def merge_series(series_id: SeriesPath, caller: Caller, body: MergeBody, merging: Merging) -> OutcomeView:
     """Makes this series part of another; its id leads there from now on, and nobody is notified."""
-    series, into = id_in_path(series_id, "series"), id_in_field(body.into, "into")
-    return _outcome(await merging.merge(caller.actor, series, into, is_preview=body.preview))
+    into = id_in_field(body.into, "into")
+    return _outcome(await merging.merge(caller.actor, series_id, into, is_preview=body.preview))
 
 
-async def split_series(series_id: IdText, caller: Caller, body: SplitBody, merging: Merging) -> OutcomeView:
+async def split_series(series_id: SeriesPath, caller: Caller, body: SplitBody, merging: Merging) -> OutcomeView:
     """Makes a series of some sources; everyone follows both, and has read on both what both have."""
-    series = id_in_path(series_id, "series")
-    outcome = await merging.split(caller.actor, series, body.sources, title=body.title, is_preview=body.preview)
+    outcome = await merging.split(caller.actor, series_id, body.sources, title=body.title, is_preview=body.preview)
     return _outcome(outcome)
 
 

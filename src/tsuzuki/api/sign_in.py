@@ -15,7 +15,7 @@ from tsuzuki.accounts.setup import FIRST_ADMIN, Setup
 from tsuzuki.accounts.signin import SignedIn, SignIn
 from tsuzuki.accounts.types import Role, User
 from tsuzuki.api.endpoints import Access, Body, QueryParameters, declaring
-from tsuzuki.api.views import view_of
+from tsuzuki.api.views import copied, view_of
 from tsuzuki.http.auth import FLOW, Callers, OidcDeps, begin_session, device_of, enter, join, leave
 from tsuzuki.model.errors import (
     Conflict,
@@ -111,16 +111,12 @@ async def show_setup(setup: Setup) -> SetupView:
 
 async def set_up(request: Request, body: SetupBody, invites: Invites) -> SignedInView:
     """Makes the first administrator, once, with the code that the server printed in its log."""
-    return signed_in_view(await join(request, invites, _accepted(body), is_setup=True))
+    return signed_in_view(await join(request, invites, copied(Accepted, body), is_setup=True))
 
 
 async def accept_invite(request: Request, body: InvitedBody, invites: Invites) -> SignedInView:
     """Makes the invited account and signs it in."""
-    return signed_in_view(await join(request, invites, _accepted(body), is_setup=False))
-
-
-def _accepted(body: SetupBody | InvitedBody) -> Accepted:
-    return Accepted(code=body.code, username=body.username, password=body.password)
+    return signed_in_view(await join(request, invites, copied(Accepted, body), is_setup=False))
 
 
 _ERRORS = (Unauthorized, Forbidden, Conflict, LimitExceeded, TooManyRequests)

@@ -9,7 +9,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.accounts.types import Tenant, TenantContents
 from tsuzuki.api.endpoints import Access, Body, declaring
-from tsuzuki.api.ids import IdText, id_in_path
+from tsuzuki.api.ids import TenantPath
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.model.errors import Conflict, NotFound
@@ -59,24 +59,24 @@ async def create_tenant(caller: Caller, body: NewTenantBody, tenants: Tenants) -
     return _tenant_view(await tenants.add(caller.actor, body.name, body.plan))
 
 
-async def show_tenant(tenant_id: IdText, tenants: Tenants) -> TenantView:
+async def show_tenant(tenant_id: TenantPath, tenants: Tenants) -> TenantView:
     """One tenant."""
-    return _tenant_view(await tenants.get(id_in_path(tenant_id, "tenant")))
+    return _tenant_view(await tenants.get(tenant_id))
 
 
-async def change_tenant(tenant_id: IdText, caller: Caller, body: TenantBody, tenants: Tenants) -> TenantView:
+async def change_tenant(tenant_id: TenantPath, caller: Caller, body: TenantBody, tenants: Tenants) -> TenantView:
     """Renames it."""
-    return _tenant_view(await tenants.rename(caller.actor, id_in_path(tenant_id, "tenant"), body.name))
+    return _tenant_view(await tenants.rename(caller.actor, tenant_id, body.name))
 
 
-async def show_tenant_contents(tenant_id: IdText, tenants: Tenants) -> TenantContents:
+async def show_tenant_contents(tenant_id: TenantPath, tenants: Tenants) -> TenantContents:
     """What deleting this tenant would take along."""
-    return await tenants.contents(id_in_path(tenant_id, "tenant"))
+    return await tenants.contents(tenant_id)
 
 
-async def delete_tenant(tenant_id: IdText, caller: Caller, tenants: Tenants) -> TenantContents:
+async def delete_tenant(tenant_id: TenantPath, caller: Caller, tenants: Tenants) -> TenantContents:
     """Deletes it with its shelves; says what went along. Not while people belong to it, or the ledger names it."""
-    return await tenants.delete(caller.actor, id_in_path(tenant_id, "tenant"))
+    return await tenants.delete(caller.actor, tenant_id)
 
 
 _admin = declaring("tenants", Access.ADMIN)

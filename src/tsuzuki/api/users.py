@@ -10,11 +10,11 @@ from tsuzuki.accounts.invites import Invites
 from tsuzuki.accounts.types import Invite, ListedUser, Role, Tenant, User, UserContents
 from tsuzuki.accounts.users import NewPerson, UserChange, Users
 from tsuzuki.api.endpoints import Access, Body, declaring
-from tsuzuki.api.ids import IdText, id_in_field, id_in_path
+from tsuzuki.api.ids import IdText, InvitationPath, UserPath, id_in_field
 from tsuzuki.api.me import TenantRef, tenant_ref
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.sign_in import Name, NewPassword
-from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, copied, view_of
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
@@ -115,56 +115,47 @@ async def list_users(page: PageQuery, users: Users) -> ListAnswer[ListedAccountV
 
 async def create_user(caller: Caller, body: AccountBody, users: Users) -> PersonView:
     """Adds someone."""
-    new = NewPerson(
-        username=body.username,
-        role=body.role,
-        tenant_id=id_in_field(body.tenant_id, "tenant_id"),
-        password=body.password,
-        email=body.email,
-    )
+    new = copied(NewPerson, body, tenant_id=id_in_field(body.tenant_id, "tenant_id"))
     user = await users.add(caller.actor, new)
     return _account(*await users.get(user.public_id))
 
 
-async def show_user(user_id: IdText, users: Users) -> PersonView:
+async def show_user(user_id: UserPath, users: Users) -> PersonView:
     """One person."""
-    return _account(*await users.get(id_in_path(user_id, "user")))
+    return _account(*await users.get(user_id))
 
 
-async def change_user(user_id: IdText, caller: Caller, body: AccountChangeBody, users: Users) -> PersonView:
+async def change_user(user_id: UserPath, caller: Caller, body: AccountChangeBody, users: Users) -> PersonView:
     """Changes role or e-mail address."""
-    public_id = id_in_path(user_id, "user")
-    await users.change(caller.actor, public_id, UserChange(role=body.role, email=body.email))
-    return _account(*await users.get(public_id))
+    await users.change(caller.actor, user_id, copied(UserChange, body))
+    return _account(*await users.get(user_id))
 
 
-async def disable_user(user_id: IdText, caller: Caller, body: ReasonBody, users: Users) -> PersonView:
+async def disable_user(user_id: UserPath, caller: Caller, body: ReasonBody, users: Users) -> PersonView:
     """Locks someone out: sessions end, tokens open nothing."""
-    public_id = id_in_path(user_id, "user")
-    await users.disable(caller.actor, public_id, reason=body.reason)
-    return _account(*await users.get(public_id))
+    await users.disable(caller.actor, user_id, reason=body.reason)
+    return _account(*await users.get(user_id))
 
 
-async def enable_user(user_id: IdText, caller: Caller, users: Users) -> PersonView:
+async def enable_user(user_id: UserPath, caller: Caller, users: Users) -> PersonView:
     """Lets someone in again."""
-    public_id = id_in_path(user_id, "user")
-    await users.enable(caller.actor, public_id)
-    return _account(*await users.get(public_id))
+    await users.enable(caller.actor, user_id)
+    return _account(*await users.get(user_id))
 
 
-async def reset_user_password(user_id: IdText, caller: Caller, body: NewPasswordBody, users: Users) -> None:
+async def reset_user_password(user_id: UserPath, caller: Caller, body: NewPasswordBody, users: Users) -> None:
     """Gives someone another password; their sessions, tokens and device passwords end."""
-    await users.reset_password(caller.actor, id_in_path(user_id, "user"), body.password)
+    await users.reset_password(caller.actor, user_id, body.password)
 
 
-async def show_user_contents(user_id: IdText, users: Users) -> UserContents:
+async def show_user_contents(user_id: UserPath, users: Users) -> UserContents:
     """What deleting this person would take along."""
-    return await users.contents(id_in_path(user_id, "user"))
+    return await users.contents(user_id)
 
 
-async def delete_user(user_id: IdText, caller: Caller, users: Users) -> UserContents:
+async def delete_user(user_id: UserPath, caller: Caller, users: Users) -> UserContents:
     """Deletes someone with the shelves that have no other owner; says what went along."""
-    return await users.delete(caller.actor, id_in_path(user_id, "user"))
+    return await users.delete(caller.actor, user_id)
 
 
 async def list_invites(invites: Invites) -> list[InviteView]:
@@ -179,9 +170,9 @@ async def create_invite(caller: Caller, body: InviteBody, invites: Invites) -> N
     return NewInviteView(show_id(made.public_id), made.role, made.code, path, iso(made.expires_at))
 
 
-async def revoke_invite(invite_id: IdText, caller: Caller, invites: Invites) -> None:
+async def revoke_invite(invite_id: InvitationPath, caller: Caller, invites: Invites) -> None:
     """Its code is worth nothing from now on."""
-    await invites.revoke(caller, id_in_path(invite_id, "invitation"))
+    await invites.revoke(caller, invite_id)
 
 
 def _account(user: User, tenant: Tenant) -> PersonView:

@@ -1,6 +1,9 @@
 """What answers are made of. Every success is `{"data": ...}`; a list adds `"meta"` (R48)."""
 
-from collections.abc import Callable
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from datetime import datetime
 from functools import lru_cache
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -20,9 +23,11 @@ from typing import (
 
 import msgspec
 from msgspec import Meta
+from starlette.responses import StreamingResponse
 
+from tsuzuki.model.errors import NotFound, Unavailable
 from tsuzuki.model.ids import PublicId, show_id
-from tsuzuki.model.times import Millis, iso
+from tsuzuki.model.times import Millis, from_datetime, iso
 from tsuzuki.model.titles import title_of
 
 T = TypeVar("T")
@@ -39,6 +44,17 @@ Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 def shown(moment: Millis | None) -> Time | None:
     """A time that may be missing, as clients see it; `iso` for one that never is."""
     return None if moment is None else iso(moment)
+
+
+def read_time(moment: datetime | None) -> Millis | None:
+    """A time that may be missing, as services have it."""
+    return None if moment is None else from_datetime(moment)
+
+
+def copied(kind: type[V], body: msgspec.Struct, /, **changed: Any) -> V:
+    """What a service takes, with the fields of a body that have the same names, and these."""
+    fields = {name: getattr(body, name) for name in body.__struct_fields__ if name in kind.__struct_fields__}  # type: ignore[attr-defined]
+    return kind(**fields | changed)
 
 
 def display_title(title: str, text: str, at: Millis) -> str:
@@ -84,6 +100,41 @@ class CursorMeta(msgspec.Struct, frozen=True):
 
     total: int
     next_cursor: str | None
+
+
+LONGEST_STREAM_S = 600.0
+"""Then the listener comes back, as one who still may: a session that was ended must not hear on for ever."""
+
+
+async def _always() -> bool:
+    return True
+
+
+def event_stream(
+    messages: AsyncGenerator[T | None, None],
+    written: Callable[[T], bytes],
+    still_may: Callable[[], Awaitable[bool]] = _always,
+) -> StreamingResponse:
+    """A `text/event-stream` of these messages, until they end or the listener may hear no more; None is a heartbeat."""
+    lines = _lines(messages, written, still_may)
+    return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+async def _lines(
+    messages: AsyncGenerator[T | None, None], written: Callable[[T], bytes], still_may: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[bytes]:
+    ends_at = time.monotonic() + LONGEST_STREAM_S
+    yield b"retry: 2000\n\n"
+    async with aclosing(messages):
+        try:
+            async for message in messages:
+                if not await still_may():
+                    return
+                yield b": still here\n\n" if message is None else written(message)
+                if time.monotonic() >= ends_at:
+                    return
+        except (NotFound, Unavailable):
+            return  # the listener comes back, and is told then
 
 
 class ViewError(Exception):

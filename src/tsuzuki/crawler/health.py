@@ -27,7 +27,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     last_failure: LastFailure | None
 
 
-class HealthDesk:
+class HealthService:
     """Says how sources fare."""
 
     def __init__(self, db: Database, clock: Callable[[], Millis]) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.crawler.health import HealthDesk
+from tsuzuki.crawler.health import HealthService
 from tsuzuki.crawler.letters import Letters
 from tsuzuki.crawler.running import CRAWLS
 from tsuzuki.crawler.service import Follower, Jobs
@@ -40,7 +40,7 @@ class Crawling(msgspec.Struct, frozen=True):
     comics: Comics
     jobs: Jobs
     follower: Follower
-    health: HealthDesk
+    health: HealthService
     letters: Letters
 
 
@@ -68,6 +68,6 @@ def build_crawling(deps: CrawlerDeps) -> Crawling:
         ),
         jobs=Jobs(db, deps.wakeup, clock, random_bytes=deps.random_bytes, changed=deps.cache.forget),
         follower=Follower(db, deps.wakeup),
-        health=HealthDesk(db, clock),
+        health=HealthService(db, clock),
         letters=Letters(db, deps.tasks, clock),
     )
