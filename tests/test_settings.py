@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import tsuzuki
+from tools import settings_docs as docs
 from tsuzuki.settings import (
     BadSetting,
     Settings,
     checkout,
-    docs,
     effective,
     read_settings,
     unknown_variables,

@@ -12,7 +12,7 @@ from playwright.async_api import Page, ViewportSize, async_playwright
 
 from tsuzuki.app.server import Server, listen, url_of
 from tsuzuki.demo import running
-from tsuzuki.demo.running import open_demo
+from tsuzuki.demo.server import open_demo
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 DESK: ViewportSize = {"width": 1200, "height": 760}

@@ -9,7 +9,7 @@ import pytest
 from tests.app import Answer, Client, serving
 from tests.waiting import eventually
 from tsuzuki.demo import running
-from tsuzuki.demo.running import demo_settings, open_demo
+from tsuzuki.demo.server import demo_settings, open_demo
 from tsuzuki.demo.stories import COMICS, JOURNALS
 
 PATIENCE_S = 30

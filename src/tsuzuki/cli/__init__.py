@@ -13,7 +13,7 @@ from tsuzuki.cli.database import backup, copy_database, migrate, prune
 from tsuzuki.cli.people import token, user
 from tsuzuki.cli.serve import demo, serve, settings, work
 from tsuzuki.cli.transfer import export, import_
-from tsuzuki.cli.trying import poll, source
+from tsuzuki.cli.trials import poll, source
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import BadSetting
 

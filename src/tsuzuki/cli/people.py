@@ -15,7 +15,9 @@ from tsuzuki.cli.transfer import ShelfChoice, own_shelf
 if TYPE_CHECKING:
     from tsuzuki.accounts.services import Accounts
     from tsuzuki.accounts.sharing import ShelfUser
-    from tsuzuki.accounts.types import MemberShelf, Role, ShelfRole
+    from tsuzuki.accounts.types import Actor, MemberShelf, Role, ShelfRole
+    from tsuzuki.accounts.users import Users
+    from tsuzuki.model.ids import PublicId
 
 T = TypeVar("T")
 
@@ -33,6 +35,23 @@ def _with_accounts(work: "Callable[[Accounts], Awaitable[T]]") -> T:
             return await work(accounts)
 
     return asyncio.run(run())
+
+
+_password_option = click.option(
+    "--password-stdin", is_flag=True, help="Take the first line of stdin; otherwise one is made up and shown."
+)
+_shelf_option = click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
+
+
+def _with_person(name: str, work: "Callable[[Users, Actor, PublicId], Awaitable[object]]") -> None:
+    """Do this to somebody, by the operator's hand."""
+
+    async def run(accounts: "Accounts") -> None:
+        from tsuzuki.accounts.types import SYSTEM
+
+        await work(accounts.users, SYSTEM, (await accounts.users.find(name)).public_id)
+
+    _with_accounts(run)
 
 
 def _password(*, from_stdin: bool) -> tuple[str, bool]:
@@ -55,9 +74,7 @@ def user() -> None:
 @user.command("add")
 @click.argument("name")
 @click.option("--role", type=click.Choice(["admin", "reader"]), default="reader", show_default=True)
-@click.option(
-    "--password-stdin", is_flag=True, help="Take the first line of stdin; otherwise one is made up and shown."
-)
+@_password_option
 def add_user(name: str, role: "Role", *, password_stdin: bool) -> None:
     """Add someone to the first tenant, with a shelf of their own."""
     password, made_up = _password(from_stdin=password_stdin)
@@ -95,14 +112,7 @@ def list_users() -> None:
 @click.argument("name")
 def disable_user(name: str) -> None:
     """Lock someone out: sessions end, tokens open nothing."""
-
-    async def disable(accounts: "Accounts") -> None:
-        from tsuzuki.accounts.types import SYSTEM
-
-        found = await accounts.users.find(name)
-        await accounts.users.disable(SYSTEM, found.public_id, reason=REASON)
-
-    _with_accounts(disable)
+    _with_person(name, lambda users, system, person: users.disable(system, person, reason=REASON))
     click.echo(f"Disabled {name}.")
 
 
@@ -110,32 +120,17 @@ def disable_user(name: str) -> None:
 @click.argument("name")
 def enable_user(name: str) -> None:
     """Let someone in again; sessions and tokens from before stay ended."""
-
-    async def enable(accounts: "Accounts") -> None:
-        from tsuzuki.accounts.types import SYSTEM
-
-        await accounts.users.enable(SYSTEM, (await accounts.users.find(name)).public_id)
-
-    _with_accounts(enable)
+    _with_person(name, lambda users, system, person: users.enable(system, person))
     click.echo(f"Enabled {name}.")
 
 
 @user.command("reset-password")
 @click.argument("name")
-@click.option(
-    "--password-stdin", is_flag=True, help="Take the first line of stdin; otherwise one is made up and shown."
-)
+@_password_option
 def reset_password(name: str, *, password_stdin: bool) -> None:
     """Give someone another password; their sessions, tokens and device passwords end."""
     password, made_up = _password(from_stdin=password_stdin)
-
-    async def reset(accounts: "Accounts") -> None:
-        from tsuzuki.accounts.types import SYSTEM
-
-        found = await accounts.users.find(name)
-        await accounts.users.reset_password(SYSTEM, found.public_id, password, is_strict=False)
-
-    _with_accounts(reset)
+    _with_person(name, lambda users, system, person: users.reset_password(system, person, password, is_strict=False))
     click.echo(f"{name} has another password.")
     if made_up:
         click.echo(f"Password: {password}")
@@ -166,7 +161,7 @@ def list_shelves(name: str) -> None:
 @click.argument("name")
 @click.argument("other", metavar="WITH")
 @click.option("--role", type=click.Choice(["owner", "editor", "reader"]), default="reader", show_default=True)
-@click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
+@_shelf_option
 def share_shelf(name: str, other: str, role: "ShelfRole", shelf: str | None) -> None:
     """Share a shelf of someone with somebody else of the same tenant, or change that person's role."""
 
@@ -181,7 +176,7 @@ def share_shelf(name: str, other: str, role: "ShelfRole", shelf: str | None) -> 
 @user.command("unshare")
 @click.argument("name")
 @click.argument("other", metavar="WITH")
-@click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
+@_shelf_option
 def unshare_shelf(name: str, other: str, shelf: str | None) -> None:
     """Take a shelf of someone from somebody else, with that person's channels of it."""
 

@@ -124,7 +124,7 @@ def demo(port: str | None) -> None:
 
 async def _serve_demo(environ: dict[str, str], folder: Path) -> None:
     from tsuzuki.app.server import Server, listen, url_of
-    from tsuzuki.demo.running import demo_settings, open_demo
+    from tsuzuki.demo.server import demo_settings, open_demo
 
     settings = demo_settings(environ, folder, "unused")  # for the port alone: it is taken before anything is made
     with listen(settings.host, settings.port) as bound:

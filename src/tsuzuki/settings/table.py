@@ -5,7 +5,7 @@ A setting is one line of the Struct. Its `Variable` carries the text that docs/s
 """
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -40,20 +40,10 @@ class Variable(msgspec.Struct, frozen=True):
         return MASKED if self.secret and text else mask_text(text)
 
 
-def _server(kind: Kind, default: str, says: str) -> Variable:
-    return Variable("Server", kind, default, says)
-
-
-def _data(kind: Kind, default: str, says: str) -> Variable:
-    return Variable("Data", kind, default, says)
-
-
-def _pull(kind: Kind, default: str, says: str) -> Variable:
-    return Variable("Calling sources", kind, default, says)
-
-
-def _account(kind: Kind, default: str, says: str, *, secret: bool = False) -> Variable:
-    return Variable("Signing in", kind, default, says, secret=secret)
+_server = partial(Variable, "Server")
+_data = partial(Variable, "Data")
+_pull = partial(Variable, "Calling sources")
+_account = partial(Variable, "Signing in")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

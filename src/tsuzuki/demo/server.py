@@ -1,4 +1,4 @@
-"""The demo from its start to its end."""
+"""The demo: a sample publisher, a server, and a guest who follows everything that is published."""
 
 import asyncio
 import contextlib
@@ -12,16 +12,24 @@ from typing import Any
 
 import msgspec
 import structlog
-from starlette.types import ASGIApp
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tsuzuki.accounts.services import Accounts
+from tsuzuki.accounts.types import SYSTEM
+from tsuzuki.accounts.users import NewPerson
 from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
 from tsuzuki.app.server import Server, listen, url_of
-from tsuzuki.demo.guest import Welcome
+from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.demo.publisher import DemoPublisher
-from tsuzuki.demo.seeding import DemoShelf, seed
 from tsuzuki.demo.stories import COMICS, JOURNALS
+from tsuzuki.http.auth import SESSION, Cookies, begin_session, device_of, is_addressed_locally
 from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.settings import Settings, read_settings
+from tsuzuki.shelves.types import FollowRequest, NewSubscription
+from tsuzuki.sources.types import SourceRegistration
 
 ADMIN_PASSWORD_BYTES = 9
 EVERY_S = 4.0
@@ -29,6 +37,17 @@ EVERY_S = 4.0
 
 _LOOPBACK = "127.0.0.1"
 _log = structlog.stdlib.get_logger("tsuzuki.demo")
+GUEST = "guest"
+FEEDS = {"harbour-log": "/journals/harbour-log/feed.xml", "small-machines": "/journals/small-machines/feed.json"}
+CONNECTOR = "localhost.demo"
+
+
+class DemoShelf(msgspec.Struct, frozen=True):
+    """The guest's shelf, and what is on it by the name that the publisher gives it."""
+
+    shelf_id: ShelfId
+    feeds: dict[str, PublicId]
+    manga: dict[str, int]
 
 
 class Demo(msgspec.Struct, frozen=True):
@@ -70,7 +89,7 @@ async def open_demo(environ: Mapping[str, str], folder: Path) -> AsyncIterator[D
         async with open_tsuzuki(read_settings(said), environ=said) as opened:
             opened.worker_loops.start()
             try:
-                followed = await seed(opened, base, guest)
+                followed = await _seed(opened, base, guest)
                 app = Welcome(opened.app, opened.accounts, guest)
                 async with _running(_publish(opened, publisher, followed)):
                     yield Demo(opened, app, admin, publisher, followed)
@@ -122,10 +141,73 @@ async def _publish(opened: Tsuzuki, publisher: DemoPublisher, followed: DemoShel
 
 
 async def _look(opened: Tsuzuki, followed: DemoShelf, slug: str) -> None:
-    """A feed that the guest has left or suspended is left alone: a wish of theirs is no wish to have it checked."""
+    """A feed that the guest has left or suspended is left alone: they did not ask to have it checked."""
     if slug not in followed.feeds:
         await opened.catalogue.chapter_lists.list(followed.manga[slug], followed.shelf_id, refresh=True)
         return
     feeds = await opened.reading.subscriptions.list(followed.shelf_id)
     if any(feed.public_id == followed.feeds[slug] and not feed.is_suspended for feed in feeds):
         await opened.reading.subscriptions.refresh(followed.shelf_id, followed.feeds[slug])
+
+
+async def _seed(opened: Tsuzuki, base: str, password: str) -> DemoShelf:
+    """Add the guest and the source, and follow all four."""
+    guest = await opened.accounts.users.add(
+        SYSTEM, NewPerson(username=GUEST, role="reader", password=password), is_strict=False
+    )
+    shelf_id = (await opened.accounts.current_user.shelf_of(guest)).id
+    comics = await opened.reading.groups.add(shelf_id, "Comics")
+    journals = await opened.reading.groups.add(shelf_id, "Journals")
+    feeds = {
+        journal.slug: await _subscribe(opened, shelf_id, base + FEEDS[journal.slug], journals.public_id)
+        for journal in JOURNALS
+    }
+    return DemoShelf(shelf_id, feeds, await _follow_comics(opened, shelf_id, base, comics.public_id))
+
+
+async def _subscribe(opened: Tsuzuki, shelf_id: ShelfId, link: str, group: PublicId) -> PublicId:
+    return (await opened.reading.subscriptions.add(shelf_id, NewSubscription(link=link, group=group))).public_id
+
+
+async def _follow_comics(opened: Tsuzuki, shelf_id: ShelfId, base: str, group: PublicId) -> dict[str, int]:
+    wanted = SourceRegistration(name="Sample publisher", slug="sample-publisher", base_url=base, connector=CONNECTOR)
+    source = await opened.crawling.sources.register(SYSTEM, wanted)
+    listed = await opened.catalogue.browsing.browse(source.id, ListWish(kind="popular", shelf_id=shelf_id))
+    found = {manga.url.rpartition("/")[2]: manga for manga in listed.value.manga}
+    for comic in COMICS:
+        manga = found[comic.slug]
+        await opened.catalogue.details.show(manga.id, shelf_id)
+        await opened.reading.follows.add(shelf_id, FollowRequest(series=manga.series_public_id, group=group))
+    return {comic.slug: found[comic.slug].id for comic in COMICS}
+
+
+class Welcome:
+    """The same pages; only the first one signs a stranger in. It is reached from this machine alone."""
+
+    def __init__(self, app: ASGIApp, accounts: Accounts, password: str) -> None:
+        self._app = app
+        self._sign_in = accounts.sign_in
+        self._sessions = accounts.sessions
+        self._password = password
+        self._let_in = Cookies(self._enter)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        is_first = scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/"
+        if is_first and await self._is_stranger(Request(scope)):
+            await self._let_in(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        signed_in = await self._sign_in.sign_in(GUEST, self._password, device_of(request))
+        begin_session(request, signed_in)
+        await RedirectResponse("/", 303)(scope, receive, send)
+
+    async def _is_stranger(self, request: Request) -> bool:
+        """A session of another server that was at this address, or of the last demo, is none here."""
+        if not is_addressed_locally(request):
+            return False
+        key = SESSION.read(request)
+        return key is None or await self._sessions.resume(key, device_of(request).address) is None

@@ -1,7 +1,8 @@
-"""docs/settings.md and .env.example out of the table of settings. `tools/settings-docs` writes both."""
+"""Write docs/settings.md and .env.example from the table of settings: `tools/settings-docs`."""
 
 from collections.abc import Callable
 from itertools import groupby
+from pathlib import Path
 from textwrap import wrap
 
 from tsuzuki.settings.table import Variable, variables
@@ -49,3 +50,9 @@ def _row(name: str, variable: Variable) -> str:
 def _example(name: str, variable: Variable) -> str:
     says = wrap(f"{variable.says} Takes {variable.kind.takes}.", width=110)
     return "\n" + "".join(f"# {line}\n" for line in says) + f"#{name}={variable.default}\n"
+
+
+if __name__ == "__main__":
+    root = Path(__file__).parents[1]
+    (root / "docs/settings.md").write_text(markdown(), "utf-8")
+    (root / ".env.example").write_text(env_example(), "utf-8")
