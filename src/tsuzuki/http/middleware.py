@@ -136,7 +136,8 @@ class Packed:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
-        if scope["type"] != "http" or scope["method"] == "HEAD" or not _takes_gzip(scope):
+        is_asked = scope["type"] == "http" and scope["method"] != "HEAD"
+        if not is_asked or "gzip" not in Headers(scope=scope).get("accept-encoding", ""):
             await self._app(scope, receive, send)
             return
         await self._app(scope, receive, _Packing(send).send)
@@ -174,10 +175,6 @@ def _pack(head: Message, body: bytes) -> bytes:
 def _is_page(headers: Headers) -> bool:
     is_html = headers.get("content-type", "").startswith("text/html")
     return is_html and "content-encoding" not in headers and "etag" not in headers
-
-
-def _takes_gzip(scope: Scope) -> bool:
-    return "gzip" in Headers(scope=scope).get("accept-encoding", "")
 
 
 CONTENT_SECURITY_POLICY = (

@@ -45,7 +45,7 @@ class _Routes(Router):
         super().__init__(routes, redirect_slashes=False, default=_nothing_here)
         shapes = {_shape(route.path) for route in routes}
         shapes |= {(count, _ANY) for count, _ in shapes}
-        marked = [(route, _takes_slashes(route.path), _shape(route.path)) for route in routes]
+        marked = [(route, ":path}" in route.path, _shape(route.path)) for route in routes]
         self._alike = {
             shape: [route for route, is_open, own in marked if is_open or _may_match(own, shape)] for shape in shapes
         }
@@ -72,10 +72,6 @@ _ANY = "{}"
 def _shape(path: str) -> tuple[int, str]:
     parts = path.split("/")
     return len(parts), parts[_WORD] if len(parts) > _WORD else ""
-
-
-def _takes_slashes(pattern: str) -> bool:
-    return ":path}" in pattern
 
 
 def _may_match(own: tuple[int, str], shape: tuple[int, str]) -> bool:

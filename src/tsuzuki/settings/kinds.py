@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -142,11 +143,10 @@ SECRET_KEYS = list_of(
 )
 
 
-def _network(text: str) -> Network:
-    return ip_network(text, strict=False)
-
-
-NETWORKS = list_of(Kind("", _network), "addresses or networks with commas between them, such as 127.0.0.0/8, ::1")
+NETWORKS = list_of(
+    Kind("", partial(ip_network, strict=False)),
+    "addresses or networks with commas between them, such as 127.0.0.0/8, ::1",
+)
 
 
 def address(*schemes: str, takes: str, host: bool = True) -> Kind:

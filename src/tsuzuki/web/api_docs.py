@@ -122,17 +122,16 @@ def _operation(method: str, path: str, operation: Json) -> Operation:
         needs=", ".join(scopes),
         fields=[_parameter(parameter) for parameter in operation.get("parameters", ())],
         body=_content_kind(operation.get("requestBody", {})),
-        answers=[_answer(status, answer) for status, answer in operation["responses"].items()],
+        answers=[
+            DocumentedAnswer(status, answer["description"], _content_kind(answer))
+            for status, answer in operation["responses"].items()
+        ],
     )
 
 
 def _parameter(parameter: Json) -> Field:
     schema = parameter["schema"]
     return Field(parameter["name"], list(_kind(schema)), _notes(schema), parameter["required"], parameter["in"])
-
-
-def _answer(status: str, answer: Json) -> DocumentedAnswer:
-    return DocumentedAnswer(status, answer["description"], _content_kind(answer))
 
 
 def _content_kind(holder: Json) -> list[Piece]:

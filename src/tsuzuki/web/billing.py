@@ -51,6 +51,7 @@ def billing_page(site: Site) -> Resource:
         tenant, totals = await billing.books.tenant(who, tenant_id)
         used = await billing.rented.use(who, tenant_id)
         cards = [card_of(shelf, used.get(shelf.public_id)) for shelf in await billing.rented.list(who, tenant_id)]
+        slept = request.query_params.get("slept")  # just put to sleep: it can be woken again at once
         invoices, count = await billing.books.invoices(who, tenant_id, slice_of(request, _PER_PAGE))
         return site.show(
             await site.frame(request, caller, "billing"),
@@ -62,7 +63,7 @@ def billing_page(site: Site) -> Resource:
             ahead=await billing.offers.ahead(who, tenant_id),
             invoices=invoices,
             pager=pages_of(request, count, _PER_PAGE),
-            slept=_one_of(cards, request.query_params.get("slept")),
+            slept=next((card for card in cards if card.id == slept and card.shelf.status == "inactive"), None),
             span=span,
         )
 
@@ -102,11 +103,6 @@ def span(length: Millis) -> str:
     if length % HOUR == 0:
         return ngettext("%(count)s hour", "%(count)s hours", length // HOUR)
     return ngettext("%(count)s minute", "%(count)s minutes", length // MINUTE)
-
-
-def _one_of(cards: list[ShelfCard], shelf_id: str | None) -> ShelfCard | None:
-    """The shelf that was just put to sleep: it can be woken again at once."""
-    return next((card for card in cards if card.id == shelf_id and card.shelf.status == "inactive"), None)
 
 
 def invoice_page(site: Site) -> Resource:

@@ -250,7 +250,8 @@ def source_page(site: Site) -> Resource:
         query = request.query_params
         source = await sources.get(number_at(request, "site_id"))
         info = source_info(registry, source.connector, source.config)
-        kinds = _kinds(info.abilities if info is not None else Abilities(latest=source.supports_latest))
+        abilities = info.abilities if info is not None else Abilities(latest=source.supports_latest)
+        kinds = [kind for kind in KINDS if getattr(abilities, kind)]
         kind = next((one for one in kinds if one == query.get("list")), kinds[0] if kinds else "popular")
         filters = await filters_of(source.id)
         text = (word_of(request, "q") or "") if kind == "search" else ""
@@ -281,10 +282,6 @@ def source_page(site: Site) -> Resource:
         )
 
     return page(f"{PATH}/sources/{{site_id}}", site.signed_in(show_source))
-
-
-def _kinds(abilities: Abilities) -> list[ListKind]:
-    return [kind for kind in KINDS if getattr(abilities, kind)]
 
 
 def _tabs(source_id: int, kinds: Sequence[ListKind], here: ListKind) -> list[Tab]:

@@ -72,7 +72,7 @@ def reader_page(site: Site) -> Resource:
             around=_neighbours(series_id, order, chapter_id),
             modes=MODES,
             fits=FITS,
-            mode=_mode(series),
+            mode=None if series.follow is None else series.follow.preferences.mode,
             guess=_guess(series, release),
             next_release=await _next_release(looks, frame.shelf.id, series, _after(order, chapter_id)),
             fit=None if series.follow is None else series.follow.preferences.fit,
@@ -134,10 +134,6 @@ async def _next_release(
         return None
     release = (await looks.chapter(shelf_id, series.details.public_id, chapter_id)).preferred
     return release.id if release and release.is_readable and release.is_available else None
-
-
-def _mode(series: SeriesOverview) -> Mode | None:
-    return None if series.follow is None else series.follow.preferences.mode
 
 
 def _guess(series: SeriesOverview, release: SeriesRelease | None) -> Mode:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar, get_args
 from urllib.parse import urlencode
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.types import MemberShelf, Slice
+from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.images.types import KeptChapter
 from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, SourceError, Unavailable
@@ -38,7 +39,7 @@ from tsuzuki.shelves.types import (
 from tsuzuki.web.feeds.feed import chosen_group
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
 from tsuzuki.web.frame import Frame
-from tsuzuki.web.ids import id_of, number_of, numbers_of, page_of
+from tsuzuki.web.ids import id_of, number_of, numbers_of, page_of, slice_of
 from tsuzuki.web.inbox.page import InboxNotes, Undo, unread_again
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.library import PATH as LIBRARY
@@ -143,67 +144,60 @@ class NextChapter(msgspec.Struct, frozen=True):
     words: str
 
 
-class SeriesPages:
-    """Shows a series; the acts show it again where something is wrong."""
+async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    """The page, or with `part=chapters` only its list of chapters; the acts show it again where something is wrong."""
+    frame = await site.frame(request, caller, "library")
+    public_id, looks = id_of(request, "series_id"), site.reading.series
+    series = await looks.get(frame.shelf.id, public_id)
+    values = await _listed(site, request, frame, series)
+    if request.query_params.get("part") == "chapters":
+        return site.show(frame, "series_chapters.html", **values)
+    lines = [SourceLine(source, health(source), stopped_by(source)) for source in series.sources]
+    opened = await site.reading.progress.opened_of(frame.shelf.id, public_id, MOST_OPENED)
+    return site.show(
+        frame,
+        "series.html",
+        sheet,
+        sources=lines,
+        can_look=any(line.stop not in ("source_off", "paused") for line in lines),
+        pause=await site.crawling.sources.show_pause(),
+        opened=opened,
+        onward=_onward(values["id"], await looks.order(frame.shelf.id, public_id), opened),
+        group_id=await _group(site, frame, series),
+        offered=await looks.offered(public_id),
+        statuses=STATUSES,
+        choices=CHOICES,
+        notes=_notes(request, frame, values["id"]),
+        failure=find_label("fail", request.query_params.get("fail")),
+        **values,
+    )
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
-        self._looks = site.reading.series
-        self._progress = site.reading.progress
-        self._kept = site.pictures.kept
-        self._groups = site.reading.groups
-        self._sources = site.crawling.sources
 
-    async def show(self, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        """The page, or with `part=chapters` only its list of chapters."""
-        frame = await self._site.frame(request, caller, "library")
-        public_id = id_of(request, "series_id")
-        series = await self._looks.get(frame.shelf.id, public_id)
-        values = await self._listed(request, frame, series)
-        if request.query_params.get("part") == "chapters":
-            return self._site.show(frame, "series_chapters.html", **values)
-        lines = [SourceLine(source, health(source), stopped_by(source)) for source in series.sources]
-        values |= {
-            "sources": lines,
-            "can_look": any(line.stop not in ("source_off", "paused") for line in lines),
-            "pause": await self._sources.show_pause(),
-            "opened": (opened := await self._progress.opened_of(frame.shelf.id, public_id, MOST_OPENED)),
-            "onward": _onward(values["id"], await self._looks.order(frame.shelf.id, public_id), opened),
-            "group_id": await self._group(frame, series),
-            "offered": await self._looks.offered(public_id),
-            "statuses": STATUSES,
-            "choices": CHOICES,
-            "notes": _notes(request, frame, values["id"]),
-            "failure": find_label("fail", request.query_params.get("fail")),
-        }
-        return self._site.show(frame, "series.html", sheet, **values)
+async def _listed(site: Site, request: Request, frame: Frame, series: SeriesOverview) -> dict[str, Any]:
+    public_id, shelf_id = series.details.public_id, frame.shelf.id
+    chapters, total = await site.reading.series.chapters(shelf_id, public_id, slice_of(request, PAGE))
+    kept = await site.pictures.kept.among(shelf_id, [one.id for each in chapters for one in each.releases])
+    return {
+        "id": show_id(public_id),
+        "series": series,
+        "lines": chapter_lines(chapters, series.gaps, kept, series_id=show_id(public_id)),
+        "total": total,
+        "page": page_of(request.query_params),
+        "pages": -(-total // PAGE),
+    }
 
-    async def _listed(self, request: Request, frame: Frame, series: SeriesOverview) -> dict[str, Any]:
-        series_id = show_id(series.details.public_id)
-        number = page_of(request.query_params)
-        part = Slice.page(number, PAGE)
-        chapters, total = await self._looks.chapters(frame.shelf.id, series.details.public_id, part)
-        kept = await self._kept.among(frame.shelf.id, [one.id for each in chapters for one in each.releases])
-        return {
-            "id": series_id,
-            "series": series,
-            "lines": chapter_lines(chapters, series.gaps, kept, series_id=series_id),
-            "total": total,
-            "page": number,
-            "pages": -(-total // PAGE),
-        }
 
-    async def _group(self, frame: Frame, series: SeriesOverview) -> str | None:
-        follow = series.follow
-        if follow is None:
-            return None
-        groups = await self._groups.list(frame.shelf.id)
-        return next((show_id(group.public_id) for group in groups if group.id == follow.group_id), None)
+async def _group(site: Site, frame: Frame, series: SeriesOverview) -> str | None:
+    follow = series.follow
+    if follow is None:
+        return None
+    groups = await site.reading.groups.list(frame.shelf.id)
+    return next((show_id(group.public_id) for group in groups if group.id == follow.group_id), None)
 
 
 def series_page(site: Site) -> Resource:
     """The page of a series."""
-    return page(PATH, site.signed_in(SeriesPages(site).show))
+    return page(PATH, site.signed_in(partial(_show, site)))
 
 
 def _onward(series_id: str, order: Sequence[ChapterName], opened: Sequence[HistoryRow]) -> NextChapter | None:
@@ -411,7 +405,7 @@ V = TypeVar("V")
 
 def setting_acts(site: Site) -> tuple[Resource, ...]:
     """`/settings` is the form; `/reading` takes what the reader is told: mode and fit."""
-    follows, looks, show = site.reading.follows, site.reading.series, SeriesPages(site).show
+    follows, looks, show = site.reading.follows, site.reading.series, partial(_show, site)
 
     async def followed(shelf_id: ShelfId, series: PublicId) -> PlainFollowRow | None:
         return (await looks.get(shelf_id, series)).follow

@@ -81,7 +81,8 @@ def rows_of(lines: list[Entry], frame: Frame, view: View, *, picture: Picture, l
     day = last_day
     origins = _Origins(urlencode(view.fields), picture)
     for line in lines:
-        row = _row(line, origins, time_of(line.sort_at, frame))
+        make_row = _chapter if line.item_id is None else _item
+        row = make_row(line, origins, time_of(line.sort_at, frame))
         listed_at = _listed_at(line, view)
         begun = _said(frame.locale, listed_at).day
         if begun != day:
@@ -111,23 +112,17 @@ class _Origins:
         """Where its list is, and what stands for it."""
         known = self._known.get((public_id, name))
         if known is None:
-            path = "/" if public_id is None else _origin_path(kind, show_id(public_id))
+            path = "/"
+            if public_id is not None:  # a series has a page of its own, a feed the list of its entries
+                shown = show_id(public_id)
+                path = series_path(shown) if kind == "series" else View(feed=shown, show="all").path()
             known = self._known[public_id, name] = path, tile_of(name)
         return known
-
-
-def _origin_path(kind: Literal["feed", "series"], origin_id: str) -> str:
-    """A series has a page of its own, a feed the list of its entries."""
-    return series_path(origin_id) if kind == "series" else View(feed=origin_id, show="all").path()
 
 
 def day_after(lines: list[Entry], frame: Frame, view: View) -> str:
     """The day that the last line is of."""
     return _said(frame.locale, _listed_at(lines[-1], view)).day if lines else ""
-
-
-def _row(line: Entry, origins: _Origins, time: Time) -> Row:
-    return _chapter(line, origins, time) if line.item_id is None else _item(line, origins, time)
 
 
 def _item(line: Entry, origins: _Origins, time: Time) -> Row:
