@@ -13,19 +13,15 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import MemberShelf, Slice
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid, NotFound
-from tsuzuki.model.ids import ChapterId, read_id, show_id
+from tsuzuki.model.ids import ChapterId, read_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.follows import Follows
-from tsuzuki.shelves.types import FollowFilter, FollowStatus, Next, Sort
+from tsuzuki.shelves.types import FollowFilter, FollowStatus, Sort
 from tsuzuki.web.forms import read_form, see
-from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import number_of, page_of
 from tsuzuki.web.inbox.page import InboxNotes, Undo
 from tsuzuki.web.labels import find_label
-from tsuzuki.web.links import chapter_path
 from tsuzuki.web.site import Site, with_query
-from tsuzuki.web.texts import chapter_name
 from tsuzuki.web.texts import gettext as _
 
 PATH = "/library"
@@ -73,14 +69,6 @@ class LibraryView(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class ContinueLink(msgspec.Struct, frozen=True):
-    """Where to read on in a series."""
-
-    next: Next
-    path: str
-    name: str
-
-
 def library_pages(site: Site) -> tuple[Resource, ...]:
     """`/library`, and the choice between covers and a list."""
     follows = site.reading.follows
@@ -91,7 +79,7 @@ def library_pages(site: Site) -> tuple[Resource, ...]:
         groups = {group.id: group.name for group in frame.groups}
         part = Slice.page(view.page, PAGE)
         rows, total = await follows.list(frame.shelf.id, view.wanted(groups), part)
-        begun = [] if view.is_narrowed or view.page > 1 else await _onward(follows, frame)
+        begun = [] if view.is_narrowed or view.page > 1 else await follows.continue_reading(frame.shelf.id, MOST_NEXT)
         values: dict[str, Any] = {
             "rows": rows,
             "total": total,
@@ -127,17 +115,6 @@ def read_library_view(query: QueryParams) -> LibraryView:
         gaps=query.get("gaps") == "on",
         page=page_of(query),
     )
-
-
-async def _onward(follows: Follows, frame: Frame) -> list[ContinueLink]:
-    return [
-        ContinueLink(
-            one,
-            chapter_path(show_id(one.series_id), one.chapter_id),
-            chapter_name(one.number, one.volume, one.chapter_title),
-        )
-        for one in await follows.continue_reading(frame.shelf.id, MOST_NEXT)
-    ]
 
 
 def _written(value: object) -> str:

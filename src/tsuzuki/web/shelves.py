@@ -2,7 +2,6 @@
 
 from typing import Any, get_args
 
-import msgspec
 from msgspec import UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +9,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.policy import LONGEST_SHELF_NAME
 from tsuzuki.accounts.sharing import shelf_user
-from tsuzuki.accounts.types import MemberShelf, ShelfRole
+from tsuzuki.accounts.types import ShelfRole
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import read_id, show_id
@@ -28,23 +27,14 @@ _RULES = Rules(keep=("name", "person", "role"))
 _NAME_RULES = Rules(keep=_RULES.keep, beside={Conflict: "name"})
 
 
-class ShelfRow(msgspec.Struct, frozen=True):
-    """A shelf in the list."""
-
-    id: str
-    shelf: MemberShelf
-    is_open: bool
-
-
 def own_shelf_pages(site: Site) -> tuple[Resource, ...]:
     """The list with the form for another one, what is done to each, and the offer to who shared one before."""
     sharing = site.accounts.sharing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await site.frame(request, caller, "account")
-        rows = [ShelfRow(show_id(one.public_id), one, one.id == frame.shelf.id) for one in frame.shelves]
         is_billed = site.billing.is_on
-        return site.show(frame, "shelves.html", sheet, rows=rows, is_billed=is_billed, most=LONGEST_SHELF_NAME)
+        return site.show(frame, "shelves.html", sheet, is_billed=is_billed, most=LONGEST_SHELF_NAME)
 
     async def make(_request: Request, caller: Caller, form: Form) -> Response:
         made = await sharing.make(shelf_user(caller), form.one("name"))

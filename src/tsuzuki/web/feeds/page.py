@@ -14,10 +14,9 @@ from tsuzuki.http.body import first_file, read_body
 from tsuzuki.http.errors import failure_of
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid
-from tsuzuki.model.ids import ShelfId, read_id, show_id
+from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.polling.policy import AS_USUAL, why_failed
 from tsuzuki.shelves.groups import Group
-from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.shelves.types import Subscription
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.frame import Frame
@@ -29,13 +28,6 @@ from tsuzuki.web.site import Site
 from tsuzuki.web.texts import gettext as _
 
 PATH = "/feeds"
-
-
-class Left(msgspec.Struct, frozen=True):
-    """A feed that was just left, and can be had back."""
-
-    id: str
-    name: str
 
 
 class FeedListRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +75,7 @@ def feeds_page(site: Site) -> Resource:
             "pause": await sources.show_pause(),
             "failing": sum(feed.status == "error" for feed in followed),
         }
+        left = read_id(asked.get("left", ""))  # what the address says was left; it may be had back
         if asked.get("part") == "rows":
             return site.show(frame, "feeds_rows.html", **values)
         return site.show(
@@ -90,7 +83,8 @@ def feeds_page(site: Site) -> Resource:
             "feeds.html",
             **values,
             done=feeds_done_text(asked, frame.locale),
-            left=await _left(feeds, frame.shelf.id, asked.get("left", "")),
+            left=None if left is None else await feeds.former_name(frame.shelf.id, left),
+            left_id=None if left is None else show_id(left),
             is_checking="checking" in asked,
         )
 
@@ -103,15 +97,6 @@ def feeds_done_text(told: Mapping[str, str], locale: Locale) -> str | None:
     if told.get("done") == "held" and until is not None:
         return _("The publisher asks not to be checked before %(time)s.", time=locale.moment(until))
     return find_label("done", told.get("done"))
-
-
-async def _left(feeds: Subscriptions, shelf_id: ShelfId, text: str) -> Left | None:
-    """What the address says was left, if it can be had back."""
-    public_id = read_id(text)
-    if public_id is None:
-        return None
-    name = await feeds.former_name(shelf_id, public_id)
-    return None if name is None else Left(show_id(public_id), name)
 
 
 def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription], frame: Frame) -> list[GroupRow]:
