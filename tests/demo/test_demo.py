@@ -8,7 +8,7 @@ import pytest
 
 from tests.app import Answer, Client, serving
 from tests.waiting import eventually
-from tsuzuki.demo import running
+from tsuzuki.demo import server
 from tsuzuki.demo.server import demo_settings, open_demo
 from tsuzuki.demo.stories import COMICS, JOURNALS
 
@@ -17,7 +17,7 @@ PATIENCE_S = 30
 
 @pytest.fixture
 def hurried(monkeypatch):
-    monkeypatch.setattr(running, "EVERY_S", 0.2)
+    monkeypatch.setattr(server, "EVERY_S", 0.2)
 
 
 def cookie(answer: Answer) -> dict[str, str]:
