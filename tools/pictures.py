@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.async_api import Page, ViewportSize, async_playwright
 
 from tsuzuki.app.server import Server, listen, url_of
-from tsuzuki.demo import server
+from tsuzuki.demo import server as demo_server
 from tsuzuki.demo.server import open_demo
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
@@ -23,7 +23,7 @@ QUALITY = 82
 
 async def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    server.EVERY_S = 1.5
+    demo_server.EVERY_S = 1.5
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, listen("127.0.0.1", 0) as bound:
         async with open_demo({"TSUZUKI_LOG_LEVEL": "error"}, Path(folder)) as demo:
             server = Server(demo.app, grace_s=1, on_stopping=demo.opened.end_streams)
