@@ -19,7 +19,7 @@ from tests.builders import stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_source
 from tsuzuki.api.catalogue_views import cache_meta, chapter_views, list_meta, manga_view
 from tsuzuki.api.views import ListAnswer
-from tsuzuki.catalogue.browsing import ListWish
+from tsuzuki.catalogue.browsing import ListRequest
 from tsuzuki.catalogue.store import q
 from tsuzuki.db import Database
 
@@ -40,7 +40,7 @@ async def lists(db: Database, fetch: Fetch, sizes: Sizes) -> None:
     """One page of a list."""
     shelf, source = await stored_shelf(db), await a_source(db)
     browsing = a_catalogue(db, Fixed(series=sizes.series)).browsing
-    wish = ListWish(kind="popular", shelf_id=shelf)
+    wish = ListRequest(kind="popular", shelf_id=shelf)
     listed = (await browsing.browse(source, wish)).value.manga
 
     async def ours() -> bytes:
@@ -60,7 +60,7 @@ async def chapter_lists(db: Database, fetch: Fetch, count: int, calls: int) -> N
     """The whole chapter list of a series."""
     shelf, source = await stored_shelf(db), await a_source(db)
     catalogue = a_catalogue(db, Fixed(series=1, chapters=count))
-    listed = await catalogue.browsing.browse(source, ListWish(kind="popular", shelf_id=shelf))
+    listed = await catalogue.browsing.browse(source, ListRequest(kind="popular", shelf_id=shelf))
     manga = listed.value.manga[0].id
     await catalogue.chapter_lists.list(manga, shelf)
 

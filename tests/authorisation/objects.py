@@ -14,7 +14,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import SYSTEM, Slice, User
 from tsuzuki.billing.books import OPERATOR, whose
-from tsuzuki.catalogue.browsing import ListWish
+from tsuzuki.catalogue.browsing import ListRequest
 from tsuzuki.crawler.service import NewCrawlJob as CrawlWish
 from tsuzuki.images.media import Link, MediaLinks
 from tsuzuki.model.ids import PublicId, ReleaseId, ShelfId, show_id
@@ -135,7 +135,7 @@ async def _site_of(town: Town, _: User) -> str:
 
 
 async def _manga_of(town: Town, user: User) -> str:
-    wish = ListWish(kind="popular", shelf_id=await _shelf_of(town, user))
+    wish = ListRequest(kind="popular", shelf_id=await _shelf_of(town, user))
     listed = await town.catalogue.browsing.browse(int(await _site_of(town, user)), wish)
     return str(listed.value.manga[0].id)
 

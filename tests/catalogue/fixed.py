@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from tests.builders import NOON, a_public_id, stored_source
-from tsuzuki.catalogue.browsing import ListWish
+from tsuzuki.catalogue.browsing import ListRequest
 from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, build_catalogue
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
 from tsuzuki.connectors.registry import Registry
@@ -109,5 +109,5 @@ async def a_source(db: Database) -> SourceId:
 
 async def a_manga(db: Database, catalogue: Catalogue, shelf: ShelfId) -> SeriesSourceId:
     """The first series of a new source."""
-    listed = await catalogue.browsing.browse(await a_source(db), ListWish(kind="popular", shelf_id=shelf))
+    listed = await catalogue.browsing.browse(await a_source(db), ListRequest(kind="popular", shelf_id=shelf))
     return listed.value.manga[0].id

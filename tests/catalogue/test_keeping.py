@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import NOON, a_public_id, stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga, a_source
-from tsuzuki.catalogue.browsing import ListWish, storable
+from tsuzuki.catalogue.browsing import ListRequest, storable
 from tsuzuki.catalogue.calling import LARGEST_BODY, MOST_BYTES, Revalidating
 from tsuzuki.catalogue.policy import filters_key, fresh_until, is_fresh, lack, plain_query
 from tsuzuki.catalogue.single_flight import SingleFlight, StillAsking
@@ -267,7 +267,7 @@ async def test_a_source_that_cannot_do_it_says_so(db):
     with pytest.raises(Unsupported, match="Fixed cannot list pages"):
         await catalogue.chapters.pages(chapter)
     with pytest.raises(Unsupported, match="It has: popular, search"):
-        await catalogue.browsing.browse(await a_source(db), ListWish(kind="latest", shelf_id=shelf))
+        await catalogue.browsing.browse(await a_source(db), ListRequest(kind="latest", shelf_id=shelf))
     manga = await a_manga(db, catalogue, shelf)
     shown = await catalogue.details.show(manga, shelf, refresh=True)
     assert (shown.value.title, shown.freshness.is_from_cache, shown.freshness.is_stale) == ("Series 0", True, False)
@@ -324,7 +324,7 @@ async def test_what_a_connector_says_is_for_adults_is_said_of_its_source_and_ser
     shelf = await stored_shelf(db)
     catalogue = a_catalogue(db, Fixed(is_nsfw=True))
     source_id = await a_source(db)
-    listed = await catalogue.browsing.browse(source_id, ListWish(kind="popular", shelf_id=shelf))
+    listed = await catalogue.browsing.browse(source_id, ListRequest(kind="popular", shelf_id=shelf))
     assert [manga.is_nsfw for manga in listed.value.manga] == [True] * 3
     source = await db.read(lambda tx: find_source_tx(tx, source_id))
     assert source is not None

@@ -8,7 +8,7 @@ import msgspec
 from tests.api.people import Town
 from tests.catalogue.images.builders import a_picture
 from tsuzuki.accounts.types import SYSTEM, User
-from tsuzuki.catalogue.browsing import ListWish
+from tsuzuki.catalogue.browsing import ListRequest
 from tsuzuki.catalogue.types import Manga
 from tsuzuki.model.ids import ChapterId, ShelfId, show_id
 from tsuzuki.shelves.types import FollowRequest, ReportedReading
@@ -40,7 +40,7 @@ class Gallery(msgspec.Struct, frozen=True):
     async def manga(self, title: str) -> Manga:
         """The series with its details and chapters, as browsing finds it."""
         catalogue = self.town.catalogue
-        wish = ListWish(kind="popular", shelf_id=self.shelf, refresh=True)
+        wish = ListRequest(kind="popular", shelf_id=self.shelf, refresh=True)
         listed = (await catalogue.browsing.browse(self.site, wish)).value.manga
         found = next(one for one in listed if one.title == title)
         await catalogue.details.show(found.id, self.shelf)

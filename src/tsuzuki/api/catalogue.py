@@ -29,7 +29,7 @@ from tsuzuki.api.ids import MangaPath, ReleasePath, SourcePath
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, WithMeta
-from tsuzuki.catalogue.browsing import Browsing, ListWish
+from tsuzuki.catalogue.browsing import Browsing, ListRequest
 from tsuzuki.catalogue.chapters import ChapterLists, Chapters
 from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.catalogue.notes import LONGEST_KEY, LONGEST_VALUE, CatalogueNotes
@@ -132,7 +132,7 @@ async def _list(
     site_id: int, kind: ListKind, query: BrowseQuery, browsing: Browsing, *, shelf_id: ShelfId
 ) -> ListAnswer[MangaView, ListMeta]:
     text, filters = (query.q, query.filters) if isinstance(query, CatalogueSearchQuery) else ("", "")
-    wanted = ListWish(
+    wanted = ListRequest(
         kind=kind,
         shelf_id=shelf_id,
         page=query.page,

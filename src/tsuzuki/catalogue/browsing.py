@@ -100,7 +100,7 @@ _DOES: dict[ListKind, str] = {
 }
 
 
-class ListWish(msgspec.Struct, frozen=True, kw_only=True):
+class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Which page of which list, and for whom."""
 
     kind: ListKind
@@ -136,24 +136,24 @@ class Browsing:
         call = self._calls.aside(await self._source(source_id))
         return call.connector.filters(call.config)
 
-    async def browse(self, source_id: int, wish: ListWish) -> CachedAnswer[MangaPage]:
+    async def browse(self, source_id: int, request: ListRequest) -> CachedAnswer[MangaPage]:
         """One page of a list; Unsupported when the source has no such list, Invalid for filters that it has not."""
         source = await self._source(source_id)
-        self._check(source, wish)
+        self._check(source, request)
         key = ListKey(
             source_id=source.id,
-            kind=wish.kind,
-            page=wish.page,
-            query=plain_query(wish.text),
-            filters=filters_key(wish.filters),
+            kind=request.kind,
+            page=request.page,
+            query=plain_query(request.text),
+            filters=filters_key(request.filters),
         )
         question = Question(
             key=key,
-            look=lambda: self._kept(key, wish.shelf_id),
-            fetch=lambda: self._fetch(source, key, wish),
+            look=lambda: self._kept(key, request.shelf_id),
+            fetch=lambda: self._fetch(source, key, request),
             ttl=self._ttl,
         )
-        return await self._keeper.answer(question, refresh=wish.refresh)
+        return await self._keeper.answer(question, refresh=request.refresh)
 
     async def _source(self, source_id: int) -> Source:
         source = await self._db.read(lambda tx: find_source_tx(tx, source_id))
@@ -161,16 +161,16 @@ class Browsing:
             raise NotFound(NO_SOURCE)
         return source
 
-    def _check(self, source: Source, wish: ListWish) -> None:
+    def _check(self, source: Source, request: ListRequest) -> None:
         """As far as that can be known: what is not installed answers from the cache."""
         info = self._calls.info(source)
         if info is None:
             return
-        if not _can(info.abilities, wish.kind):
-            raise Unsupported(f"{source.name} cannot {_DOES[wish.kind]}.{_instead(info)}")
-        if wish.filters:
+        if not _can(info.abilities, request.kind):
+            raise Unsupported(f"{source.name} cannot {_DOES[request.kind]}.{_instead(info)}")
+        if request.filters:
             call = self._calls.aside(source)
-            with_values(call.connector.filters(call.config), wish.filters)
+            with_values(call.connector.filters(call.config), request.filters)
 
     async def _kept(self, key: ListKey, shelf_id: ShelfId) -> CachedValue[MangaPage]:
         async def look(tx: Tx) -> CachedValue[MangaPage]:
@@ -182,9 +182,9 @@ class Browsing:
 
         return await self._db.read(look)
 
-    async def _fetch(self, source: Source, key: ListKey, wish: ListWish) -> None:
+    async def _fetch(self, source: Source, key: ListKey, request: ListRequest) -> None:
         call = await self._calls.to(source)
-        found = storable(await call.ask(_visit(call, key, wish.filters)))
+        found = storable(await call.ask(_visit(call, key, request.filters)))
         now = self._clock()
         await self._db.with_tx(
             lambda tx: self._shelver.shelve_tx(tx, source, call.connector.info, found, key=key, now=now)

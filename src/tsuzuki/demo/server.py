@@ -21,7 +21,7 @@ from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
 from tsuzuki.app.server import Server, listen, url_of
-from tsuzuki.catalogue.browsing import ListWish
+from tsuzuki.catalogue.browsing import ListRequest
 from tsuzuki.demo.publisher import DemoPublisher
 from tsuzuki.demo.stories import COMICS, JOURNALS
 from tsuzuki.http.auth import SESSION, Cookies, begin_session, device_of, is_addressed_locally
@@ -172,7 +172,7 @@ async def _subscribe(opened: Tsuzuki, shelf_id: ShelfId, link: str, group: Publi
 async def _follow_comics(opened: Tsuzuki, shelf_id: ShelfId, base: str, group: PublicId) -> dict[str, int]:
     wanted = SourceRegistration(name="Sample publisher", slug="sample-publisher", base_url=base, connector=CONNECTOR)
     source = await opened.crawling.sources.register(SYSTEM, wanted)
-    listed = await opened.catalogue.browsing.browse(source.id, ListWish(kind="popular", shelf_id=shelf_id))
+    listed = await opened.catalogue.browsing.browse(source.id, ListRequest(kind="popular", shelf_id=shelf_id))
     found = {manga.url.rpartition("/")[2]: manga for manga in listed.value.manga}
     for comic in COMICS:
         manga = found[comic.slug]

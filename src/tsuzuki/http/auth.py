@@ -199,8 +199,8 @@ class OidcDeps(msgspec.Struct, frozen=True):
             raise NotFound("Sign-in with an identity provider is not set up.")
         return self.oidc
 
-    async def begin(self, request: Request, caller: Caller | None, wish: str) -> str:
+    async def begin(self, request: Request, caller: Caller | None, next_path: str) -> str:
         """Where to send the browser, which is given the flow's cookie; NotFound where there is no provider."""
-        begun = await self.opened().begin(caller, wish, address=address_of(request))
+        begun = await self.opened().begin(caller, next_path, address=address_of(request))
         FLOW.set(request, begun.key)
         return begun.url

@@ -81,7 +81,7 @@ def identity_pages(site: Site) -> tuple[Resource, ...]:
     """What the two buttons post to."""
 
     async def link(request: Request, caller: Caller) -> Response:
-        return await to_provider(site, request, caller, wish=with_query(ACCOUNT, done="linked"))
+        return await to_provider(site, request, caller, next_path=with_query(ACCOUNT, done="linked"))
 
     async def unlink(_: Request, caller: Caller) -> Response:
         await site.accounts.current_user.unlink(caller)

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Slice
-from tsuzuki.catalogue.browsing import ListWish
+from tsuzuki.catalogue.browsing import ListRequest
 from tsuzuki.catalogue.chapters import Releases
 from tsuzuki.catalogue.ttl_cache import CachedAnswer
 from tsuzuki.catalogue.types import ListKind, MangaPage
@@ -239,9 +239,9 @@ def source_page(site: Site) -> Resource:
         except (SourceError, Unavailable):
             return ()
 
-    async def listed(source_id: int, wish: ListWish) -> ShownListing:
+    async def listed(source_id: int, wanted: ListRequest) -> ShownListing:
         try:
-            return ShownListing(await browsing.browse(source_id, wish))
+            return ShownListing(await browsing.browse(source_id, wanted))
         except (Invalid, SourceError, Unavailable) as error:
             return ShownListing(None, str(error))
 
@@ -255,14 +255,14 @@ def source_page(site: Site) -> Resource:
         kind = next((one for one in kinds if one == query.get("list")), kinds[0] if kinds else "popular")
         filters = await filters_of(source.id)
         text = (word_of(request, "q") or "") if kind == "search" else ""
-        wish = ListWish(
+        wanted = ListRequest(
             kind=kind,
             shelf_id=frame.shelf.id,
             page=page_of(request.query_params),
             text=text,
             filters=values_of(filters, query) if kind == "search" else (),
         )
-        is_asked = kind != "search" or "q" in query or bool(wish.filters)
+        is_asked = kind != "search" or "q" in query or bool(wanted.filters)
         pause = await sources.show_pause()
         return site.show(
             frame,
@@ -274,11 +274,11 @@ def source_page(site: Site) -> Resource:
             kind=kind,
             text=text,
             fields=fields_of(filters, query) if kind == "search" else [],
-            narrowed=len(wish.filters),
-            listed=await listed(source.id, wish) if is_asked and kinds else None,
-            page=wish.page,
-            before=_page_path(source.id, query, wish.page - 1),
-            after=_page_path(source.id, query, wish.page + 1),
+            narrowed=len(wanted.filters),
+            listed=await listed(source.id, wanted) if is_asked and kinds else None,
+            page=wanted.page,
+            before=_page_path(source.id, query, wanted.page - 1),
+            after=_page_path(source.id, query, wanted.page + 1),
         )
 
     return page(f"{PATH}/sources/{{site_id}}", site.signed_in(show_source))

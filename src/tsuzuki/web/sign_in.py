@@ -85,15 +85,15 @@ def provider_page(site: Site) -> Resource:
     async def begin(request: Request) -> Response:
         refuse_cross_site(request)
         form = await read_form(request)
-        return await to_provider(site, request, None, wish=form.one("next"))
+        return await to_provider(site, request, None, next_path=form.one("next"))
 
     return Resource(PROVIDER_PATH, {"POST": begin})
 
 
-async def to_provider(site: Site, request: Request, caller: Caller | None, *, wish: str) -> Response:
+async def to_provider(site: Site, request: Request, caller: Caller | None, *, next_path: str) -> Response:
     """The page that goes on to the provider; with a caller, to link that account."""
     try:
-        url = await site.oidc.begin(request, caller, wish)
+        url = await site.oidc.begin(request, caller, next_path)
     except ProviderFailed as error:
         _log.warning("provider_failed", why=str(error))
         return see(with_query(SIGN_IN, reason="oidc_failed"))

@@ -1,1 +1,1 @@
-"""The operator's desk: how the server fares, and what can be done about it. For administrators."""
+"""Pages for administrators: how the server fares, and what can be done about it."""

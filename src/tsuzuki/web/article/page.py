@@ -91,11 +91,11 @@ def article_page(site: Site) -> Resource:
     return page("/items/{item_id}", site.signed_in(show_article))
 
 
-async def _text(articles: Articles, item: Entry, wish: str | None, prepared: Prepared) -> ArticleText:
+async def _text(articles: Articles, item: Entry, asked: str | None, prepared: Prepared) -> ArticleText:
     """What the reader asked for, else what the feed's setting says."""
     error = None
     content = item.content or ""
-    if item.item_id is not None and (wish == "full" or (wish is None and item.wants_full_text)):
+    if item.item_id is not None and (asked == "full" or (asked is None and item.wants_full_text)):
         whole = await articles.full_text(item.item_id, item.link)
         if whole.content:
             return ArticleText(await prepared(whole.content, item.title), whole.content, is_full=True)
