@@ -120,7 +120,7 @@ class Site(Services, frozen=True, kw_only=True):
         shelf, shelves, preferences, place = msgspec.structs.astuple(opening or await self.open(caller))
         counts, listed = await asyncio.gather(self.inbox.count(shelf.id), self.reading.groups.list(shelf.id))
         groups = [(show_id(group.public_id), group.name) for group in listed]
-        language = request.headers.get("accept-language", "")
+        language, done = request.headers.get("accept-language", ""), request.query_params.get("done")
         return Frame(
             caller=caller,
             shelf=shelf,
@@ -131,7 +131,7 @@ class Site(Services, frozen=True, kw_only=True):
             counts=counts,
             groups=[GroupLink(group_id, name, counts.groups.get(group_id, 0)) for group_id, name in groups],
             here=here,
-            done=find_label("done", request.query_params.get("done")),
+            done=find_label("done", done) if done else None,
             now=self.accounts.deps.clock(),
             dues=await self.billing.books.dues(caller.tenant_id) if self.billing.is_on else None,
         )
