@@ -18,7 +18,7 @@ from tests.web.guests import a_guest, oidc_settings
 from tests.web.journeys.ways import PAPER
 from tsuzuki.accounts.policy import local_path
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 # WCAG's contrast of each text with what is behind it; the texts that have less than 4.5.
 PALE = """() => {

@@ -68,7 +68,7 @@ async def test_a_page_is_packed_on_its_way(town, path):
 
 
 @pytest.mark.browser
-@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.asyncio(loop_scope="session")
 async def test_a_browser_fetches_as_little_as_that_for_the_first_page(browser: Browser, tmp_path):
     """As it counts itself what comes over the wire, with whatever scripts ask for by themselves."""
     async with a_town(tmp_path, billing="on") as town:
@@ -98,7 +98,7 @@ async def _fetched(browser: Browser, town: Town) -> dict[str, int]:
 
 
 @pytest.mark.browser
-@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("address", ["https://example.org/pixel.gif", "//example.org/x.js"])
 async def test_a_page_that_asks_another_server_for_anything_fails_every_test_that_opens_it(
     browser: Browser, tmp_path, address

@@ -76,7 +76,7 @@ async def test_what_is_wrong_stands_beside_its_field_and_nothing_typed_is_lost(t
 
 
 @pytest.mark.browser
-@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(("scheme", "has_clipboard"), [("light", True), ("dark", False)])
 async def test_it_is_made_by_keyboard_and_copied_on_a_phone(browser: Browser, tmp_path, scheme, has_clipboard):
     """By the clipboard, or selected to be copied by hand: an address without https has none."""

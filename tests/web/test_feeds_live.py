@@ -10,7 +10,7 @@ from tests.web.browsing import browsing
 from tsuzuki.model.times import MINUTE
 from tsuzuki.shelves.types import NewSubscription
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Browser, tmp_path):

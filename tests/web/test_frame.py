@@ -11,7 +11,7 @@ from tests.builders import stored_feed, stored_watch
 from tests.web.browsing import PHONE, browsing
 from tsuzuki.db.queries import parse_queries
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 q = parse_queries(
     "tests",

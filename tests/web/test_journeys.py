@@ -17,7 +17,7 @@ from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import ItemId, show_id
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 @asynccontextmanager

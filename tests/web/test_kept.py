@@ -13,14 +13,14 @@ from tests.web.gallery import Gallery, a_visitor, somebody
 from tests.web.stage import furnish
 from tsuzuki.model.ids import ChapterId, read_id
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 HARBOUR = "The Harbour"
 SENT = "Your offline changes were sent."
 NOTHING_WAITS = "() => !localStorage.getItem('marks') && !localStorage.getItem('progress')"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def town(tmp_path_factory) -> AsyncIterator[Town]:
     async with a_town(tmp_path_factory.mktemp("kept")) as town:
         yield town

@@ -19,12 +19,12 @@ from tsuzuki.web.api_docs import docs_page, models, sections
 from tsuzuki.web.errors import error_page
 from tsuzuki.web.rendering import Pages
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def client(tmp_path_factory) -> AsyncIterator[Client]:
     async with running_app(settings_for(tmp_path_factory.mktemp("data"))) as client:
         yield client

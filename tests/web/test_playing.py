@@ -17,7 +17,7 @@ from tsuzuki.accounts.types import User
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.harvest import Enclosure
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 HEARD = "() => document.querySelector('audio').currentTime"
 HEARD_ENOUGH = f"{HEARD} > 1.5"

@@ -12,12 +12,12 @@ from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id
 from tsuzuki.shelves.types import ChapterProgress, Mode
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 HARBOUR, TOWER = "The Harbour", "The Tower"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def town(tmp_path_factory) -> AsyncIterator[Town]:
     """One for all tests of this module; each has a reader and a source of its own."""
     async with a_town(tmp_path_factory.mktemp("reader")) as town:

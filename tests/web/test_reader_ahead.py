@@ -12,7 +12,7 @@ from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.shelves.types import FollowRequest
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 HARBOUR = "The Harbour"
 SPARING = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
@@ -23,7 +23,7 @@ COVERED = """() => [...document.querySelectorAll(".reader-bar *, .reader-foot *"
     .map(([name]) => name)"""
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def town(tmp_path_factory) -> AsyncIterator[Town]:
     async with a_town(tmp_path_factory.mktemp("ahead")) as town:
         yield town

@@ -7,7 +7,7 @@ from tests.web.admin.stage import Desk, a_desk
 from tests.web.browsing import browsing
 from tsuzuki.model.times import MINUTE
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def open_dashboard(desk: Desk, page: Page) -> None:

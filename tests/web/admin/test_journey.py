@@ -14,7 +14,7 @@ from tsuzuki.db.queries import parse_queries
 
 _q = parse_queries("tests", "-- name: count_releases\nselect count(*) from release where url = :url;")
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def click(page: Page, role: str, name: str) -> None:

@@ -8,7 +8,7 @@ from tests.web.browsing import DESK, PHONE, WIDER, browsing
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.sources.types import SourceChange
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 NAMES = ("Long " * 20, "x" * 100)
 

@@ -15,7 +15,7 @@ from tests.web.gallery import PAGES, Gallery, a_visitor
 from tests.web.journeys.ways import OTHER, WAYS, must_fit_in_each_theme
 from tsuzuki.model.times import MINUTE
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 class Day:
@@ -41,7 +41,7 @@ class Day:
         await self.press(key)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def town(tmp_path_factory) -> AsyncIterator[Town]:
     """One for all ways, with its workers; each has a tenant of its own."""
     async with a_town(tmp_path_factory.mktemp("day"), allow_private_networks="127.0.0.0/8") as town:

@@ -12,7 +12,7 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.web.journeys.ways import WAYS, must_fit_in_each_theme
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 class Steps:

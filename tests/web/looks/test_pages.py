@@ -18,7 +18,7 @@ from tests.web.looks.theatre import Theatre, a_theatre, visit
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.http.middleware import HEADERS
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 q = parse_queries("tests", "-- name: lose_bookmarks\nalter table bookmark rename to lost;")
 
@@ -26,7 +26,7 @@ q = parse_queries("tests", "-- name: lose_bookmarks\nalter table bookmark rename
 PARTS = {"/inbox/states"}
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
     async with a_theatre(tmp_path_factory.mktemp("looks")) as theatre:
         yield theatre

@@ -12,10 +12,10 @@ from tests.web.browsing import PHONE, browsing
 from tests.web.looks.axe import EACH_ONCE, ON_A_PHONE, Wrongs, wrongs_everywhere
 from tests.web.looks.theatre import Theatre, a_theatre
 
-pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
     async with a_theatre(tmp_path_factory.mktemp("states")) as theatre:
         yield theatre
