@@ -28,6 +28,7 @@ ENGINE_SEED = "TSUZUKI_TEST_ENGINE_SEED"
 _stack = pytest.StashKey[contextlib.ExitStack]()
 
 locks.on_disorder = locks.refuse
+gc.disable()  # until all is collected: nothing of it is garbage
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -98,6 +99,7 @@ def pytest_collection_finish() -> None:
     """What was collected stays to the end: without this, every full collection of garbage looks at all of it again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 # -- the network
@@ -176,6 +178,7 @@ async def empty_database_url(engine: str, request: pytest.FixtureRequest, tmp_pa
 @pytest.fixture
 async def db(database_url: str) -> AsyncIterator[Database]:
     """A migrated, empty database, open."""
-    database = await open_database(DatabaseOptions(database_url))
+    few = 1 if database_url.startswith("postgresql:") else 2  # a pool opens more when they are needed
+    database = await open_database(DatabaseOptions(database_url, min_connections=few))
     yield database
     await database.close()

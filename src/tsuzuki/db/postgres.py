@@ -73,9 +73,8 @@ class PostgresDatabase:
 
     @classmethod
     async def connect(cls, options: DatabaseOptions) -> "PostgresDatabase":
-        """Open the pool and see that the server answers."""
+        """Open the pool and see that the server answers: it opens one connection first, then the others."""
         patience = min(CONNECT_TIMEOUT, options.command_timeout)
-        await (await connect_once(options.url, patience)).close()
         deps = _Door()
         opening = asyncpg.create_pool(
             options.url,
