@@ -9,7 +9,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import uvicorn
@@ -22,6 +22,7 @@ from tsuzuki.model.errors import Invalid, TsuzukiError
 
 GRACE_S = 10
 KEEP_ALIVE_S = 30
+TICK_S = 0.1
 LINGER_S = 3.0
 LINGER_BYTES = 32 * 1024 * 1024
 HEAD_S = 30.0
@@ -207,6 +208,7 @@ class Server(uvicorn.Server):
     ) -> None:
         self._on_started = on_started
         self._on_stopping = on_stopping
+        self._is_stopping = asyncio.Event()
         super().__init__(
             uvicorn.Config(
                 app,
@@ -226,12 +228,40 @@ class Server(uvicorn.Server):
     def stop(self) -> None:
         """Take no new connection, finish what is open, return from `serve`."""
         self.should_exit = True
+        self._is_stopping.set()
+
+    async def main_loop(self) -> None:
+        """As uvicorn's, which looks ten times a second whether it should stop; this one is told."""
+        ticks = 0
+        while not await self.on_tick(ticks):
+            ticks += 1
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_S):
+                    await self._is_stopping.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's; first those are told who would keep an answer open for ever, such as streams of events."""
+        """As uvicorn's, which pauses 0.1 s even if nothing is open.
+
+        First those are told who would keep an answer open for ever, such as streams of events.
+        """
         if self._on_stopping is not None:
             self._on_stopping()
-        await super().shutdown(sockets)
+        for open_one in (*self.servers, *(sockets or ())):
+            open_one.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        try:
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                await self._until_all_are_answered()
+        except TimeoutError:
+            for task in self.server_state.tasks:
+                task.cancel()
+
+    async def _until_all_are_answered(self) -> None:
+        pause = 0.001
+        while self.server_state.connections or self.server_state.tasks:
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, TICK_S)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's, and say so."""
