@@ -40,6 +40,7 @@ Reader = Callable[[Request], Awaitable[Any]]
 """The argument; `CheckedValue` when it cannot be had. The request's other arguments are still looked at."""
 
 
+@cache
 def path_reader(name: str, kind: Any) -> Reader:
     """A parameter of the path."""
 
@@ -51,6 +52,7 @@ def path_reader(name: str, kind: Any) -> Reader:
     return read
 
 
+@cache  # a type is looked at once, for every endpoint and every app that a process builds
 def query_reader(form: type[QueryParameters]) -> Reader:
     """Everything after the `?`."""
     several = frozenset(field.encode_name for field in msgspec.structs.fields(form) if is_list(field.type))
@@ -85,6 +87,7 @@ def _gather(pairs: list[tuple[str, str]], several: frozenset[str]) -> dict[str, 
     return found
 
 
+@cache
 def body_reader(form: type[Body], limit: int) -> Reader:
     """A JSON object; where no key of it is required, the whole may be left out."""
     may_be_missing = not any(field.required for field in msgspec.structs.fields(form))
@@ -226,7 +229,7 @@ def bind(endpoint: Endpoint, services: msgspec.Struct, gate: AccessGate) -> Hand
     requests = _names_of(signature, lambda kind: kind is Request)
     callers = _names_of(signature, lambda kind: kind is gate.caller)
     shelves = _names_of(signature, is_shelf)
-    current_user = find_service(services, CurrentUser)
+    current_user = find_service(services, CurrentUser) if shelves else None
     if shelves and current_user is None:
         raise BindingError(f"{_name(endpoint)} takes a shelf, but nobody is there to ask for it")
 

@@ -46,8 +46,12 @@ class _Routes(Router):
         shapes = {_shape(route.path) for route in routes}
         shapes |= {(count, _ANY) for count, _ in shapes}
         marked = [(route, ":path}" in route.path, _shape(route.path)) for route in routes]
+        as_long = {
+            count: [one for one in marked if one[1] or one[2][0] == count] for count in {one for one, _ in shapes}
+        }
         self._alike = {
-            shape: [route for route, is_open, own in marked if is_open or _may_match(own, shape)] for shape in shapes
+            shape: [route for route, is_open, own in as_long[shape[0]] if is_open or _may_match(own, shape)]
+            for shape in shapes
         }
         self._open = [route for route, is_open, _ in marked if is_open]
 
