@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from random import Random
 
-ONE_SUFFICES = ("tests/api/", "tests/web/")
+ONE_SUFFICES = ("tests/api/", "tests/hostile/", "tests/web/")
 """What stands above stores that are tested on both engines. A test there that is about engines is `both_engines`."""
 
 

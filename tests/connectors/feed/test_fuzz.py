@@ -84,7 +84,7 @@ def answered(body: bytes) -> FeedHarvest | None:
 
 
 @given(feeds())
-@examples(3000)
+@examples(3000, share=20)
 def test_whatever_the_grammar_makes_is_answered(body: bytes):
     answered(body)
 
@@ -169,7 +169,7 @@ def sound_feeds(draw: st.DrawFn) -> str:
 
 
 @given(sound_feeds(), st.floats(0, 1, exclude_max=True))
-@examples(10_000)
+@examples(10_000, share=20)
 def test_both_readers_give_the_entries_of_any_feed_the_same_keys(text: str, place: float):
     sound = parse_fast(text.encode(), URL)
     assert sound is not None

@@ -17,20 +17,25 @@ TENFOLD = 20
 """Ten times the text may take this many times as long; what grows by the square takes a hundred."""
 
 
-def seconds(work: Callable[[], object]) -> float:
-    turns = []
-    for _ in range(2):
-        started = time.thread_time()
-        work()
-        turns.append(time.thread_time() - started)
-    return min(turns)
+def seconds(work: Callable[[str], object], text: str) -> float:
+    started = time.thread_time()
+    work(text)
+    return time.thread_time() - started
 
 
 def must_be_linear(work: Callable[[str], object], text: Callable[[int], str], size: int = 5_000) -> None:
-    """The bare tenth is measured with a floor, below which no clock can tell one time from another."""
-    small = seconds(lambda: work(text(size)))
-    large = seconds(lambda: work(text(10 * size)))
-    assert large < TENFOLD * max(small, 0.002)
+    """The bare tenth is measured with a floor, below which no clock can tell one time from another.
+
+    Tried again where something else may have been in the way.
+    """
+    few, many = text(size), text(10 * size)
+    ratios: list[float] = []
+    while len(ratios) < 3:
+        small, large = seconds(work, few), seconds(work, many)
+        ratios.append(large / max(small, 0.002))
+        if ratios[-1] < TENFOLD:
+            return
+    raise AssertionError(ratios)
 
 
 def test_time_that_grows_by_the_square_is_found():
