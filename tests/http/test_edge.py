@@ -399,3 +399,9 @@ async def test_another_site_may_call_only_when_it_is_allowed():
     assert "access-control-allow-origin" not in refused.headers
     assert asked.status == 200
     assert {name: asked.headers[name] for name in HEADERS} == HEADERS
+
+
+async def test_a_server_that_is_told_to_stop_waits_for_no_tick(monkeypatch):
+    monkeypatch.setattr(server_module, "TICK_S", 3600)
+    async with serving_resources([page("/hello", hello)]) as client:
+        assert (await client.get("/hello")).status == 200

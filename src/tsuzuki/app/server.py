@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
+import structlog
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -31,6 +32,8 @@ HEAD_BYTES = 64 * 1024
 """Of a request's head, of what follows its body, and of what stands between the pieces of one: all of it is kept in
 memory until it ends, and the parser knows no limit."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+_log = structlog.stdlib.get_logger("tsuzuki.server")
 
 
 class CannotListen(TsuzukiError):
@@ -254,6 +257,7 @@ class Server(uvicorn.Server):
             async with asyncio.timeout(self.config.timeout_graceful_shutdown):
                 await self._until_all_are_answered()
         except TimeoutError:
+            _log.error("grace_exceeded", requests=len(self.server_state.tasks))
             for task in self.server_state.tasks:
                 task.cancel()
 
