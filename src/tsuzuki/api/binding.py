@@ -229,7 +229,7 @@ def bind(endpoint: Endpoint, services: msgspec.Struct, gate: AccessGate) -> Hand
     requests = _names_of(signature, lambda kind: kind is Request)
     callers = _names_of(signature, lambda kind: kind is gate.caller)
     shelves = _names_of(signature, is_shelf)
-    current_user = find_service(services, CurrentUser) if shelves else None
+    current_user: Any = find_service(services, CurrentUser) if shelves else None
     if shelves and current_user is None:
         raise BindingError(f"{_name(endpoint)} takes a shelf, but nobody is there to ask for it")
 
