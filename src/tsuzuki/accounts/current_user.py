@@ -10,11 +10,13 @@ from tsuzuki.accounts.people import Spared, found, get_tenant_tx, on_user, set_p
 from tsuzuki.accounts.policy import may_write, password_problems
 from tsuzuki.accounts.shelves import find_member_shelf_tx, list_member_shelves_tx, set_proxy_images_tx
 from tsuzuki.accounts.sign_in_limits import Limiter
-from tsuzuki.accounts.store import change_user_tx, get_credential_tx, get_ways_tx, set_identity_tx
+from tsuzuki.accounts.store import change_user_tx, get_credential_tx, set_identity_tx
 from tsuzuki.accounts.types import MemberShelf, Tenant, User, Ways
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, Problem
 from tsuzuki.model.ids import PublicId, UserId, show_id
+
+q = load_queries("tsuzuki.accounts")
 
 READ_ONLY = "You may only read this shelf."
 
@@ -44,7 +46,7 @@ class CurrentUser:
             user = await get_user_tx(tx, caller.user_id)
             tenant = await get_tenant_tx(tx, user.tenant_id)
             shelves = await list_member_shelves_tx(tx, user.id)
-            return Me(user, tenant, shelves, await get_ways_tx(tx, user.id))
+            return Me(user, tenant, shelves, await tx.one(Ways, q.get_ways, user_id=user.id))
 
         return await self._deps.db.read(look)
 

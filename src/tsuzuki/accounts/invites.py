@@ -11,22 +11,15 @@ from tsuzuki.accounts.policy import INVITE_LIFE, name_problems, password_problem
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.sign_in_limits import Limiter
 from tsuzuki.accounts.signin import SignedIn, SignIn
-from tsuzuki.accounts.store import (
-    NewInvite,
-    NewUser,
-    add_invite_tx,
-    has_invite_tx,
-    has_users_tx,
-    list_invites_tx,
-    revoke_invite_tx,
-    take_invite_tx,
-)
+from tsuzuki.accounts.store import NewInvite, NewUser, TakenInvite, add_invite_tx, has_users_tx
 from tsuzuki.accounts.types import Invite, Role
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, Invalid, Unauthorized
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.accounts")
 
 
 class MadeInvite(msgspec.Struct, frozen=True):
@@ -83,17 +76,19 @@ class Invites:
 
     async def list(self) -> list[Invite]:
         """The open ones, oldest first."""
-        return await self._deps.db.read(lambda tx: list_invites_tx(tx, self._deps.clock()))
+        return await self._deps.db.read(lambda tx: tx.many(Invite, q.list_invites, now=self._deps.clock()))
 
     async def is_open(self, code: str) -> bool:
         """Whether this code still makes an account. Nobody guesses one: it holds 128 random bits."""
-        return await self._deps.db.read(lambda tx: has_invite_tx(tx, _hash_of(code), self._deps.clock()))
+        return await self._deps.db.read(
+            lambda tx: tx.one(bool, q.has_invite, code_hash=_hash_of(code), is_setup=False, now=self._deps.clock())
+        )
 
     async def revoke(self, caller: Caller, public_id: PublicId) -> None:
         """Its code is worth nothing from now on."""
 
         async def revoke(tx: Tx) -> None:
-            found(await revoke_invite_tx(tx, public_id) or None, "invitation")
+            found(await tx.run(q.revoke_invite, public_id=public_id) or None, "invitation")
             audit_event = AuditEvent("invite.revoke", "invite", show_id(public_id))
             await record_tx(tx, caller.actor, audit_event, now=self._deps.clock())
 
@@ -113,7 +108,9 @@ class Invites:
             now = self._deps.clock()
             if is_setup and await has_users_tx(tx):
                 raise Conflict("This server is already set up.")
-            taken = await take_invite_tx(tx, _hash_of(accepted.code), is_setup=is_setup, now=now)
+            taken = await tx.maybe(
+                TakenInvite, q.take_invite, code_hash=_hash_of(accepted.code), is_setup=is_setup, now=now
+            )
             if taken is None:
                 raise Unauthorized("This code is wrong, was used or has expired.")
             new = NewUser(

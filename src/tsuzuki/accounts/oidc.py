@@ -52,16 +52,6 @@ class Flow(msgspec.Struct, frozen=True):
     user_id: UserId | None
 
 
-async def add_flow_tx(tx: Tx, key_hash: bytes, flow: Flow, *, expires_at: Millis) -> None:
-    """It belongs to the browser that holds the key."""
-    await tx.run(q.add_flow, key_hash=key_hash, expires_at=expires_at, **msgspec.structs.asdict(flow))
-
-
-async def take_flow_tx(tx: Tx, key_hash: bytes, now: Millis) -> Flow | None:
-    """Use it up; None when this browser began none, or too long ago."""
-    return await tx.maybe(Flow, q.take_flow, key_hash=key_hash, now=now)
-
-
 async def delete_old_flows_tx(tx: Tx, now: Millis) -> int:
     """Those that nobody came back from in time; how many rows that were."""
     return await tx.run(q.delete_old_flows, now=now)
@@ -132,7 +122,9 @@ class Oidc:
         async def add(tx: Tx) -> None:
             now = self._deps.clock()
             await delete_old_flows_tx(tx, now)
-            await add_flow_tx(tx, hash_of(key), flow, expires_at=Millis(now + FLOW_LIFE))
+            await tx.run(
+                q.add_flow, key_hash=hash_of(key), expires_at=Millis(now + FLOW_LIFE), **msgspec.structs.asdict(flow)
+            )
 
         await self._deps.db.with_tx(add)
         return Begun(url, key)
@@ -159,7 +151,9 @@ class Oidc:
         """The flow that this browser began, used up whatever comes of it."""
         if key is None:
             raise Refused("expired")
-        flow = await self._deps.db.with_tx(lambda tx: take_flow_tx(tx, hash_of(key), self._deps.clock()))
+        flow = await self._deps.db.with_tx(
+            lambda tx: tx.maybe(Flow, q.take_flow, key_hash=hash_of(key), now=self._deps.clock())
+        )
         if flow is None or not secrets.compare_digest(flow.state.encode(), state.encode("utf-8", "replace")):
             raise Refused("expired")
         return flow

@@ -13,11 +13,8 @@ from tsuzuki.accounts.shelves import give_shelf_tx
 from tsuzuki.accounts.sign_in_limits import forget_devices_tx
 from tsuzuki.accounts.store import (
     NewUser,
-    add_user_tx,
-    delete_setup_codes_tx,
     end_sessions_tx,
     find_user_by_name_tx,
-    find_user_tx,
     first_tenant_tx,
     revoke_tokens_tx,
     set_password_hash_tx,
@@ -68,7 +65,7 @@ def found(value: T | None, what: str) -> T:
 
 async def user_tx(tx: Tx, public_id: PublicId) -> User:
     """By the public id, or NotFound."""
-    return found(await find_user_tx(tx, public_id), "user")
+    return found(await tx.maybe(User, q.find_user, public_id=public_id), "user")
 
 
 async def tenant_tx(tx: Tx, public_id: PublicId | None) -> Tenant:
@@ -87,9 +84,9 @@ async def add_person_tx(tx: Tx, deps: AccountDeps, new: NewUser, actor: Actor | 
     if await find_user_by_name_tx(tx, new.username) is not None:
         raise Conflict(f"The name {new.username} is taken.")
     await check_member_limit_tx(tx, new.tenant_id)
-    user = await add_user_tx(tx, new, now)
+    user = await tx.one(User, q.add_user, now=now, **msgspec.structs.asdict(new))
     if user.role == "admin":
-        await delete_setup_codes_tx(tx)
+        await tx.run(q.delete_setup_codes)
     by = actor or Actor(user.public_id, user.username)
     await record_tx(tx, by, on_user("user.create", user, after=shown_user(user)), now=now)
     shelf = await give_shelf_tx(tx, deps, user, by)

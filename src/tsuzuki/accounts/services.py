@@ -15,12 +15,13 @@ from tsuzuki.accounts.setup import Setup
 from tsuzuki.accounts.sharing import Sharing
 from tsuzuki.accounts.sign_in_limits import Limiter, delete_old_devices_tx
 from tsuzuki.accounts.signin import SignIn
-from tsuzuki.accounts.store import delete_old_tx
 from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.accounts.tokens import Tokens
 from tsuzuki.accounts.users import Users
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.accounts")
 
 
 class Accounts(msgspec.Struct, frozen=True):
@@ -46,7 +47,11 @@ class Accounts(msgspec.Struct, frozen=True):
 
         async def forget(tx: Tx) -> int:
             devices = await delete_old_devices_tx(tx, Millis(now - DEVICE_LIFE))
-            return devices + await delete_old_tx(tx, now) + await delete_old_flows_tx(tx, now)
+            return (
+                devices
+                + (await tx.run(q.delete_old_sessions, now=now) + await tx.run(q.delete_old_invites, now=now))
+                + await delete_old_flows_tx(tx, now)
+            )
 
         return await self.deps.db.with_tx(forget) + await self.limiter.forget_old()
 

@@ -7,21 +7,14 @@ from tsuzuki.accounts.caller import Caller, caller_of
 from tsuzuki.accounts.credentials import hash_of, session_key
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.policy import SESSION_LIFE, SESSION_TOUCH, is_stale
-from tsuzuki.accounts.store import (
-    NewSession,
-    add_session_tx,
-    end_session_by_key_tx,
-    end_session_tx,
-    end_sessions_tx,
-    find_session_tx,
-    list_sessions_tx,
-    touch_session_tx,
-)
+from tsuzuki.accounts.store import NewSession, end_session_by_key_tx, end_sessions_tx, find_session_tx
 from tsuzuki.accounts.types import Session, SessionId, User
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.accounts")
 
 _BROWSERS = (
     ("edg", "Edge"),
@@ -95,7 +88,7 @@ class Sessions:
             address=device.address,
             expires_at=Millis(now + SESSION_LIFE),
         )
-        await add_session_tx(tx, new, now)
+        await tx.run(q.add_session, now=now, **msgspec.structs.asdict(new))
         return key
 
     async def resume(self, key: str, address: str) -> Resumed | None:
@@ -109,19 +102,21 @@ class Sessions:
             session_id = SessionId(holder.key_id)
             expires_at = Millis(now + SESSION_LIFE)
             await self._deps.db.with_tx(
-                lambda tx: touch_session_tx(tx, session_id, address=address, expires_at=expires_at, now=now)
+                lambda tx: tx.run(q.touch_session, id=session_id, address=address, expires_at=expires_at, now=now)
             )
         return Resumed(caller_of(holder, "session", address), renewed)
 
     async def list(self, caller: Caller) -> list[Session]:
         """The caller's own, last used first."""
-        return await self._deps.db.read(lambda tx: list_sessions_tx(tx, caller.user_id, self._deps.clock()))
+        return await self._deps.db.read(
+            lambda tx: tx.many(Session, q.list_sessions, user_id=caller.user_id, now=self._deps.clock())
+        )
 
     async def end(self, caller: Caller, public_id: PublicId) -> None:
         """End one of the caller's own."""
 
         async def end(tx: Tx) -> None:
-            if not await end_session_tx(tx, caller.user_id, public_id):
+            if not await tx.run(q.end_session, user_id=caller.user_id, public_id=public_id):
                 raise NotFound("There is no such session.")
             await self._record_tx(tx, caller, AuditEvent("session.end", "session", show_id(public_id)))
 

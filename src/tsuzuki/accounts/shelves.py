@@ -56,11 +56,6 @@ async def rename_shelf_tx(tx: Tx, shelf_id: ShelfId, name: str, *, now: Millis) 
     return await tx.one(Shelf, q.rename_shelf, id=shelf_id, name=name, now=now)
 
 
-async def shelf_names_tx(tx: Tx, tenant_id: TenantId) -> set[str]:
-    """Of all shelves of a tenant."""
-    return set(await tx.many(str, q.list_shelf_names, tenant_id=tenant_id))
-
-
 async def unclaimed_shelf_tx(tx: Tx, tenant_id: TenantId) -> Shelf | None:
     """A shelf that nobody has yet, awake."""
     return await tx.maybe(Shelf, q.unclaimed_shelf, tenant_id=tenant_id)
@@ -123,11 +118,6 @@ async def count_shelf_contents_tx(tx: Tx, shelf_id: ShelfId) -> ShelfContents:
     return await tx.one(ShelfContents, q.count_shelf_contents, id=shelf_id)
 
 
-async def was_charged_tx(tx: Tx, shelf_id: ShelfId) -> bool:
-    """Whether the ledger names it: then its row stays."""
-    return await tx.one(bool, q.was_charged, shelf_id=shelf_id)
-
-
 async def delete_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
     """The shelf with all that is on it; what was fetched for it stays."""
     await _delete_follows_tx(tx, shelf_id)
@@ -182,7 +172,7 @@ async def make_shelf_tx(tx: Tx, deps: AccountDeps, user: User, *, actor: Actor, 
     is_billed = await is_billed_tx(tx)
     if is_billed:
         await lock_account_tx(tx, user.tenant_id)  # before any shelf of it
-    name = free_name(wish, await shelf_names_tx(tx, user.tenant_id))
+    name = free_name(wish, set(await tx.many(str, q.list_shelf_names, tenant_id=user.tenant_id)))
     plan = FREE.id if is_billed else SELF_HOSTED.id
     ids = deps.new_id(now), deps.new_id(now)
     shelf = await add_shelf_tx(tx, user.tenant_id, ids, name=name, plan=plan, now=now)
@@ -200,7 +190,7 @@ async def drop_shelf_tx(tx: Tx, deps: AccountDeps, shelf: Shelf, *, actor: Actor
     """
     now = deps.clock()
     people = [member for member in await list_members_tx(tx, shelf.id) if member.user_id != but]
-    if get_plan(shelf.plan).price_cents or await was_charged_tx(tx, shelf.id):
+    if get_plan(shelf.plan).price_cents or await tx.one(bool, q.was_charged, shelf_id=shelf.id):
         asleep = await empty_shelf_tx(tx, shelf.id, now=now)
         if shelf.status != "inactive" and await is_billed_tx(tx):
             await insert_activity_tx(tx, shelf.id, "shelf.deactivated", _snapshot(asleep), now=now)

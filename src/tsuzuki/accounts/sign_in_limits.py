@@ -27,25 +27,10 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.accounts.sign_in_limits")
 
 
-async def look_at_guard_tx(tx: Tx, key: str) -> FailureRecord:
-    """What is remembered of this key; nobody waits for it."""
-    return await tx.maybe(FailureRecord, q.look_at_guard, key=key) or FailureRecord()
-
-
 async def lock_failures_tx(tx: Tx, key: str, forget_at: Millis) -> FailureRecord:
     """The same, and nobody else changes it until this transaction ends."""
     check_order(tx, FAILURES, key)
     return await tx.one(FailureRecord, q.lock_failures, key=key, forget_at=forget_at)
-
-
-async def save_guard_tx(tx: Tx, key: str, guard: FailureRecord, *, forget_at: Millis) -> None:
-    """Remember this."""
-    await tx.run(q.save_guard, key=key, recent=guard.recent, blocked_until=guard.blocked_until, forget_at=forget_at)
-
-
-async def delete_old_guards_tx(tx: Tx, now: Millis) -> int:
-    """Forget those with nothing left to remember; how many that were."""
-    return await tx.run(q.delete_old_guards, now=now)
 
 
 # -- devices
@@ -123,10 +108,16 @@ class Limiter:
 
     async def forget_old(self) -> int:
         """Delete what is of no more use; how many rows that were."""
-        return await self._db.with_tx(lambda tx: delete_old_guards_tx(tx, self._clock()))
+        return await self._db.with_tx(lambda tx: tx.run(q.delete_old_guards, now=self._clock()))
 
     async def _look_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> Millis:
-        return max([wait(await look_at_guard_tx(tx, key), now, limits) for key, limits in budgets.items()])
+        # What is remembered of this key; nobody waits for it.
+        return max(
+            [
+                wait(await tx.maybe(FailureRecord, q.look_at_guard, key=key) or FailureRecord(), now, limits)
+                for key, limits in budgets.items()
+            ]
+        )
 
     async def _begin_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> Millis:
         guards = await self._hold_tx(tx, budgets, now)
@@ -146,7 +137,13 @@ class Limiter:
         return {key: await lock_failures_tx(tx, key, Millis(now + self._limits.window)) for key in sorted(budgets)}
 
     async def _save_tx(self, tx: Tx, key: str, guard: FailureRecord, *, now: Millis) -> None:
-        await save_guard_tx(tx, key, guard, forget_at=forget_at(guard, now, self._limits))
+        await tx.run(
+            q.save_guard,
+            key=key,
+            recent=guard.recent,
+            blocked_until=guard.blocked_until,
+            forget_at=forget_at(guard, now, self._limits),
+        )
 
     def _refuse(self, delay: Millis) -> None:
         if delay:

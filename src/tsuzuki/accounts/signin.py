@@ -11,19 +11,15 @@ from tsuzuki.accounts.people import on_user
 from tsuzuki.accounts.policy import DEVICE_LIFE, MOST_DEVICES, plain_name
 from tsuzuki.accounts.sessions import Device, Sessions
 from tsuzuki.accounts.sign_in_limits import Limiter, is_known_device_tx, remember_device_tx
-from tsuzuki.accounts.store import (
-    end_session_by_key_tx,
-    find_credential_tx,
-    find_session_tx,
-    get_credential_tx,
-    set_password_hash_tx,
-)
+from tsuzuki.accounts.store import end_session_by_key_tx, find_session_tx, get_credential_tx, set_password_hash_tx
 from tsuzuki.accounts.tokens import Tokens
 from tsuzuki.accounts.types import Actor, Credential, Protocol, User
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.accounts")
 
 _log = structlog.stdlib.get_logger("tsuzuki.accounts")
 
@@ -112,7 +108,7 @@ class SignIn:
 
     async def _try(self, name: str, password: str, device: Device) -> SignedIn | None:
         """None when the password was changed, or its hash bettered, while we were checking: then check again."""
-        known = await self._deps.db.read(lambda tx: find_credential_tx(tx, name))
+        known = await self._deps.db.read(lambda tx: tx.maybe(Credential, q.find_credential, username=name))
         checked = await self._check(password, known)
         if known is None or not checked.right or known.disabled_at is not None:
             raise self._refusal(device.address)

@@ -4,11 +4,9 @@ import msgspec
 
 from tsuzuki.accounts.types import (
     Credential,
-    Invite,
     KeyHolder,
     ListedUser,
     Role,
-    Session,
     SessionId,
     Slice,
     Tenant,
@@ -18,7 +16,6 @@ from tsuzuki.accounts.types import (
     TokenKind,
     User,
     UserContents,
-    Ways,
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import like
@@ -32,11 +29,6 @@ q = load_queries("tsuzuki.accounts")
 # -- tenants
 
 
-async def add_tenant_tx(tx: Tx, public_id: PublicId, name: str, now: Millis) -> Tenant:
-    """A tenant with nothing in it."""
-    return await tx.one(Tenant, q.add_tenant, public_id=public_id, name=name, now=now)
-
-
 async def first_tenant_tx(tx: Tx) -> Tenant | None:
     """The one that a fresh install begins with."""
     return await tx.maybe(Tenant, q.first_tenant)
@@ -47,11 +39,6 @@ async def list_tenants_tx(tx: Tx, part: Slice, text: str | None = None) -> tuple
     pattern = like(text) if text else None
     rows = await tx.many(Tenant, q.list_tenants, pattern=pattern, most=part.most, skip=part.skip)
     return rows, await tx.one(int, q.count_tenants, pattern=pattern)
-
-
-async def rename_tenant_tx(tx: Tx, tenant_id: TenantId, name: str, now: Millis) -> Tenant:
-    """The tenant under its new name."""
-    return await tx.one(Tenant, q.rename_tenant, id=tenant_id, name=name, now=now)
 
 
 async def count_tenant_contents_tx(tx: Tx, tenant_id: TenantId) -> TenantContents:
@@ -83,19 +70,9 @@ class NewUser(msgspec.Struct, frozen=True, kw_only=True):
     oidc_subject: str | None = None
 
 
-async def add_user_tx(tx: Tx, new: NewUser, now: Millis) -> User:
-    """The person; UniqueViolation when the name or the identity is taken."""
-    return await tx.one(User, q.add_user, now=now, **msgspec.structs.asdict(new))
-
-
 async def has_users_tx(tx: Tx) -> bool:
     """Whether anyone was ever set up."""
     return await tx.one(bool, q.has_users)
-
-
-async def find_user_tx(tx: Tx, public_id: PublicId) -> User | None:
-    """By the public id."""
-    return await tx.maybe(User, q.find_user, public_id=public_id)
 
 
 async def lock_user_tx(tx: Tx, user_id: UserId) -> User:
@@ -114,30 +91,15 @@ async def find_user_by_identity_tx(tx: Tx, issuer: str, subject: str) -> User | 
     return await tx.maybe(User, q.find_user_by_identity, issuer=issuer, subject=subject)
 
 
-async def find_credential_tx(tx: Tx, username: str) -> Credential | None:
-    """What the password of this name is checked against."""
-    return await tx.maybe(Credential, q.find_credential, username=username)
-
-
 async def get_credential_tx(tx: Tx, user_id: UserId) -> Credential:
     """What this person's password is checked against."""
     return await tx.one(Credential, q.get_credential, user_id=user_id)
-
-
-async def get_ways_tx(tx: Tx, user_id: UserId) -> Ways:
-    """By what this person can come in."""
-    return await tx.one(Ways, q.get_ways, user_id=user_id)
 
 
 async def list_users_tx(tx: Tx, part: Slice) -> tuple[list[ListedUser], int]:
     """Oldest first, and how many there are in all."""
     rows = await tx.many(ListedUser, q.list_users, most=part.most, skip=part.skip)
     return rows, await tx.one(int, q.count_users)
-
-
-async def count_other_admins_tx(tx: Tx, user_id: UserId) -> int:
-    """How many could still administer without this one."""
-    return await tx.one(int, q.count_other_admins, id=user_id)
 
 
 async def change_user_tx(tx: Tx, user: User, now: Millis) -> User:
@@ -204,31 +166,6 @@ async def add_invite_tx(tx: Tx, new: NewInvite, now: Millis) -> None:
     await tx.run(q.add_invite, now=now, **msgspec.structs.asdict(new))
 
 
-async def list_invites_tx(tx: Tx, now: Millis) -> list[Invite]:
-    """The open ones, oldest first."""
-    return await tx.many(Invite, q.list_invites, now=now)
-
-
-async def take_invite_tx(tx: Tx, code_hash: bytes, *, is_setup: bool, now: Millis) -> TakenInvite | None:
-    """Use it up; None when there is none, or it was used or has expired."""
-    return await tx.maybe(TakenInvite, q.take_invite, code_hash=code_hash, is_setup=is_setup, now=now)
-
-
-async def has_invite_tx(tx: Tx, code_hash: bytes, now: Millis) -> bool:
-    """Whether somebody can still use it."""
-    return await tx.one(bool, q.has_invite, code_hash=code_hash, is_setup=False, now=now)
-
-
-async def revoke_invite_tx(tx: Tx, public_id: PublicId) -> bool:
-    """False when there was none."""
-    return await tx.run(q.revoke_invite, public_id=public_id) > 0
-
-
-async def delete_setup_codes_tx(tx: Tx) -> None:
-    """There is an administrator now, however that came about."""
-    await tx.run(q.delete_setup_codes)
-
-
 # -- sessions
 
 
@@ -243,34 +180,9 @@ class NewSession(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Millis
 
 
-async def add_session_tx(tx: Tx, new: NewSession, now: Millis) -> None:
-    """From now on its key is a way in."""
-    await tx.run(q.add_session, now=now, **msgspec.structs.asdict(new))
-
-
 async def find_session_tx(tx: Tx, key_hash: bytes, now: Millis) -> KeyHolder | None:
     """Whose session this key opens, if it still does."""
     return await tx.maybe(KeyHolder, q.find_session, key_hash=key_hash, now=now)
-
-
-async def has_session_tx(tx: Tx, session_id: SessionId, public_id: PublicId) -> bool:
-    """Whether it is there still."""
-    return await tx.one(int, q.has_session, id=session_id, public_id=public_id) > 0
-
-
-async def touch_session_tx(tx: Tx, session_id: SessionId, *, address: str, expires_at: Millis, now: Millis) -> None:
-    """It was used just now and lives on."""
-    await tx.run(q.touch_session, id=session_id, address=address, expires_at=expires_at, now=now)
-
-
-async def list_sessions_tx(tx: Tx, user_id: UserId, now: Millis) -> list[Session]:
-    """The living ones, last used first."""
-    return await tx.many(Session, q.list_sessions, user_id=user_id, now=now)
-
-
-async def end_session_tx(tx: Tx, user_id: UserId, public_id: PublicId) -> bool:
-    """End one of this person's; False when it is none."""
-    return await tx.run(q.end_session, user_id=user_id, public_id=public_id) > 0
 
 
 async def end_session_by_key_tx(tx: Tx, key_hash: bytes) -> bool:
@@ -301,34 +213,9 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True):
     """The session that made it."""
 
 
-async def add_token_tx(tx: Tx, new: NewToken, now: Millis) -> Token:
-    """From now on its key is a way in."""
-    return await tx.one(Token, q.add_token, now=now, **msgspec.structs.asdict(new))
-
-
-async def find_token_tx(tx: Tx, key_hash: bytes, kind: TokenKind, *, now: Millis) -> KeyHolder | None:
-    """Whose token this key is, if it is still good."""
-    return await tx.maybe(KeyHolder, q.find_token, key_hash=key_hash, kind=kind, now=now)
-
-
-async def touch_token_tx(tx: Tx, token_id: TokenId, now: Millis) -> None:
-    """It was used just now."""
-    await tx.run(q.touch_token, id=token_id, now=now)
-
-
-async def get_token_tx(tx: Tx, token_id: TokenId) -> Token:
-    """By its id, or NotFound."""
-    return await tx.one(Token, q.get_token, id=token_id)
-
-
 async def list_tokens_tx(tx: Tx, user_id: UserId) -> list[Token]:
     """This person's, newest first, the revoked ones among them."""
     return await tx.many(Token, q.list_tokens, user_id=user_id)
-
-
-async def revoke_token_tx(tx: Tx, user_id: UserId, public_id: PublicId, *, now: Millis) -> list[Token]:
-    """Revoke one of this person's with all that came out of it; those that were not revoked before."""
-    return await tx.many(Token, q.revoke_token, user_id=user_id, public_id=public_id, now=now)
 
 
 async def revoke_tokens_tx(
@@ -340,8 +227,3 @@ async def revoke_tokens_tx(
 
 
 # -- upkeep
-
-
-async def delete_old_tx(tx: Tx, now: Millis) -> int:
-    """What has expired and is of no use to anybody; how many rows that were."""
-    return await tx.run(q.delete_old_sessions, now=now) + await tx.run(q.delete_old_invites, now=now)

@@ -17,19 +17,15 @@ from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import tenant_tx
 from tsuzuki.accounts.shelves import add_shelf_tx
-from tsuzuki.accounts.store import (
-    add_tenant_tx,
-    count_tenant_contents_tx,
-    delete_tenant_tx,
-    list_tenants_tx,
-    rename_tenant_tx,
-)
+from tsuzuki.accounts.store import count_tenant_contents_tx, delete_tenant_tx, list_tenants_tx
 from tsuzuki.accounts.types import Actor, Shelf, Slice, Tenant, TenantContents
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.plans import FREE, SELF_HOSTED, get_plan
+
+q = load_queries("tsuzuki.accounts")
 
 FIRST_SHELF = "Main"
 
@@ -74,7 +70,7 @@ class Tenants:
         now = self._deps.clock()
         is_billed = await is_billed_tx(tx)
         chosen = get_plan(plan or (FREE.id if is_billed else SELF_HOSTED.id))
-        tenant = await add_tenant_tx(tx, self._deps.new_id(now), name, now)
+        tenant = await tx.one(Tenant, q.add_tenant, public_id=self._deps.new_id(now), name=name, now=now)
         public_ids = self._deps.new_id(now), self._deps.new_id(now)
         shelf = await add_shelf_tx(tx, tenant.id, public_ids, name=FIRST_SHELF, plan=chosen.id, now=now)
         await record_tx(tx, actor, _deed("tenant.create", tenant, after={"name": name, "plan": chosen.id}), now=now)
@@ -93,7 +89,7 @@ class Tenants:
             now = self._deps.clock()
             audit_event = _deed("tenant.change", tenant, before={"name": tenant.name}, after={"name": name})
             await record_tx(tx, actor, audit_event, now=now)
-            renamed = await rename_tenant_tx(tx, tenant.id, name, now)
+            renamed = await tx.one(Tenant, q.rename_tenant, id=tenant.id, name=name, now=now)
             if not await is_billed_tx(tx):
                 return TenantChanged(renamed, ())
             return TenantChanged(

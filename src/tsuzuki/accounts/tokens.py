@@ -9,22 +9,14 @@ from tsuzuki.accounts.caller import Caller, caller_of
 from tsuzuki.accounts.credentials import TOKEN_PREFIX, device_password, hash_of, token_key
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.policy import TOKEN_TOUCH, is_stale, outlives
-from tsuzuki.accounts.store import (
-    NewToken,
-    add_token_tx,
-    find_token_tx,
-    get_token_tx,
-    has_session_tx,
-    list_tokens_tx,
-    lock_user_tx,
-    revoke_token_tx,
-    touch_token_tx,
-)
+from tsuzuki.accounts.store import NewToken, list_tokens_tx, lock_user_tx
 from tsuzuki.accounts.types import SCOPES, Actor, KeyHolder, Protocol, Scope, Token, TokenId, TokenKind, User
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Problem, Unauthorized
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.accounts")
 
 
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +77,7 @@ class Tokens:
             parent_id=maker.token_id if maker else None,
             made_in=maker.key_public_id if maker and maker.session_id else None,
         )
-        token = await add_token_tx(tx, new, now)
+        token = await tx.one(Token, q.add_token, now=now, **msgspec.structs.asdict(new))
         after = {"name": token.name, "kind": token.kind, "scopes": token.scopes, "user": user.username}
         if maker is not None:
             after["made_by"] = f"{maker.by} {show_id(maker.key_public_id)}"
@@ -116,7 +108,7 @@ class Tokens:
         async def revoke(tx: Tx) -> None:
             now = self._deps.clock()
             await lock_user_tx(tx, caller.user_id)
-            revoked = await revoke_token_tx(tx, caller.user_id, public_id, now=now)
+            revoked = await tx.many(Token, q.revoke_token, user_id=caller.user_id, public_id=public_id, now=now)
             for token in revoked:
                 reason = None if token.public_id == public_id else "made with a token that was revoked"
                 name = {"name": token.name}
@@ -129,20 +121,22 @@ class Tokens:
 
     async def _find(self, key: str, kind: TokenKind) -> KeyHolder | None:
         now = self._deps.clock()
-        holder = await self._deps.db.read(lambda tx: find_token_tx(tx, hash_of(key), kind, now=now))
+        holder = await self._deps.db.read(
+            lambda tx: tx.maybe(KeyHolder, q.find_token, key_hash=hash_of(key), kind=kind, now=now)
+        )
         if holder is not None and is_stale(holder.last_used_at, now, TOKEN_TOUCH):
             token_id = TokenId(holder.key_id)
-            await self._deps.db.with_tx(lambda tx: touch_token_tx(tx, token_id, now))
+            await self._deps.db.with_tx(lambda tx: tx.run(q.touch_token, id=token_id, now=now))
         return holder
 
     async def _check_reach_tx(self, tx: Tx, caller: Caller, wish: TokenRequest) -> None:
         """A key that was ended since the request came in makes no other."""
         if caller.session_id is not None:
-            if not await has_session_tx(tx, caller.session_id, caller.key_public_id):
+            if not (await tx.one(int, q.has_session, id=caller.session_id, public_id=caller.key_public_id) > 0):
                 raise Unauthorized("You were signed out. Sign in again.")
             return
         assert caller.token_id is not None
-        own = await get_token_tx(tx, caller.token_id)
+        own = await tx.one(Token, q.get_token, id=caller.token_id)
         if own.revoked_at is not None:
             raise Unauthorized("This token is unknown, expired or revoked.")
         if not set(wish.scopes) <= caller.scopes or wish.protocols:

@@ -19,7 +19,6 @@ from tsuzuki.accounts.shelves import drop_shelf_tx, list_sole_shelves_tx
 from tsuzuki.accounts.store import (
     NewUser,
     change_user_tx,
-    count_other_admins_tx,
     count_user_contents_tx,
     delete_user_tx,
     end_sessions_tx,
@@ -28,10 +27,12 @@ from tsuzuki.accounts.store import (
     set_disabled_tx,
 )
 from tsuzuki.accounts.types import Actor, ListedUser, Role, Slice, Tenant, User, UserContents
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.ids import PublicId
+
+q = load_queries("tsuzuki.accounts")
 
 
 class NewPerson(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,5 +202,9 @@ class Users:
 
     async def _keep_an_admin_tx(self, tx: Tx, user: User) -> None:
         """Whoever is no working administrator can go; of those one must stay."""
-        if user.role == "admin" and user.disabled_at is None and not await count_other_admins_tx(tx, user.id):
+        if (
+            user.role == "admin"
+            and user.disabled_at is None
+            and not await tx.one(int, q.count_other_admins, id=user.id)
+        ):
             raise Conflict("This is the last administrator; make another one first.")

@@ -21,29 +21,26 @@ from tsuzuki.accounts.types import SYSTEM, Actor, Slice, Tenant
 from tsuzuki.billing.ledger import write_off_tx
 from tsuzuki.billing.policy import DELINQUENT_AFTER, standing
 from tsuzuki.billing.store import (
-    add_answer_tx,
+    AnsweredRequest,
     credit_applied_tx,
-    find_answer_tx,
     find_invoice_tx,
     get_invoice_tx,
     insert_credit_tx,
-    list_credits_for_tenant_tx,
-    list_disputes_of_tx,
     list_invoices_for_tenant_tx,
     list_items_for_tenant_tx,
-    list_items_of_tx,
     list_open_invoices_tx,
-    list_refunds_for_tenant_tx,
     list_refunds_of_tx,
     set_answer_tx,
     totals_tx,
 )
 from tsuzuki.billing.types import Credit, Dispute, Dues, Invoice, InvoiceItem, Refund, Totals, invoice_number
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Conflict, KeyReused, NotFound
 from tsuzuki.model.ids import PublicId, TenantId, UserId, show_id
 from tsuzuki.model.plans import CURRENCY
 from tsuzuki.model.times import DAY, Millis
+
+q = load_queries("tsuzuki.billing")
 
 
 class BillingScope(msgspec.Struct, frozen=True):
@@ -113,11 +110,11 @@ async def once_tx(
     """
     if request.key is None:
         return await work()
-    if await add_answer_tx(tx, request.tenant_id, request.key, request_hash=request.hash, now=now):
+    if await tx.run(q.add_answer, tenant_id=request.tenant_id, key=request.key, request_hash=request.hash, now=now) > 0:
         done = await work()
         await set_answer_tx(tx, request.tenant_id, request.key, msgspec.json.encode(done).decode())
         return done
-    known = await find_answer_tx(tx, request.tenant_id, request.key)
+    known = await tx.maybe(AnsweredRequest, q.find_answer, tenant_id=request.tenant_id, key=request.key)
     if known is None:
         raise Conflict("A request with this idempotency key is being answered; try again.")
     if known.request_hash != request.hash:
@@ -200,10 +197,10 @@ class Books:
             return FullInvoice(
                 invoice=found,
                 tenant=await get_tenant_tx(tx, found.tenant_id),
-                items=await list_items_of_tx(tx, found.id),
+                items=await tx.many(InvoiceItem, q.list_items_of, invoice_id=found.id),
                 credit_cents=await credit_applied_tx(tx, found.id),
                 refunds=await list_refunds_of_tx(tx, found.id),
-                disputes=await list_disputes_of_tx(tx, found.id),
+                disputes=await tx.many(Dispute, q.list_disputes_of, invoice_id=found.id),
             )
 
         return await self._deps.db.read(look)
@@ -305,7 +302,7 @@ async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[StatementLine]:
     ]
     moved += [
         StatementLine(credit.created_at, "credit", credit.reason, -credit.amount_cents)
-        for credit in await list_credits_for_tenant_tx(tx, tenant_id)
+        for credit in await tx.many(Credit, q.list_credits_for_tenant, tenant_id=tenant_id)
         if credit.kind not in {"applied", "settled"}  # those move within the account
     ]
     for invoice in (await list_invoices_for_tenant_tx(tx, tenant_id, EVERYTHING))[0][::-1]:
@@ -315,7 +312,7 @@ async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[StatementLine]:
         elif invoice.voided_at is not None:
             says = f"Invoice {invoice.number} written off"
             moved.append(StatementLine(invoice.voided_at, "written_off", says, -invoice.amount_cents))
-    for refund in await list_refunds_for_tenant_tx(tx, tenant_id):
+    for refund in await tx.many(Refund, q.list_refunds_for_tenant, tenant_id=tenant_id):
         moved += _given_back(refund)
     balance, lines = 0, []
     for line in sorted(moved, key=lambda line: line.at):

@@ -18,16 +18,18 @@ from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.billing.ledger import bill_tx, void_open_invoices_tx
 from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, reminders_due, standing
 from tsuzuki.billing.shelf_plans.store import list_shelves_for_tenant_tx, set_shelf_status_tx
-from tsuzuki.billing.store import get_invoice_tx, list_open_invoices_tx, mark_churned_tx, mark_invoice_notified_tx
+from tsuzuki.billing.store import get_invoice_tx, list_open_invoices_tx
 from tsuzuki.billing.types import Invoice, RentedShelf
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.ids import TenantId, show_id
 from tsuzuki.model.plans import get_plan, money
 from tsuzuki.model.times import DAY, Millis, iso
 from tsuzuki.notifications.announcing import tell_tx, tenant_tellees_tx
 from tsuzuki.notifications.tasks import SENDS, Message, MessageType
+
+q = load_queries("tsuzuki.billing")
 
 
 async def tell_tenant_tx(tx: Tx, of: Activity, message: Message) -> None:
@@ -117,7 +119,7 @@ async def _remind_tx(tx: Tx, unpaid: Sequence[Invoice], now: Millis) -> list[Act
     done = []
     for invoice in unpaid:
         count = reminders_due(invoice.created_at, now)
-        if await mark_invoice_notified_tx(tx, invoice.id, count, now=now):
+        if await tx.run(q.mark_invoice_notified, id=invoice.id, notices=count, now=now) > 0:
             snapshot = (await get_invoice_tx(tx, invoice.id)).snapshot()
             logged = await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.reminded", snapshot, now=now)
             await tell_tenant_tx(tx, logged, due(invoice, count, now))
@@ -151,7 +153,7 @@ async def _give_up_tx(tx: Tx, tenant_id: TenantId, slept: Sequence[Activity], no
     for activity in slept:
         done += await bill_tx(tx, activity, now) or ()
     done += await void_open_invoices_tx(tx, tenant_id, now)
-    if await mark_churned_tx(tx, tenant_id, now):
+    if await tx.run(q.mark_churned, tenant_id=tenant_id, now=now) > 0:
         snapshot = tenant_snapshot(await get_tenant_tx(tx, tenant_id))
         logged = await insert_tenant_activity_tx(tx, tenant_id, "tenant.churned", snapshot, now=now)
         await tell_tenant_tx(tx, logged, closed(snapshot.name, now))

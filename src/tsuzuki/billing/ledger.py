@@ -14,20 +14,15 @@ from tsuzuki.accounts.activity import (
     mark_activity_billed_tx,
 )
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.billing.policy import Period, Rented, change_cents, monthly_cents, next_renewal, period_at, spread
+from tsuzuki.billing.policy import Charged, Period, Rented, change_cents, monthly_cents, next_renewal, period_at, spread
 from tsuzuki.billing.store import (
-    advance_renewal_tx,
-    attach_items_tx,
     credit_applied_tx,
     credit_left_tx,
-    credit_returned_tx,
     get_account_tx,
     get_invoice_tx,
     insert_credit_tx,
-    insert_invoice_tx,
     insert_item_tx,
     insert_part_tx,
-    list_charged_tx,
     list_open_invoices_tx,
     list_refunds_of_tx,
     list_tenants_to_look_at_tx,
@@ -35,14 +30,14 @@ from tsuzuki.billing.store import (
     lower_invoice_tx,
     mark_invoice_paid_tx,
     place_item_tx,
-    rented_shelves_tx,
-    void_invoice_tx,
 )
 from tsuzuki.billing.types import Invoice, InvoiceId, InvoiceItem, NewInvoice, NewInvoiceItem
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ShelfId, TenantId
 from tsuzuki.model.plans import CURRENCY, get_plan
 from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.billing")
 
 
 async def write_off_tx(tx: Tx, invoice: Invoice, now: Millis) -> list[Activity]:
@@ -75,7 +70,7 @@ async def void_open_invoices_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> lis
 
 
 async def _void_tx(tx: Tx, invoice: Invoice, now: Millis) -> list[Activity]:
-    if not await void_invoice_tx(tx, invoice.id, now):
+    if not await tx.run(q.void_invoice, id=invoice.id, now=now):
         return []
     snapshot = (await get_invoice_tx(tx, invoice.id)).snapshot()
     return [await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.voided", snapshot, now=now)]
@@ -115,7 +110,7 @@ async def standing_paid_tx(tx: Tx, invoice: Invoice) -> int:
     money = 0
     if invoice.status == "paid":
         money = invoice.amount_cents - sum(one.written_off_cents for one in await list_refunds_of_tx(tx, invoice.id))
-    return money + await credit_applied_tx(tx, invoice.id) - await credit_returned_tx(tx, invoice.id)
+    return money + await credit_applied_tx(tx, invoice.id) - await tx.one(int, q.credit_returned, invoice_id=invoice.id)
 
 
 # -- inside
@@ -133,7 +128,9 @@ async def _apply_credit_tx(tx: Tx, invoice: Invoice, cents: int, now: Millis) ->
 
 
 async def _place_tx(tx: Tx, item: InvoiceItem, now: Millis) -> list[Activity]:
-    charged = await list_charged_tx(tx, item)
+    charged = await tx.many(
+        Charged, q.list_charged, shelf_id=item.shelf_id, period_end=item.period_end, item_id=item.id
+    )
     unpaid = await list_open_invoices_tx(tx, item.tenant_id)
     pieces = spread(-item.amount_cents, charged, [(one.id, one.amount_cents) for one in unpaid])
     await _split_tx(tx, item, pieces)
@@ -280,10 +277,10 @@ async def insert_invoice_items_for_renewal_tx(tx: Tx, tenant_id: TenantId, now: 
     """
     account = await lock_account_tx(tx, tenant_id)
     period = next_renewal(account.anchor_at, account.renewed_at, now)
-    if period is None or not await advance_renewal_tx(tx, tenant_id, period.start, now=now):
+    if period is None or not await tx.run(q.advance_renewal, tenant_id=tenant_id, start=period.start, now=now):
         return None
     items = []
-    for shelf_id in await rented_shelves_tx(tx, tenant_id):
+    for shelf_id in await tx.many(ShelfId, q.rented_shelves, tenant_id=tenant_id):
         state = await get_latest_shelf_activity_before_tx(tx, shelf_id, period.start)
         if state is not None and (item := _renewal(state, period)) is not None:
             items.append(await insert_item_tx(tx, item, now))
@@ -318,8 +315,8 @@ async def create_invoice_tx(tx: Tx, deps: AccountDeps, tenant_id: TenantId, *, n
         period_start=min(item.period_start for item in items),
         period_end=max(item.period_end for item in items),
     )
-    invoice = await insert_invoice_tx(tx, new, now)
-    await attach_items_tx(tx, invoice.id, items)
+    invoice = await tx.one(Invoice, q.insert_invoice, now=now, **msgspec.structs.asdict(new))
+    await tx.bulk(int, q.attach_items, [[item.id] for item in items], invoice_id=invoice.id)
     if credit:
         await _apply_credit_tx(tx, invoice, credit, now)
     return invoice

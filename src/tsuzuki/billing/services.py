@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import structlog
 
-from tsuzuki.accounts.activity import Activity, ShelfSnapshot, insert_activity_tx
+from tsuzuki.accounts.activity import Account, Activity, ShelfSnapshot, insert_activity_tx
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.billing.books import KEPT, Books
 from tsuzuki.billing.dunning import Dunning
@@ -17,19 +17,14 @@ from tsuzuki.billing.settlement.service import Charging, Settlement
 from tsuzuki.billing.shelf_plans.enforcer import PlanEnforcer
 from tsuzuki.billing.shelf_plans.offers import Offers
 from tsuzuki.billing.shelf_plans.service import RentedShelves
-from tsuzuki.billing.store import (
-    desync_shelves_tx,
-    forget_answers_tx,
-    list_accounts_tx,
-    skip_periods_tx,
-    turn_switch_tx,
-    unlogged_shelves_tx,
-)
+from tsuzuki.billing.store import Unlogged
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import NotFound, TsuzukiError
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.billing")
 
 
 async def turn(deps: AccountDeps, *, is_on: bool) -> bool:
@@ -40,10 +35,10 @@ async def turn(deps: AccountDeps, *, is_on: bool) -> bool:
 
     async def turn(tx: Tx) -> tuple[bool, list[Activity]]:
         now = deps.clock()
-        if not await turn_switch_tx(tx, is_on=is_on, now=now):
+        if not await tx.run(q.turn_switch, is_on=is_on, now=now):
             return False, []
         adopted = await _take_up_tx(tx, now) if is_on else []  # accounts are held before shelves, as everywhere
-        await desync_shelves_tx(tx)
+        await tx.run(q.desync_shelves)
         return True, adopted
 
     changed, adopted = await deps.db.with_tx(turn)
@@ -52,15 +47,15 @@ async def turn(deps: AccountDeps, *, is_on: bool) -> bool:
 
 
 async def _take_up_tx(tx: Tx, now: Millis) -> list[Activity]:
-    for account in await list_accounts_tx(tx):
+    for account in await tx.many(Account, q.list_accounts):
         start = period_at(account.anchor_at, now).start
         if start > (account.renewed_at or account.anchor_at):
-            await skip_periods_tx(tx, account.id, start, now=now)
+            await tx.run(q.skip_periods, tenant_id=account.id, start=start, now=now)
     return [
         await insert_activity_tx(
             tx, shelf.id, "shelf.adopted", ShelfSnapshot(shelf.name, shelf.plan, shelf.status), now=now
         )
-        for shelf in await unlogged_shelves_tx(tx)
+        for shelf in await tx.many(Unlogged, q.unlogged_shelves)
     ]
 
 
@@ -130,7 +125,7 @@ class Billing(msgspec.Struct, frozen=True):
     async def tidy(self) -> int:
         """Now and then: poll floors of what fast readers left, and idempotency keys that are too old."""
         before = Millis(self.deps.clock() - KEPT)
-        forgotten = await self.deps.db.with_tx(lambda tx: forget_answers_tx(tx, before))
+        forgotten = await self.deps.db.with_tx(lambda tx: tx.run(q.forget_answers, before=before))
         return forgotten + (await self.reactor.repair_floors() if self.is_on else 0)
 
 

@@ -1,21 +1,17 @@
 """Items, invoices and credit as rows."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from tsuzuki.accounts.activity import Account, ShelfStatus
 from tsuzuki.accounts.types import Slice
-from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, REMINDERS, SHORTEST_PERIOD, Charged
+from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, REMINDERS, SHORTEST_PERIOD
 from tsuzuki.billing.types import (
     Credit,
     CreditKind,
-    Dispute,
     Invoice,
     InvoiceId,
     InvoiceItem,
     Method,
-    NewInvoice,
     NewInvoiceItem,
     Refund,
     Totals,
@@ -41,24 +37,9 @@ async def list_unbilled_invoice_items_tx(tx: Tx, tenant_id: TenantId) -> list[In
     return await tx.many(InvoiceItem, q.list_unbilled_invoice_items, tenant_id=tenant_id)
 
 
-async def list_items_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[InvoiceItem]:
-    """The lines of an invoice."""
-    return await tx.many(InvoiceItem, q.list_items_of, invoice_id=invoice_id)
-
-
 async def list_items_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[InvoiceItem]:
     """Every line of a tenant, oldest first."""
     return await tx.many(InvoiceItem, q.list_items_for_tenant, tenant_id=tenant_id)
-
-
-async def attach_items_tx(tx: Tx, invoice_id: InvoiceId, items: Sequence[InvoiceItem]) -> int:
-    """Put these lines on an invoice; how many were free."""
-    return len(await tx.bulk(int, q.attach_items, [[item.id] for item in items], invoice_id=invoice_id))
-
-
-async def list_charged_tx(tx: Tx, item: InvoiceItem) -> list[Charged]:
-    """What else was charged for this line's shelf and period, by invoice."""
-    return await tx.many(Charged, q.list_charged, shelf_id=item.shelf_id, period_end=item.period_end, item_id=item.id)
 
 
 async def place_item_tx(tx: Tx, item_id: int, invoice_id: InvoiceId | None, cents: int) -> None:
@@ -82,22 +63,7 @@ async def insert_part_tx(tx: Tx, part: InvoiceItem) -> None:
     )
 
 
-async def rented_shelves_tx(tx: Tx, tenant_id: TenantId) -> list[ShelfId]:
-    """What the tenant rents, awake or not."""
-    return await tx.many(ShelfId, q.rented_shelves, tenant_id=tenant_id)
-
-
-async def advance_renewal_tx(tx: Tx, tenant_id: TenantId, start: Millis, *, now: Millis) -> bool:
-    """The period that begins then is renewed; False when it was already."""
-    return await tx.run(q.advance_renewal, tenant_id=tenant_id, start=start, now=now) > 0
-
-
 # -- invoices
-
-
-async def insert_invoice_tx(tx: Tx, new: NewInvoice, now: Millis) -> Invoice:
-    """An open invoice."""
-    return await tx.one(Invoice, q.insert_invoice, now=now, **msgspec.structs.asdict(new))
 
 
 async def find_invoice_tx(tx: Tx, public_id: PublicId) -> Invoice | None:
@@ -133,16 +99,6 @@ async def mark_invoice_paid_tx(
     return await tx.run(q.mark_invoice_paid, id=invoice_id, method=method, reference=reference, now=now) > 0
 
 
-async def void_invoice_tx(tx: Tx, invoice_id: InvoiceId, now: Millis) -> bool:
-    """R86: written off, with its lines; False when it was paid or voided before."""
-    return await tx.run(q.void_invoice, id=invoice_id, now=now) > 0
-
-
-async def mark_invoice_notified_tx(tx: Tx, invoice_id: InvoiceId, notices: int, *, now: Millis) -> bool:
-    """So many reminders are recorded; False when they were before, or the invoice is not open."""
-    return await tx.run(q.mark_invoice_notified, id=invoice_id, notices=notices, now=now) > 0
-
-
 # -- credit
 
 
@@ -162,11 +118,6 @@ async def insert_credit_tx(
     )
 
 
-async def list_credits_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Credit]:
-    """Oldest first."""
-    return await tx.many(Credit, q.list_credits_for_tenant, tenant_id=tenant_id)
-
-
 async def credit_left_tx(tx: Tx, tenant_id: TenantId) -> int:
     """What the tenant has with us, in cents."""
     return await tx.one(int, q.credit_left, tenant_id=tenant_id)
@@ -177,32 +128,12 @@ async def credit_applied_tx(tx: Tx, invoice_id: InvoiceId) -> int:
     return await tx.one(int, q.credit_applied, invoice_id=invoice_id)
 
 
-async def credit_returned_tx(tx: Tx, invoice_id: InvoiceId) -> int:
-    """What came back of it when the invoice was written off."""
-    return await tx.one(int, q.credit_returned, invoice_id=invoice_id)
-
-
 async def list_refunds_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[Refund]:
     """What was given back of an invoice's payments, oldest first."""
     return await tx.many(Refund, q.list_refunds_of, invoice_id=invoice_id)
 
 
-async def list_disputes_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[Dispute]:
-    """Which of an invoice's payments were disputed, oldest first."""
-    return await tx.many(Dispute, q.list_disputes_of, invoice_id=invoice_id)
-
-
-async def list_refunds_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Refund]:
-    """What was given back of any of a tenant's payments, oldest first."""
-    return await tx.many(Refund, q.list_refunds_for_tenant, tenant_id=tenant_id)
-
-
 # -- tenants
-
-
-async def mark_churned_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> bool:
-    """It left; False when it had already."""
-    return await tx.run(q.mark_churned, tenant_id=tenant_id, now=now) > 0
 
 
 async def mark_returned_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> bool:
@@ -243,34 +174,9 @@ class Unlogged(msgspec.Struct, frozen=True):
     status: ShelfStatus
 
 
-async def turn_switch_tx(tx: Tx, *, is_on: bool, now: Millis) -> bool:
-    """Billing is on or off from now on; False when it was so before."""
-    return await tx.run(q.turn_switch, is_on=is_on, now=now) > 0
-
-
-async def desync_shelves_tx(tx: Tx) -> int:
-    """The reactor is to look at every shelf that has limits; how many."""
-    return await tx.run(q.desync_shelves)
-
-
-async def unlogged_shelves_tx(tx: Tx) -> list[Unlogged]:
-    """Shelves from before billing was switched on."""
-    return await tx.many(Unlogged, q.unlogged_shelves)
-
-
 async def get_account_tx(tx: Tx, tenant_id: TenantId) -> Account:
     """The tenant's, or NotFound."""
     return await tx.one(Account, q.get_account, tenant_id=tenant_id)
-
-
-async def list_accounts_tx(tx: Tx) -> list[Account]:
-    """Every tenant's."""
-    return await tx.many(Account, q.list_accounts)
-
-
-async def skip_periods_tx(tx: Tx, tenant_id: TenantId, start: Millis, *, now: Millis) -> None:
-    """Nothing is charged for the periods before this one."""
-    await tx.run(q.skip_periods, tenant_id=tenant_id, start=start, now=now)
 
 
 # -- answered requests
@@ -283,21 +189,6 @@ class AnsweredRequest(msgspec.Struct, frozen=True):
     answer: str
 
 
-async def add_answer_tx(tx: Tx, tenant_id: TenantId, key: str, *, request_hash: bytes, now: Millis) -> bool:
-    """Claim the key; False when there was such a request."""
-    return await tx.run(q.add_answer, tenant_id=tenant_id, key=key, request_hash=request_hash, now=now) > 0
-
-
 async def set_answer_tx(tx: Tx, tenant_id: TenantId, key: str, answer: str) -> None:
     """What repeats get."""
     await tx.run(q.set_answer, tenant_id=tenant_id, key=key, answer=answer)
-
-
-async def find_answer_tx(tx: Tx, tenant_id: TenantId, key: str) -> AnsweredRequest | None:
-    """What this key was used for."""
-    return await tx.maybe(AnsweredRequest, q.find_answer, tenant_id=tenant_id, key=key)
-
-
-async def forget_answers_tx(tx: Tx, before: Millis) -> int:
-    """Keys this old may be used for something else; how many."""
-    return await tx.run(q.forget_answers, before=before)

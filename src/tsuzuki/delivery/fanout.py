@@ -290,8 +290,3 @@ async def count_burst_tx(tx: Tx, kind: BurstKind, deltas: Iterable[BurstDelta], 
     rows = [(each.of_id, each.new, int(max(each.new, each.came) > FLOOD), each.harvest) for each in deltas]
     bursts = await tx.bulk(Burst, q.count_burst, rows, kind=kind, flood=FLOOD, now=now, fresh=now - AT_ONCE)
     return {burst.of_id: burst for burst in bursts}
-
-
-async def prune_bursts_tx(tx: Tx, *, before: Millis) -> int:
-    """Forget those that began before then."""
-    return await tx.run(q.prune_bursts, before=before)

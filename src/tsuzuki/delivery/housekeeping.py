@@ -2,11 +2,12 @@
 
 from typing import Final
 
-from tsuzuki.db import Database
-from tsuzuki.delivery.fanout import prune_bursts_tx
+from tsuzuki.db import Database, load_queries
 from tsuzuki.delivery.outages import prune_outages_tx
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.events import prune_events_tx
+
+q = load_queries("tsuzuki.delivery")
 
 KEPT_EVENTS: Final = Millis(7 * DAY)
 """How long an event can be come back for."""
@@ -24,4 +25,4 @@ async def prune(db: Database, now: Millis) -> int:
         count += done
     while done := await db.with_tx(lambda tx: prune_outages_tx(tx, before=Millis(now - KEPT_OUTAGES), most=_CHUNK)):
         count += done
-    return count + await db.with_tx(lambda tx: prune_bursts_tx(tx, before=Millis(now - DAY)))
+    return count + await db.with_tx(lambda tx: tx.run(q.prune_bursts, before=Millis(now - DAY)))

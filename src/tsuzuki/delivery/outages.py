@@ -39,18 +39,6 @@ async def lock_origin_tx(tx: Tx, watch_id: WatchId) -> Origin:
     return origin
 
 
-async def open_outage_tx(tx: Tx, origin: Origin, *, reason: str, now: Millis) -> OutageId | None:
-    """None when the watch is broken already."""
-    return await tx.maybe(
-        OutageId, q.open_outage, watch_id=origin.watch_id, source_id=origin.source_id, reason=reason, now=now
-    )
-
-
-async def close_outage_tx(tx: Tx, origin: Origin, now: Millis) -> OutageId | None:
-    """None when it was not broken."""
-    return await tx.maybe(OutageId, q.close_outage, watch_id=origin.watch_id, now=now)
-
-
 async def outage_tellees_tx(tx: Tx, origin: Origin) -> list[Tellee]:
     """The channels to be told that this origin broke or healed."""
     if origin.feed_id is not None:
@@ -74,7 +62,9 @@ async def alert_broken_tx(tx: Tx, watch_id: WatchId, *, reason: str, now: Millis
     """Tell those who follow it that it broke; nothing while it is broken already."""
     origin = await lock_origin_tx(tx, watch_id)
     shown = mask_text(reason)
-    outage = await open_outage_tx(tx, origin, reason=shown, now=now)
+    outage = await tx.maybe(
+        OutageId, q.open_outage, watch_id=origin.watch_id, source_id=origin.source_id, reason=shown, now=now
+    )
     if outage is None:
         return NOTHING
     return await _tell_tx(tx, origin, f"outage-{outage}-broken", lambda name: broken(name, shown, now), reason=shown)
@@ -83,7 +73,7 @@ async def alert_broken_tx(tx: Tx, watch_id: WatchId, *, reason: str, now: Millis
 async def alert_healed_tx(tx: Tx, watch_id: WatchId, *, now: Millis) -> Delivered:
     """Tell those who follow it that it works again; nothing when it was not broken."""
     origin = await lock_origin_tx(tx, watch_id)
-    outage = await close_outage_tx(tx, origin, now)
+    outage = await tx.maybe(OutageId, q.close_outage, watch_id=origin.watch_id, now=now)
     if outage is None:
         return NOTHING
     return await _tell_tx(tx, origin, f"outage-{outage}-healed", lambda name: healed(name, now), reason=None)

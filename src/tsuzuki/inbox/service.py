@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.inbox.entries import (
     FAR,
     Entry,
@@ -17,24 +17,17 @@ from tsuzuki.inbox.entries import (
     UnreadCounts,
 )
 from tsuzuki.inbox.store import (
+    UnreadRow,
     Where,
     count_entries_tx,
     find_item_tx,
     lately_read_tx,
     mark_all_tx,
     mark_entries_tx,
-    mark_feed_tx,
-    mark_group_tx,
-    mark_items_tx,
+    mark_values,
     newer_entries_tx,
-    newest_id_tx,
     older_entries_tx,
     place_tx,
-    save_chapter_tx,
-    states_tx,
-    unmark_since_tx,
-    unread_counts_tx,
-    unread_ids_tx,
     where_tx,
 )
 from tsuzuki.model.errors import NotFound
@@ -44,6 +37,8 @@ from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.progress import begin_reading_tx, bookmark_follows_tx, progress_follows_all_tx, progress_follows_tx
 from tsuzuki.shelves.progress import unmark_since_tx as unmark_chapters_since_tx
+
+q = load_queries("tsuzuki.inbox")
 
 LATEST_MARK = Millis(30 * DAY)
 """A browser that comes back later than this does not know when anything was."""
@@ -89,7 +84,7 @@ class Inbox:
 
         async def look(tx: Tx) -> InboxPage:
             where = await where_tx(tx, shelf_id, wanted)
-            newest = await newest_id_tx(tx, shelf_id)
+            newest = await tx.one(EntryId, q.newest_id, shelf_id=shelf_id)
             found = await older_entries_tx(tx, where, wanted, after=after, most=most + 1)
             return InboxPage(found[:most], _next(found, wanted, most), newest)
 
@@ -123,7 +118,7 @@ class Inbox:
 
     async def states(self, shelf_id: ShelfId, ids: Sequence[EntryId]) -> Sequence[EntryState]:
         """How these entries stand now; those that are gone or another shelf's are left out."""
-        return await self._db.read(lambda tx: states_tx(tx, shelf_id, ids))
+        return await self._db.read(lambda tx: tx.many(EntryState, q.states, shelf_id=shelf_id, ids=ids))
 
     async def count(self, shelf_id: ShelfId) -> UnreadCounts:
         """What the shelf has not read, now."""
@@ -133,7 +128,10 @@ class Inbox:
 
     async def mark_items(self, shelf_id: ShelfId, ids: Sequence[ItemId], *, unread: bool) -> MarkedEntries:
         """Mark these items; those of other shelves are as unknown as those that are not there."""
-        return await self._mark(shelf_id, lambda tx, now: mark_items_tx(tx, shelf_id, ids, unread=unread, now=now))
+        return await self._mark(
+            shelf_id,
+            lambda tx, now: tx.run(q.mark_items, shelf_id=shelf_id, ids=ids, **mark_values(now, unread=unread)),
+        )
 
     async def mark_entries(
         self, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool, made_at: Millis | None = None
@@ -159,9 +157,21 @@ class Inbox:
         async def mark(tx: Tx, now: Millis) -> int:
             feed_id, group_id = await place_tx(tx, shelf_id, scope.feed, scope.group)
             if feed_id is not None:
-                return await mark_feed_tx(tx, shelf_id, feed_id, unread=unread, before=scope.before, now=now)
+                return await tx.run(
+                    q.mark_feed,
+                    shelf_id=shelf_id,
+                    feed_id=feed_id,
+                    **mark_values(now, unread=unread),
+                    before=scope.before,
+                )
             if group_id is not None:
-                return await mark_group_tx(tx, shelf_id, group_id, unread=unread, before=scope.before, now=now)
+                return await tx.run(
+                    q.mark_group,
+                    shelf_id=shelf_id,
+                    group_id=group_id,
+                    **mark_values(now, unread=unread),
+                    before=scope.before,
+                )
             await begin_reading_tx(tx, shelf_id)
             changed = await mark_all_tx(
                 tx, shelf_id, unread=unread, before=scope.before, now=now, with_chapters=scope.with_chapters
@@ -178,7 +188,7 @@ class Inbox:
         """Mark what is unread of a list, up to the newest entry when it was looked at."""
 
         async def unread(tx: Tx) -> Sequence[EntryId]:
-            return await unread_ids_tx(tx, await where_tx(tx, shelf_id, wanted), newest)
+            return await tx.many(EntryId, q.unread_ids, **await where_tx(tx, shelf_id, wanted), newest=newest)
 
         ids = await self._db.read(unread)
         return await self.mark_entries(shelf_id, ids, unread=False, made_at=made_at)
@@ -188,7 +198,7 @@ class Inbox:
 
         async def mark(tx: Tx, now: Millis) -> int:
             await begin_reading_tx(tx, shelf_id)
-            changed = await unmark_since_tx(tx, shelf_id, at)
+            changed = await tx.run(q.unmark_since, shelf_id=shelf_id, at=at)
             await progress_follows_all_tx(tx, shelf_id, unread=True, now=now)
             return changed + await unmark_chapters_since_tx(tx, shelf_id, at, now)
 
@@ -199,7 +209,7 @@ class Inbox:
 
         async def save(tx: Tx) -> bool:
             await begin_reading_tx(tx, shelf_id)
-            found = await save_chapter_tx(tx, shelf_id, entry_id, saved=saved)
+            found = await tx.run(q.save_chapter, shelf_id=shelf_id, id=entry_id, saved=saved) > 0
             await bookmark_follows_tx(tx, shelf_id, entry_id)
             return found
 
@@ -252,7 +262,7 @@ async def counts_tx(tx: Tx, shelf_id: ShelfId) -> UnreadCounts:
     groups = Counter[PublicId]()  # by bytes: there are few, and many rows
     shown: dict[str, dict[str, int]] = {"item": {}, "chapter": {}}
     sums = {"item": 0, "chapter": 0}
-    for row in await unread_counts_tx(tx, shelf_id):
+    for row in await tx.many(UnreadRow, q.unread_counts, shelf_id=shelf_id):
         sums[row.kind] += row.unread
         if row.group_id is not None:
             groups[row.group_id] += row.unread

@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import match
-from tsuzuki.inbox.entries import FAR, Entry, EntryFilter, EntryState
+from tsuzuki.inbox.entries import FAR, Entry, EntryFilter
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, ShelfId
@@ -124,16 +124,6 @@ async def find_item_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId) -> Entry | No
     return None if found is None or found.feed_id is None else found
 
 
-async def newest_id_tx(tx: Tx, shelf_id: ShelfId) -> EntryId:
-    """The entry that came in last; 0 when there is none."""
-    return await tx.one(EntryId, q.newest_id, shelf_id=shelf_id)
-
-
-async def states_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId]) -> list[EntryState]:
-    """Of those that are the shelf's."""
-    return await tx.many(EntryState, q.states, shelf_id=shelf_id, ids=ids)
-
-
 # -- counts
 
 
@@ -161,11 +151,6 @@ class Tallied(msgspec.Struct, frozen=True):
         return self.unread if unread else self.entries - self.unread
 
 
-async def unread_counts_tx(tx: Tx, shelf_id: ShelfId) -> list[UnreadRow]:
-    """What a shelf has not read, by feed and by series."""
-    return await tx.many(UnreadRow, q.unread_counts, shelf_id=shelf_id)
-
-
 async def count_entries_tx(tx: Tx, where: Where, wanted: EntryFilter) -> int:
     """How many such entries the shelf has."""
     since = {"since": wanted.since, "by_published": wanted.by_published}
@@ -186,52 +171,21 @@ async def count_entries_tx(tx: Tx, where: Where, wanted: EntryFilter) -> int:
 # -- marks
 
 
-async def unread_ids_tx(tx: Tx, where: Where, newest: EntryId) -> list[EntryId]:
-    """The unread entries of a list that came in no later than this one."""
-    return await tx.many(EntryId, q.unread_ids, **where, newest=newest)
-
-
 async def mark_entries_tx(
     tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool, now: Millis, until: Millis = FAR
 ) -> int:
     """Mark the shelf's entries read or unread, but for those that were read after `until`; how many changed."""
-    return await tx.run(q.mark_entries, shelf_id=shelf_id, ids=ids, **_mark(now, unread=unread), until=until)
-
-
-async def mark_items_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[ItemId], *, unread: bool, now: Millis) -> int:
-    """Mark the shelf's entries of these items; how many changed."""
-    return await tx.run(q.mark_items, shelf_id=shelf_id, ids=ids, **_mark(now, unread=unread))
-
-
-async def mark_feed_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, unread: bool, before: Millis, now: Millis) -> int:
-    """Mark a feed's entries that sort before a moment; how many changed."""
-    return await tx.run(q.mark_feed, shelf_id=shelf_id, feed_id=feed_id, **_mark(now, unread=unread), before=before)
-
-
-async def mark_group_tx(
-    tx: Tx, shelf_id: ShelfId, group_id: GroupId, *, unread: bool, before: Millis, now: Millis
-) -> int:
-    """Mark the entries of a group's feeds that sort before a moment; how many changed."""
-    return await tx.run(q.mark_group, shelf_id=shelf_id, group_id=group_id, **_mark(now, unread=unread), before=before)
+    return await tx.run(q.mark_entries, shelf_id=shelf_id, ids=ids, **mark_values(now, unread=unread), until=until)
 
 
 async def mark_all_tx(
     tx: Tx, shelf_id: ShelfId, *, unread: bool, before: Millis, now: Millis, with_chapters: bool
 ) -> int:
     """Mark all entries that sort before a moment, or all but those of chapters; how many changed."""
-    marks = _mark(now, unread=unread) | {"before": before, "with_chapters": with_chapters}
+    marks = mark_values(now, unread=unread) | {"before": before, "with_chapters": with_chapters}
     return await tx.run(q.mark_all, shelf_id=shelf_id, **marks)
 
 
-def _mark(now: Millis, *, unread: bool) -> dict[str, Any]:
+def mark_values(now: Millis, *, unread: bool) -> dict[str, Any]:
+    """What a mark writes."""
     return {"unread": unread, "read_at": None if unread else now}
-
-
-async def unmark_since_tx(tx: Tx, shelf_id: ShelfId, at: Millis) -> int:
-    """Make unread again what was marked read at this very moment; how many."""
-    return await tx.run(q.unmark_since, shelf_id=shelf_id, at=at)
-
-
-async def save_chapter_tx(tx: Tx, shelf_id: ShelfId, entry_id: EntryId, *, saved: bool) -> bool:
-    """Whether there is such an entry of a chapter."""
-    return await tx.run(q.save_chapter, shelf_id=shelf_id, id=entry_id, saved=saved) > 0

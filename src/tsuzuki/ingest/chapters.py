@@ -185,7 +185,7 @@ class ChapterIngest(Ingest[ChapterBatch]):
     async def count_unknown_tx(self, tx: Tx, batch: ChapterBatch) -> int:
         """Chapters that are not stored, of the series that the source's series is now."""
         series_id = await series_of_tx(tx, batch.series_source_id) or batch.series_id
-        return await count_unknown_chapters_tx(tx, series_id, batch.keys)
+        return await tx.one(int, q.count_unknown_chapters, series_id=series_id, rows=[[key] for key in batch.keys])
 
 
 # -- found things as rows
@@ -307,11 +307,6 @@ async def add_appearances_tx(
     return await tx.bulk(
         ChapterId, q.add_appearances, rows, series_id=series_id, series_source_id=series_source_id, now=now
     )
-
-
-async def count_unknown_chapters_tx(tx: Tx, series_id: SeriesId, keys: Iterable[str]) -> int:
-    """How many of these are not stored."""
-    return await tx.one(int, q.count_unknown_chapters, series_id=series_id, rows=[[key] for key in keys])
 
 
 async def index_series_tx(tx: Tx, series_id: SeriesId, *, titles: Sequence[str], description: str) -> None:

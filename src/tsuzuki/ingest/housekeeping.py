@@ -38,7 +38,7 @@ class UnindexedItem(msgspec.Struct, frozen=True):
 async def forget_tombstones(db: Database, now: Millis) -> int:
     """Forget tombstones that are that old; how many."""
     count, before = 0, Millis(now - KEPT_TOMBSTONES)
-    while done := await db.with_tx(lambda tx: prune_tombstones_tx(tx, before=before, most=_CHUNK)):
+    while done := await db.with_tx(lambda tx: tx.run(q.prune_tombstones, before=before, most=_CHUNK)):
         count += done
     while done := await db.with_tx(
         lambda tx: prune_item_tombstones_tx(tx, before=before, touched=TOUCHED, most=_CHUNK)
@@ -71,11 +71,6 @@ async def index_items(db: Database, parsers: Parsers, watch: Callable[[int, int]
 
 
 # -- rows
-
-
-async def prune_tombstones_tx(tx: Tx, *, before: Millis, most: int) -> int:
-    """Forget up to `most` tombstones that were last seen before then."""
-    return await tx.run(q.prune_tombstones, before=before, most=most)
 
 
 async def prune_item_tombstones_tx(tx: Tx, *, before: Millis, touched: Millis, most: int) -> int:

@@ -141,7 +141,7 @@ class ItemIngest(Ingest[ItemBatch]):
 
     async def count_unknown_tx(self, tx: Tx, batch: ItemBatch) -> int:
         """Items that are not stored."""
-        return await count_unknown_items_tx(tx, batch.feed_id, batch.keys)
+        return await tx.one(int, q.count_unknown_items, feed_id=batch.feed_id, rows=[[key] for key in batch.keys])
 
 
 def new_item(found: FoundItem, now: Millis) -> NewItem:
@@ -199,11 +199,6 @@ async def adopt_items_tx(tx: Tx, items: Iterable[StoredItem]) -> int:
         await tx.run(q.adopt_former_entries, rows=rows)
         await tx.run(q.adopt_bookmarks, rows=rows)
     return len(rows)
-
-
-async def count_unknown_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> int:
-    """How many of these are not stored."""
-    return await tx.one(int, q.count_unknown_items, feed_id=feed_id, rows=[[key] for key in keys])
 
 
 def _item_row(feed_id: FeedId, item: NewItem) -> dict[str, Any]:

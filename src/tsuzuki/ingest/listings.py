@@ -87,7 +87,7 @@ async def record_listing(db: Database, series_source_id: SeriesSourceId, listing
         if series_id is None:
             return
         await lock_series_tx(tx, series_id)  # ingest writes the same rows in an order of its own
-        await mark_seen_tx(tx, series_source_id, seen, now)
+        await tx.run(q.mark_seen, series_source_id=series_source_id, rows=[{"key": key} for key in seen], now=now)
         await mark_absent_tx(tx, series_source_id, absent)
 
     await db.with_tx(record)
@@ -136,11 +136,6 @@ def _previous_keys(
 async def known_releases_tx(tx: Tx, series_source_id: SeriesSourceId) -> list[KnownRelease]:
     """All that are stored."""
     return await tx.many(KnownRelease, q.known_releases, series_source_id=series_source_id)
-
-
-async def mark_seen_tx(tx: Tx, series_source_id: SeriesSourceId, keys: Iterable[str], now: Millis) -> None:
-    """They are available."""
-    await tx.run(q.mark_seen, series_source_id=series_source_id, rows=[{"key": key} for key in keys], now=now)
 
 
 async def mark_absent_tx(tx: Tx, series_source_id: SeriesSourceId, keys: Iterable[str]) -> None:

@@ -166,7 +166,12 @@ class Ingest(ABC, Generic[B]):
 
     async def _ingest_tx(self, tx: Tx, tasks: Sequence[Task[B]], words: WordsByKey) -> Delivered:
         now = self._clock()
-        watches = await existing_watches_tx(tx, {task.payload.watch_id for task in tasks})
+        # Those of these that nobody has removed, as happens when the last one leaves (R58).
+        watches = set(
+            await tx.bulk(
+                WatchId, q.existing_watches, [[watch_id] for watch_id in {task.payload.watch_id for task in tasks}]
+            )
+        )
         if pointless := [task for task in tasks if task.payload.watch_id not in watches]:
             await skip_tx(tx, *pointless, now=now, why="its watch is gone")
         wanted = [task for task in tasks if task.payload.watch_id in watches]
@@ -294,11 +299,6 @@ def _cut(batches: Iterable[T], size: Callable[[T], int]) -> Iterable[list[T]]:
 
 
 # -- watches
-
-
-async def existing_watches_tx(tx: Tx, watches: Iterable[WatchId]) -> set[WatchId]:
-    """Those of these that nobody has removed, as happens when the last one leaves (R58)."""
-    return set(await tx.bulk(WatchId, q.existing_watches, [[watch_id] for watch_id in watches]))
 
 
 async def released_tx(tx: Tx, queue: str, releases: Iterable[WatchRelease], now: Millis) -> dict[WatchId, Released]:

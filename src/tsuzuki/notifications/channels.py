@@ -22,7 +22,6 @@ from tsuzuki.notifications.store import (
     NewChannel,
     add_channel_tx,
     change_channel_tx,
-    count_channels_tx,
     find_channel_tx,
     remove_channel_tx,
 )
@@ -110,7 +109,7 @@ class Channels:
 
         async def add(tx: Tx) -> StoredChannel:
             await lock_shelf_tx(tx, shelf_id)
-            if await count_channels_tx(tx, shelf_id) >= MOST_CHANNELS:
+            if await tx.one(int, q.count_channels, shelf_id=shelf_id) >= MOST_CHANNELS:
                 raise LimitExceeded(f"A shelf has at most {MOST_CHANNELS} channels. Remove one first.")
             return await add_channel_tx(tx, new, self._clock())
 

@@ -49,11 +49,6 @@ async def remove_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, p
     return bool(await tx.run(q.remove_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id))
 
 
-async def count_channels_tx(tx: Tx, shelf_id: ShelfId) -> int:
-    """How many a shelf has, whoever's they are."""
-    return await tx.one(int, q.count_channels, shelf_id=shelf_id)
-
-
 async def find_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, public_id: PublicId) -> StoredChannel:
     """One of this person's on this shelf (I8); NotFound."""
     return await tx.one(StoredChannel, q.find_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id)

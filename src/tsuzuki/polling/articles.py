@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from tsuzuki.connectors.article import visit_article
-from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.db import Database, load_queries
 from tsuzuki.db.errors import ForeignKeyViolation
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.ids import ItemId
@@ -39,12 +39,16 @@ class Articles:
 
     async def full_text(self, item_id: ItemId, link: str | None) -> StoredFullText:
         """The text of the page behind an item, or why there is none; a source's failure is no error here."""
-        known = await self._db.read(lambda tx: find_full_text_tx(tx, item_id))
+        known = await self._db.read(lambda tx: tx.maybe(StoredFullText, q.find_full_text, item_id=item_id))
         if known is not None and (known.content or self._clock() < known.fetched_at + TRY_AGAIN_AFTER):
             return known
         text = await self._fetch(link)
         try:
-            await self._db.with_tx(lambda tx: keep_full_text_tx(tx, item_id, text))
+            await self._db.with_tx(
+                lambda tx: tx.run(
+                    q.keep_full_text, item_id=item_id, content=text.content, error=text.error, now=text.fetched_at
+                )
+            )
         except ForeignKeyViolation:
             return text  # its feed was dropped meanwhile
         return text
@@ -58,13 +62,3 @@ class Articles:
         except SourceError as error:
             return StoredFullText("", str(error), self._clock())
         return StoredFullText(content, None, self._clock())
-
-
-async def find_full_text_tx(tx: Tx, item_id: ItemId) -> StoredFullText | None:
-    """What came of fetching it; None when nobody asked for it yet."""
-    return await tx.maybe(StoredFullText, q.find_full_text, item_id=item_id)
-
-
-async def keep_full_text_tx(tx: Tx, item_id: ItemId, text: StoredFullText) -> None:
-    """Keep what came of fetching it."""
-    await tx.run(q.keep_full_text, item_id=item_id, content=text.content, error=text.error, now=text.fetched_at)

@@ -1,6 +1,6 @@
 """R99: a source that answers anybody may be asked by everybody: the breakers of its series close."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import msgspec
@@ -46,14 +46,16 @@ class Breakers:
     async def close(self, source_id: SourceId) -> None:
         """Look at its broken series again by their class. Nobody's call fails because this could not be written."""
         with suppress(Unavailable):
-            broken = await self._db.read(lambda tx: broken_watches_tx(tx, source_id))
+            broken = await self._db.read(
+                lambda tx: tx.many(BrokenWatch, q.broken_watches, source_id=source_id, most=MOST_CLOSED)
+            )
             if broken:
                 await self._db.with_tx(lambda tx: self._close_tx(tx, broken))
                 await self._after_commit()
 
     async def _close_tx(self, tx: Tx, broken: list[BrokenWatch]) -> None:
         now = self._context.clock()
-        await close_breakers_tx(tx, [self._closed(watch, now) for watch in broken], now)
+        await tx.bulk(int, q.close_breakers, [self._closed(watch, now) for watch in broken], now=now)
 
     def _closed(self, watch: BrokenWatch, now: Millis) -> ClosedBreaker:
         watched = Watched(
@@ -65,13 +67,3 @@ class Breakers:
         look = next_look(watched, PollAnswered(), self._context.pace, now, jitter=self._context.jitter())
         assert look.at is not None
         return ClosedBreaker(watch.id, look.at, look.priority)
-
-
-async def broken_watches_tx(tx: Tx, source_id: SourceId) -> list[BrokenWatch]:
-    """The series of a source whose breakers are open, so many at a time."""
-    return await tx.many(BrokenWatch, q.broken_watches, source_id=source_id, most=MOST_CLOSED)
-
-
-async def close_breakers_tx(tx: Tx, closed: Iterable[ClosedBreaker], now: Millis) -> None:
-    """Close them, but of those that somebody polls or holds."""
-    await tx.bulk(int, q.close_breakers, closed, now=now)

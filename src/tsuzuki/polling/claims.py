@@ -10,7 +10,7 @@ from typing import Protocol, TypedDict, TypeVar, Unpack
 
 import msgspec
 
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.priorities import COLD, HOT, WARM, Priority
 from tsuzuki.model.times import SECOND, Millis
@@ -18,8 +18,8 @@ from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import SKIPPED, ClaimedWatch, DueFeed, end_of_skipped, numbers_of
 from tsuzuki.polling.store import (
     Busy,
+    ClaimGate,
     claim_due_watches_tx,
-    claim_gate_tx,
     claim_new_watches_tx,
     claim_of_hosts_tx,
     claim_watch_tx,
@@ -29,6 +29,8 @@ from tsuzuki.polling.store import (
     waiting_hosts_tx,
     with_targets_tx,
 )
+
+q = load_queries("tsuzuki.polling")
 
 ORDER: tuple[Priority, ...] = (HOT, WARM, COLD)
 WEIGHT: Mapping[Priority, int] = {HOT: 6, WARM: 3, COLD: 1}
@@ -227,7 +229,7 @@ class Claims:
         self, tx: Tx, slots: int, in_flight: Mapping[str, int], limits: ClaimLimits
     ) -> list[ClaimedWatch]:
         now = self._context.clock()
-        gate = await claim_gate_tx(tx, now)
+        gate = await tx.one(ClaimGate, q.claim_gate, now=now)
         if gate.is_paused:
             return []
         places = PollSlots(

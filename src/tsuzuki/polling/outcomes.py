@@ -327,11 +327,6 @@ async def describe_feeds_tx(tx: Tx, described: Iterable[FeedMetadata]) -> int:
     return await tx.run(q.describe_feeds, rows=list(described))
 
 
-async def last_release_tx(tx: Tx, watch: ClaimedWatch) -> Millis | None:
-    """When something new of it was last stored, whoever found that; nobody stores more until the transaction's end."""
-    return await tx.maybe(Millis, q.last_release, id=watch.id)
-
-
 def _row(poll: EndedPoll) -> dict[str, Any]:
     values = msgspec.structs.asdict(poll.answer)
     return {"id": poll.watch.id, "lease_token": poll.watch.lease_token, "now": poll.now, **values}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tsuzuki.connectors.protocol import Connector
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ReleaseFound, in_order
 from tsuzuki.ingest.listings import compare_listing, record_listing
@@ -18,13 +18,14 @@ from tsuzuki.polling.outcomes import (
     PollAnswer,
     PollRecord,
     ingest_tasks,
-    last_release_tx,
     poll_name,
     refuse_unended,
     save_alone_tx,
 )
 from tsuzuki.polling.policy import ClaimedWatch, PollAnswered, SeriesTarget, Watched, next_look
 from tsuzuki.queue.tasks import enqueue_many_tx
+
+q = load_queries("tsuzuki.polling")
 
 OK = 200
 
@@ -88,8 +89,8 @@ class SeriesPoll:
         async def save(tx: Tx) -> Delivered:
             if self._record is not None:
                 await self._record.answered_tx(tx, found, now)
-            # R98: also by what others stored of it while we called.
-            answer = self._answer(await last_release_tx(tx, self._watch), now)
+            # R98: also by what others stored of it while we called; nobody stores more until the transaction's end.
+            answer = self._answer(await tx.maybe(Millis, q.last_release, id=self._watch.id), now)
             delivered = await save_alone_tx(tx, EndedPoll(self._watch, answer, now))
             await enqueue_many_tx(tx, CHAPTERS, ingest_tasks(self._watch, found, self._batch), now=now)
             return delivered

@@ -15,7 +15,7 @@ import structlog
 
 from tsuzuki.connectors.protocol import Connector, Unsupported
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import NotFound, NotOurTurn, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
@@ -32,16 +32,16 @@ from tsuzuki.polling.store import (
     ask_refresh_all_tx,
     ask_refresh_tx,
     claim_watch_tx,
-    demand_tx,
     extend_lease_tx,
     give_back_tx,
     put_off_tx,
     repair_watches_tx,
-    series_target_tx,
     with_targets_tx,
 )
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.shelves.deps import Asked
+
+q = load_queries("tsuzuki.polling")
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
@@ -113,7 +113,7 @@ class Poller:
     async def demand(self) -> float:
         """How many polls fall due a second in the ordinary way."""
         usual = self._context.pace.interval
-        return await self._db.read(lambda tx: demand_tx(tx, usual=usual))
+        return await self._db.read(lambda tx: tx.one(float, q.demand, usual=usual, shortest=min(usual, MINUTE)))
 
     @property
     def now(self) -> Millis:
@@ -223,7 +223,7 @@ class Poller:
     async def _crawl(
         self, watch: ClaimedWatch, driver: Driver, recorder: Recorder | None = None
     ) -> list[ReleaseFound] | None:
-        series = await self._db.read(lambda tx: series_target_tx(tx, watch.id))
+        series = await self._db.read(lambda tx: tx.maybe(SeriesTarget, q.series_target, id=watch.id))
         connector = None if series is None else self._connector(series)
         if series is None or connector is None:
             await self._put_off(watch)

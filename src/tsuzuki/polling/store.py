@@ -8,7 +8,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, ShelfId, WatchId
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS, ClaimedWatch, DueFeed, FeedTarget, SeriesTarget
+from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS, ClaimedWatch, DueFeed, FeedTarget
 from tsuzuki.shelves.deps import Asked
 
 q = load_queries("tsuzuki.polling")
@@ -62,11 +62,6 @@ NOBODY = Busy()
 # -- claims
 
 
-async def claim_gate_tx(tx: Tx, now: Millis) -> ClaimGate:
-    """What is to be known before a claim."""
-    return await tx.one(ClaimGate, q.claim_gate, now=now)
-
-
 async def refreshes_tx(tx: Tx, *, now: Millis, most: int, busy: Busy = NOBODY) -> list[RequestedPoll]:
     """Watches that a person wants polled now, that nobody polls, and whose host is not full."""
     return await tx.many(
@@ -118,11 +113,6 @@ async def waiting_hosts_tx(tx: Tx, most: int, *, is_new: bool, now: Millis) -> l
     return await tx.many(str, q.waiting_hosts, most=most, now=now)
 
 
-async def demand_tx(tx: Tx, *, usual: Millis) -> float:
-    """How many polls fall due a second in the ordinary way."""
-    return await tx.one(float, q.demand, usual=usual, shortest=min(usual, MINUTE))
-
-
 async def with_targets_tx(tx: Tx, claimed: Sequence[ClaimedWatch], now: Millis) -> list[ClaimedWatch]:
     """The same watches; each feed among them is a DueFeed, unless it is gone."""
     feeds = [watch.id for watch in claimed if watch.feed_id is not None]
@@ -140,11 +130,6 @@ async def with_targets_tx(tx: Tx, claimed: Sequence[ClaimedWatch], now: Millis) 
 async def feed_targets_tx(tx: Tx, watches: Iterable[WatchId], now: Millis) -> list[FeedTarget]:
     """What to call, for those of the watches that are on feeds, in any order."""
     return await tx.bulk(FeedTarget, q.feed_targets, [{"id": watch} for watch in watches], many=MANY_READERS, now=now)
-
-
-async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
-    """What to call; None when the watch is gone or is on a feed."""
-    return await tx.maybe(SeriesTarget, q.series_target, id=watch_id)
 
 
 # -- leases

@@ -11,12 +11,14 @@ import msgspec
 import structlog
 
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.db import Database
+from tsuzuki.db import Database, load_queries
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.queue.policy import FLOOR, LeasedTask, SeenLease, is_lost, look_at
-from tsuzuki.queue.store import extend_tx, repair_tx, running_tx, take_lost_tx
+from tsuzuki.queue.policy import FLOOR, LeasedTask, SeenLease, is_lost, longest_wait, look_at
+from tsuzuki.queue.store import extend_tx, running_tx, take_lost_tx
 from tsuzuki.queue.tasks import Queue, Task, lost_by_us_tx
+
+q = load_queries("tsuzuki.queue")
 
 Clock = Callable[[], Millis]
 Timed = Callable[[str, str, float], None]
@@ -103,7 +105,9 @@ class LeaseKeeper:
         """REL-19g: at the start, and whenever the clock went back."""
         if self._last_now is None or now < self._last_now:
             settings = self._queue.settings
-            await self._worker_context.db.with_tx(lambda tx: repair_tx(tx, self._queue.name, settings, now=now))
+            await self._worker_context.db.with_tx(
+                lambda tx: tx.run(q.repair_run_at, queue=self._queue.name, now=now, latest=now + longest_wait(settings))
+            )
         self._last_now = now
 
     async def _leave_lost(self, held: Sequence[Hold], leases: Sequence[LeasedTask]) -> None:

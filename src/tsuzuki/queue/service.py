@@ -6,25 +6,12 @@ from typing import TypeVar
 import msgspec
 
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.leases import Clock, cancel_wakeup
 from tsuzuki.queue.policy import KEPT
-from tsuzuki.queue.store import (
-    discard_many_tx,
-    discard_tx,
-    find_task_tx,
-    letter_tx,
-    letters_to_replay_tx,
-    letters_tx,
-    lock_letter_tx,
-    prune_letters_tx,
-    prune_tx,
-    queue_names_tx,
-    replay_tx,
-    stats_tx,
-)
+from tsuzuki.queue.store import discard_tx, lock_letter_tx, prune_tx, queue_names_tx, replay_tx, stats_tx
 from tsuzuki.queue.tasks import (
     DeadLetter,
     DeadLetterId,
@@ -39,10 +26,13 @@ from tsuzuki.queue.tasks import (
     enqueue_many_tx,
 )
 
+q = load_queries("tsuzuki.queue")
+
 P = TypeVar("P", bound=msgspec.Struct)
 
 ANY = LetterFilter()
 _CHUNK = 500
+_NEWEST = 2**62
 
 
 class Tasks:
@@ -68,7 +58,7 @@ class Tasks:
 
     async def find(self, task_id: TaskId) -> TaskRow:
         """The task; NotFound once it is forgotten."""
-        return await self._db.read(lambda tx: find_task_tx(tx, task_id))
+        return await self._db.read(lambda tx: tx.one(TaskRow, q.find_task, id=task_id))
 
     async def cancel(self, task_id: TaskId) -> bool:
         """Cancel what is queued, and stop what is running, within a second; False when it was over (R45)."""
@@ -89,11 +79,13 @@ class Tasks:
         self, which: LetterFilter = ANY, *, most: int = 50, before: DeadLetterId | None = None
     ) -> list[DeadLetter]:
         """A page of those that nobody has dealt with, the newest first."""
-        return await self._db.read(lambda tx: letters_tx(tx, which, most=most, before=before))
+        return await self._db.read(
+            lambda tx: tx.many(DeadLetter, q.list_letters, **which.parameters(), most=most, before=before or _NEWEST)
+        )
 
     async def letter(self, letter_id: DeadLetterId) -> DeadLetter:
         """One, whatever became of it; NotFound."""
-        return await self._db.read(lambda tx: letter_tx(tx, letter_id))
+        return await self._db.read(lambda tx: tx.one(DeadLetter, q.find_letter, id=letter_id))
 
     async def replay(self, letter_id: DeadLetterId, *, run_at: Millis | None = None) -> TaskId:
         """The task that this letter became, now or when it was first replayed (R55); it is not tried before `run_at`.
@@ -122,7 +114,8 @@ class Tasks:
         now, after, count = self._clock(), 0, 0
 
         async def some(tx: Tx) -> tuple[list[DeadLetter], list[Enqueued]]:
-            letters = await letters_to_replay_tx(tx, which, after=after, most=_CHUNK)
+            # The next open letters by id, held until the end of the transaction.
+            letters = await tx.many(DeadLetter, q.letters_to_replay, **which.parameters(), after=after, most=_CHUNK)
             return letters, await replay_tx(tx, letters, now=now)
 
         while True:
@@ -141,7 +134,7 @@ class Tasks:
     async def discard_all(self, which: LetterFilter = ANY) -> int:
         """Discard every open letter of this kind; how many."""
         now = self._clock()
-        return await self._db.with_tx(lambda tx: discard_many_tx(tx, which, now=now))
+        return await self._db.with_tx(lambda tx: tx.run(q.discard_letters, **which.parameters(), now=now))
 
     # -- housekeeping
 
@@ -151,7 +144,9 @@ class Tasks:
         for queue in await self._db.read(queue_names_tx):
             for status in KEPT:
                 count += await self._prune(queue, status, now)
-        while done := await self._db.with_tx(lambda tx: prune_letters_tx(tx, now=now, most=_CHUNK)):
+        while done := await self._db.with_tx(
+            lambda tx: tx.run(q.prune_letters, before=now - KEPT["failed"].age, most=_CHUNK)
+        ):
             count += done
         return count
 

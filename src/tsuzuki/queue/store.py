@@ -8,7 +8,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import DEAD_LETTER, check_order
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-from tsuzuki.queue.policy import KEPT, LeasedTask, QueueSettings, longest_wait, storable
+from tsuzuki.queue.policy import KEPT, LeasedTask, QueueSettings, storable
 from tsuzuki.queue.tasks import (
     LOST,
     ClaimedRow,
@@ -16,12 +16,10 @@ from tsuzuki.queue.tasks import (
     DeadLetter,
     DeadLetterId,
     Enqueued,
-    LetterFilter,
     NewRow,
     QueueStats,
     Status,
     TaskId,
-    TaskRow,
     enqueue_rows_tx,
     leased_rows,
 )
@@ -29,8 +27,6 @@ from tsuzuki.queue.tasks import (
 q = load_queries("tsuzuki.queue")
 
 P = TypeVar("P", bound=msgspec.Struct)
-
-_NEWEST = 2**62
 
 
 class LostTask(msgspec.Struct, frozen=True):
@@ -53,11 +49,6 @@ class TaskFailure(msgspec.Struct, frozen=True, kw_only=True):
 # -- enqueueing
 
 
-async def find_task_tx(tx: Tx, task_id: TaskId) -> TaskRow:
-    """The task; NotFound once it is forgotten."""
-    return await tx.one(TaskRow, q.find_task, id=task_id)
-
-
 # -- working
 
 
@@ -65,16 +56,9 @@ async def claim_tx(
     tx: Tx, queue: str, settings: QueueSettings, *, worker: str, now: Millis, most: int
 ) -> list[ClaimedRow]:
     """Lease up to `most` due tasks, by priority and age; suspects are left to `claim_suspect_tx`."""
-    lease = _lease(queue, settings, worker=worker, now=now)
+    lease = lease_values(queue, settings, worker=worker, now=now)
     rows = await tx.many(ClaimedRow, q.claim_tasks, **lease, most=most)
     return sorted(rows, key=lambda row: (row.priority, row.run_at, row.id))
-
-
-async def claim_suspect_tx(
-    tx: Tx, queue: str, settings: QueueSettings, *, worker: str, now: Millis
-) -> list[ClaimedRow]:
-    """Lease one due task that was lost nearly too often; it is to be run alone."""
-    return await tx.many(ClaimedRow, q.claim_suspect, **_lease(queue, settings, worker=worker, now=now))
 
 
 async def has_suspect_tx(tx: Tx, queue: str, settings: QueueSettings, *, now: Millis) -> bool:
@@ -82,7 +66,8 @@ async def has_suspect_tx(tx: Tx, queue: str, settings: QueueSettings, *, now: Mi
     return await tx.maybe(TaskId, q.find_suspect, queue=queue, now=now, suspect=settings.suspect_losses) is not None
 
 
-def _lease(queue: str, settings: QueueSettings, *, worker: str, now: Millis) -> dict[str, Any]:
+def lease_values(queue: str, settings: QueueSettings, *, worker: str, now: Millis) -> dict[str, Any]:
+    """What a claim goes by."""
     suspect = settings.suspect_losses
     return {"queue": queue, "worker": worker, "now": now, "until": now + settings.lease, "suspect": suspect}
 
@@ -141,33 +126,13 @@ async def take_lost_tx(tx: Tx, lost: Iterable[LeasedTask], settings: QueueSettin
     return taken
 
 
-async def repair_tx(tx: Tx, queue: str, settings: QueueSettings, *, now: Millis) -> int:
-    """After the clock went back: what can only be waiting because of that is due now."""
-    return await tx.run(q.repair_run_at, queue=queue, now=now, latest=now + longest_wait(settings))
-
-
 # -- by people
-
-
-async def letters_tx(tx: Tx, which: LetterFilter, *, most: int, before: DeadLetterId | None = None) -> list[DeadLetter]:
-    """Dead letters that nobody has dealt with, the newest first; `before` is the last id of the previous page."""
-    return await tx.many(DeadLetter, q.list_letters, **which.parameters(), most=most, before=before or _NEWEST)
-
-
-async def letter_tx(tx: Tx, letter_id: DeadLetterId) -> DeadLetter:
-    """One dead letter, whatever became of it; NotFound."""
-    return await tx.one(DeadLetter, q.find_letter, id=letter_id)
 
 
 async def lock_letter_tx(tx: Tx, letter_id: DeadLetterId) -> DeadLetter:
     """The same, held until the end of the transaction."""
     check_order(tx, DEAD_LETTER, letter_id)
     return await tx.one(DeadLetter, q.lock_letter, id=letter_id)
-
-
-async def letters_to_replay_tx(tx: Tx, which: LetterFilter, *, after: int, most: int) -> list[DeadLetter]:
-    """The next open letters by id, held until the end of the transaction."""
-    return await tx.many(DeadLetter, q.letters_to_replay, **which.parameters(), after=after, most=most)
 
 
 async def replay_tx(
@@ -193,11 +158,6 @@ async def discard_tx(tx: Tx, letter_id: DeadLetterId, *, now: Millis) -> bool:
     return bool(await tx.run(q.discard_letter, id=letter_id, now=now))
 
 
-async def discard_many_tx(tx: Tx, which: LetterFilter, *, now: Millis) -> int:
-    """Discard all open letters of this kind."""
-    return await tx.run(q.discard_letters, **which.parameters(), now=now)
-
-
 # -- recurring
 
 
@@ -216,11 +176,6 @@ async def prune_tx(tx: Tx, queue: str, status: str, *, now: Millis, most: int) -
     if old >= most:
         return old
     return old + await tx.run(q.prune_surplus, queue=queue, status=status, kept=kept.count, most=most - old)
-
-
-async def prune_letters_tx(tx: Tx, *, now: Millis, most: int) -> int:
-    """Forget up to `most` letters that were dealt with as long ago as failed tasks are kept."""
-    return await tx.run(q.prune_letters, before=now - KEPT["failed"].age, most=most)
 
 
 class _Counts(msgspec.Struct, frozen=True):

@@ -9,14 +9,17 @@ import msgspec
 import structlog
 
 from tsuzuki.coord.wakeup import Listener
+from tsuzuki.db import load_queries
 from tsuzuki.db.tx import Work
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
 from tsuzuki.queue.attempts import Attempts, BatchHandler, Gated, Handler
 from tsuzuki.queue.leases import LeaseKeeper, WorkerContext
 from tsuzuki.queue.policy import FLOOR
-from tsuzuki.queue.store import claim_suspect_tx, claim_tx, has_suspect_tx
+from tsuzuki.queue.store import claim_tx, has_suspect_tx, lease_values
 from tsuzuki.queue.tasks import ClaimedRow, Queue
+
+q = load_queries("tsuzuki.queue")
 
 P = TypeVar("P", bound=msgspec.Struct)
 
@@ -143,7 +146,11 @@ class Worker(Generic[P]):
 
     async def _claim_suspect(self) -> list[ClaimedRow]:
         name, now, queue = self._worker_context.name, self._worker_context.clock(), self._queue
-        return await self._claimed(lambda tx: claim_suspect_tx(tx, queue.name, queue.settings, worker=name, now=now))
+        return await self._claimed(
+            lambda tx: tx.many(
+                ClaimedRow, q.claim_suspect, **lease_values(queue.name, queue.settings, worker=name, now=now)
+            )
+        )
 
     async def _claim(self, most: int) -> list[ClaimedRow]:
         name, now, queue = self._worker_context.name, self._worker_context.clock(), self._queue

@@ -53,11 +53,6 @@ async def beat_tx(tx: Tx, worker: WorkerProcess, now: Millis) -> None:
     await tx.run(q.beat, **values, now=now)
 
 
-async def leave_tx(tx: Tx, worker_id: PublicId) -> None:
-    """It has ended as it should."""
-    await tx.run(q.leave, id=worker_id)
-
-
 async def list_workers_tx(tx: Tx) -> list[SeenWorker]:
     """All that did not end as they should, the longest running first."""
     return [
@@ -72,11 +67,6 @@ async def list_workers_tx(tx: Tx) -> list[SeenWorker]:
         )
         for row in await tx.many(_Row, q.list_workers)
     ]
-
-
-async def forget_workers_tx(tx: Tx, before: Millis) -> int:
-    """Forget those that were not heard of since then; how many."""
-    return await tx.run(q.forget_workers, before=before)
 
 
 def _text(value: object) -> str:
@@ -115,7 +105,7 @@ class Workers:
 
     async def leave(self, worker: WorkerProcess) -> None:
         """It has ended as it should."""
-        await self._db.with_tx(lambda tx: leave_tx(tx, worker.id))
+        await self._db.with_tx(lambda tx: tx.run(q.leave, id=worker.id))
 
     async def look(self) -> Workforce:
         """Who works now."""
@@ -140,4 +130,4 @@ class Workers:
     async def forget_lost(self) -> int:
         """Forget those that were lost long ago; how many."""
         before = Millis(self._clock() - KEPT)
-        return await self._db.with_tx(lambda tx: forget_workers_tx(tx, before))
+        return await self._db.with_tx(lambda tx: tx.run(q.forget_workers, before=before))

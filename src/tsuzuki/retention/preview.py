@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.db import Database
+from tsuzuki.db import Database, load_queries
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.retention.policy import FOR_EVER, NEWEST_KEPT, RetentionRules, kept_for
@@ -27,8 +27,9 @@ from tsuzuki.retention.store import (
     list_steps_tx,
     next_feed_tx,
     next_subscription_tx,
-    shelf_spans_tx,
 )
+
+q = load_queries("tsuzuki.retention")
 
 PATIENCE = 1.0
 """Seconds that counting on a page may take, for each kind that is walked."""
@@ -124,7 +125,7 @@ class Preview:
 
     async def spans(self, shelf_id: ShelfId) -> ShelfSpans:
         """What is set for a shelf."""
-        return await self._db.read(lambda tx: shelf_spans_tx(tx, shelf_id))
+        return await self._db.read(lambda tx: tx.one(ShelfSpans, q.shelf_retention, id=shelf_id))
 
     # -- counting
 

@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 
 import structlog
 
-from tsuzuki.db import Database
+from tsuzuki.db import Database, load_queries
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.retention.policy import DUE_AFTER, RetentionRules, is_due, is_night
 from tsuzuki.retention.steps import STEPS, PruneDeps, PruneStep
-from tsuzuki.retention.store import StepRow, add_steps_tx, list_steps_tx, save_step_tx
+from tsuzuki.retention.store import StepRow, list_steps_tx
+
+q = load_queries("tsuzuki.retention")
 
 LONGEST_RUN = 20.0
 """Seconds: other chores wait for this one."""
@@ -72,7 +74,9 @@ class Pruner:
         rows = {row.name: row for row in await self._deps.db.read(list_steps_tx)}
         if missing := [step.name for step in STEPS if step.name not in rows]:
             begun = Millis(now - DUE_AFTER)
-            await self._deps.db.with_tx(lambda tx: add_steps_tx(tx, missing, finished_at=begun))
+            await self._deps.db.with_tx(
+                lambda tx: tx.run(q.add_steps, rows=[[name] for name in missing], finished_at=begun)
+            )
             return {row.name: row for row in await self._deps.db.read(list_steps_tx)}
         return rows
 
@@ -93,7 +97,7 @@ class Pruner:
 
     async def _save(self, step: PruneStep, after: int, finished_at: Millis | None, pruned: int) -> None:
         await self._deps.db.with_tx(
-            lambda tx: save_step_tx(tx, step.name, after_id=after, finished_at=finished_at, pruned=pruned)
+            lambda tx: tx.run(q.save_step, name=step.name, after_id=after, finished_at=finished_at, pruned=pruned)
         )
 
     def _tell(self, count: Counter[str]) -> Mapping[str, int]:

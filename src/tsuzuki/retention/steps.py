@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_feed_tx, lock_items_tx
 from tsuzuki.model.ids import FeedId
@@ -13,19 +13,15 @@ from tsuzuki.model.times import Millis
 from tsuzuki.retention.policy import FOR_EVER, ITEM_GRACE, NEWEST_KEPT, RetentionRules
 from tsuzuki.retention.store import (
     EntryRange,
-    list_old_chapters_tx,
     list_old_entries_tx,
-    list_old_jobs_tx,
-    list_spare_items_tx,
     next_feed_tx,
-    next_limited_shelf_tx,
     next_subscription_tx,
     prune_audit_tx,
-    prune_chapters_tx,
     prune_entries_tx,
     prune_items_tx,
-    prune_jobs_tx,
 )
+
+q = load_queries("tsuzuki.retention")
 
 SUBSCRIPTIONS = 200
 """Looked at together."""
@@ -88,13 +84,18 @@ class ChapterStep:
     async def portion(self, deps: PruneDeps, after: int) -> Portion:
         """One shelf, or one transaction's worth of it."""
         now = deps.clock()
-        shelf_id = await deps.db.read(lambda tx: next_limited_shelf_tx(tx, after=after))
+        shelf_id = await deps.db.read(lambda tx: tx.maybe(int, q.next_limited_shelf, after=after))
         if shelf_id is None:
             return Portion(0, None)
-        entries = await deps.db.read(lambda tx: list_old_chapters_tx(tx, shelf_id, now=now, most=ROWS))
+        entries = await deps.db.read(
+            lambda tx: tx.many(int, q.list_old_chapters, shelf_id=shelf_id, now=now, most=ROWS)
+        )
         if not entries:
             return Portion(0, shelf_id)
-        pruned = await with_tx_again(deps.db, lambda tx: prune_chapters_tx(tx, entries, now=now))
+        # Take those of these chapters out of the inbox that are still read and old; their progress stays (I9).
+        pruned = await with_tx_again(
+            deps.db, lambda tx: tx.run(q.prune_chapters, rows=[[entry] for entry in entries], now=now)
+        )
         return Portion(pruned, after if pruned and len(entries) == ROWS else shelf_id)
 
 
@@ -110,7 +111,9 @@ class ItemStep:
         if found is None:
             return Portion(0, None)
         feed_id = FeedId(found)
-        items = await deps.db.read(lambda tx: list_spare_items_tx(tx, feed_id, newest=NEWEST_KEPT, most=ITEMS))
+        items = await deps.db.read(
+            lambda tx: tx.many(int, q.list_spare_items, feed_id=feed_id, newest=NEWEST_KEPT, most=ITEMS)
+        )
         if not items:
             return Portion(0, feed_id)
 
@@ -133,8 +136,10 @@ class JobStep:
         if deps.rules.keep_jobs == FOR_EVER:
             return Portion(0, None)
         before = Millis(deps.clock() - deps.rules.keep_jobs)
-        jobs = await deps.db.read(lambda tx: list_old_jobs_tx(tx, before=before, most=ROWS))
-        pruned = await with_tx_again(deps.db, lambda tx: prune_jobs_tx(tx, jobs)) if jobs else 0
+        jobs = await deps.db.read(lambda tx: tx.many(int, q.list_old_jobs, before=before, most=ROWS))
+        pruned = (
+            await with_tx_again(deps.db, lambda tx: tx.run(q.prune_jobs, rows=[[job] for job in jobs])) if jobs else 0
+        )
         return Portion(pruned, after if pruned else None)
 
 

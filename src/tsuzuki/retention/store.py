@@ -1,6 +1,6 @@
 """What is old, found and removed. Finding is for `db.read`, removing for small transactions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -75,32 +75,12 @@ async def prune_entries_tx(tx: Tx, entries: Sequence[int], *, now: Millis, keep_
 # -- chapters in inboxes that a plan limits
 
 
-async def next_limited_shelf_tx(tx: Tx, *, after: int) -> int | None:
-    """The next shelf whose plan has a limit."""
-    return await tx.maybe(int, q.next_limited_shelf, after=after)
-
-
-async def list_old_chapters_tx(tx: Tx, shelf_id: int, *, now: Millis, most: int) -> list[int]:
-    """Entries of chapters that were read, older than the plan keeps them."""
-    return await tx.many(int, q.list_old_chapters, shelf_id=shelf_id, now=now, most=most)
-
-
-async def prune_chapters_tx(tx: Tx, entries: Sequence[int], *, now: Millis) -> int:
-    """Take those of these chapters out of the inbox that are still read and old; their progress stays (I9)."""
-    return await tx.run(q.prune_chapters, rows=[[entry] for entry in entries], now=now)
-
-
 # -- articles that no shelf has
 
 
 async def next_feed_tx(tx: Tx, *, after: int) -> int | None:
     """The next feed."""
     return await tx.maybe(int, q.next_feed, after=after)
-
-
-async def list_spare_items_tx(tx: Tx, feed_id: FeedId, *, newest: int, most: int) -> list[int]:
-    """Items that no shelf has, beyond the feed's newest."""
-    return await tx.many(int, q.list_spare_items, feed_id=feed_id, newest=newest, most=most)
 
 
 async def count_spare_items_tx(tx: Tx, feed_id: FeedId, *, newest: int, now: Millis, keep_read: Millis) -> int:
@@ -120,16 +100,6 @@ async def prune_items_tx(tx: Tx, feed_id: FeedId, items: Sequence[int], *, befor
 
 
 # -- records
-
-
-async def list_old_jobs_tx(tx: Tx, *, before: Millis, most: int) -> list[int]:
-    """Crawl jobs that ended before then and may go."""
-    return await tx.many(int, q.list_old_jobs, before=before, most=most)
-
-
-async def prune_jobs_tx(tx: Tx, jobs: Sequence[int]) -> int:
-    """Remove these."""
-    return await tx.run(q.prune_jobs, rows=[[job] for job in jobs])
 
 
 async def count_old_jobs_tx(tx: Tx, *, before: Millis) -> int:
@@ -156,24 +126,9 @@ async def average_item_tx(tx: Tx) -> int:
 # -- how far it has come
 
 
-async def add_steps_tx(tx: Tx, names: Iterable[str], *, finished_at: Millis) -> None:
-    """Rows for these where there are none."""
-    await tx.run(q.add_steps, rows=[[name] for name in names], finished_at=finished_at)
-
-
 async def list_steps_tx(tx: Tx) -> list[StepRow]:
     """Every part of the work."""
     return await tx.many(StepRow, q.list_steps)
-
-
-async def save_step_tx(tx: Tx, name: str, *, after_id: int, finished_at: Millis | None, pruned: int) -> None:
-    """Go on from there; with a moment, that all of it was done then."""
-    await tx.run(q.save_step, name=name, after_id=after_id, finished_at=finished_at, pruned=pruned)
-
-
-async def shelf_spans_tx(tx: Tx, shelf_id: ShelfId) -> ShelfSpans:
-    """What is set for a shelf."""
-    return await tx.one(ShelfSpans, q.shelf_retention, id=shelf_id)
 
 
 MOST_COUNTED = 100_000

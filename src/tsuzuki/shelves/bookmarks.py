@@ -64,29 +64,9 @@ async def list_bookmarks_tx(
     return await tx.many(Bookmark, q.list_bookmarks, shelf_id=shelf_id, most=most, **where)
 
 
-async def count_bookmarks_tx(tx: Tx, shelf_id: ShelfId, place: BookmarkFilter) -> int:
-    """How many there are."""
-    return await tx.one(int, q.count_bookmarks, shelf_id=shelf_id, feed_id=place.feed_id, group_id=place.group_id)
-
-
-async def find_bookmark_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Bookmark | None:
-    """The shelf's bookmark with this id; None for another shelf's."""
-    return await tx.maybe(Bookmark, q.find_bookmark, shelf_id=shelf_id, public_id=public_id)
-
-
-async def find_bookmark_of_item_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId) -> Bookmark | None:
-    """The shelf's bookmark of this item; None when it has none."""
-    return await tx.maybe(Bookmark, q.find_bookmark_of_item, shelf_id=shelf_id, item_id=item_id)
-
-
 async def add_bookmark_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId, new: NewBookmark, *, now: Millis) -> None:
     """Store it; UniqueViolation when the shelf has this link (R71)."""
     await tx.run(q.add_bookmark, public_id=public_id, shelf_id=shelf_id, **msgspec.structs.asdict(new), now=now)
-
-
-async def set_note_tx(tx: Tx, bookmark_id: int, note: str) -> None:
-    """What the reader wants to remember with it."""
-    await tx.run(q.set_note, id=bookmark_id, note=note)
 
 
 async def delete_bookmark_tx(tx: Tx, bookmark_id: int) -> None:
@@ -97,11 +77,6 @@ async def delete_bookmark_tx(tx: Tx, bookmark_id: int) -> None:
 async def save_entry_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId, *, saved: bool) -> None:
     """Let the item's entry say whether it is bookmarked."""
     await tx.run(q.save_entry, shelf_id=shelf_id, item_id=item_id, saved=saved)
-
-
-async def snapshot_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId, note: str) -> NewBookmark | None:
-    """An item of the shelf as it is now; None when it has none such."""
-    return await tx.maybe(NewBookmark, q.snapshot, shelf_id=shelf_id, item_id=item_id, note=note)
 
 
 class Bookmarks:
@@ -119,7 +94,9 @@ class Bookmarks:
             place = await _filter_tx(tx, shelf_id, feed, group)
             rows = await list_bookmarks_tx(tx, shelf_id, place, after=after, most=most + 1)
             last = rows[most - 1] if len(rows) > most else None
-            total = await count_bookmarks_tx(tx, shelf_id, place)
+            total = await tx.one(
+                int, q.count_bookmarks, shelf_id=shelf_id, feed_id=place.feed_id, group_id=place.group_id
+            )
             return Page(rows[:most], total, None if last is None else PageCursor(last.created_at, last.id))
 
         return await self._deps.db.read(collect)
@@ -132,7 +109,7 @@ class Bookmarks:
         """A snapshot of an item as it is now; Conflict when the shelf has its link, NotFound for a foreign item."""
 
         async def snapshot(tx: Tx) -> Bookmark:
-            item = await snapshot_tx(tx, shelf_id, item_id, note)
+            item = await tx.maybe(NewBookmark, q.snapshot, shelf_id=shelf_id, item_id=item_id, note=note)
             if item is None:
                 raise NotFound("There is no such item.")
             await self._save_tx(tx, shelf_id, item_id, saved=True)
@@ -156,7 +133,7 @@ class Bookmarks:
         """Write on it."""
 
         async def write(tx: Tx) -> Bookmark:
-            await set_note_tx(tx, (await _own_tx(tx, shelf_id, public_id)).id, note)
+            await tx.run(q.set_note, id=(await _own_tx(tx, shelf_id, public_id)).id, note=note)
             return await _own_tx(tx, shelf_id, public_id)
 
         return await self._deps.db.with_tx(write)
@@ -177,7 +154,7 @@ class Bookmarks:
         """Forget the bookmark of an item; the one that went, None when there was none."""
 
         async def delete(tx: Tx) -> Bookmark | None:
-            found = await find_bookmark_of_item_tx(tx, shelf_id, item_id)
+            found = await tx.maybe(Bookmark, q.find_bookmark_of_item, shelf_id=shelf_id, item_id=item_id)
             if found is not None:
                 await delete_bookmark_tx(tx, found.id)
             await self._save_tx(tx, shelf_id, item_id, saved=False)
@@ -213,7 +190,7 @@ async def _filter_tx(tx: Tx, shelf_id: ShelfId, feed: PublicId | None, group: Pu
 
 
 async def _own_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Bookmark:
-    found = await find_bookmark_tx(tx, shelf_id, public_id)
+    found = await tx.maybe(Bookmark, q.find_bookmark, shelf_id=shelf_id, public_id=public_id)
     if found is None:
         raise NotFound("There is no such bookmark.")
     return found

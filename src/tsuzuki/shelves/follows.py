@@ -67,11 +67,6 @@ def _asked(shelf_id: ShelfId, wanted: FollowFilter, group_id: GroupId | None) ->
     }
 
 
-async def find_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> PlainFollowRow | None:
-    """The shelf's follow with this id; None for another shelf's."""
-    return await tx.maybe(PlainFollowRow, q.find_follow, shelf_id=shelf_id, public_id=public_id)
-
-
 async def find_follow_of_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> PlainFollowRow | None:
     """The shelf's follow of this series."""
     return await tx.maybe(PlainFollowRow, q.find_follow_of, shelf_id=shelf_id, series_id=series_id)
@@ -135,16 +130,6 @@ async def restore_entries_tx(
     return await tx.run(q.restore_entries, shelf_id=shelf_id, series_id=series_id, keys=rows, now=now)
 
 
-async def count_available_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> int:
-    """How many chapters wait to be read without being in the inbox."""
-    return await tx.one(int, q.count_available, shelf_id=shelf_id, series_id=series_id)
-
-
-async def continue_reading_tx(tx: Tx, shelf_id: ShelfId, most: int) -> list[Next]:
-    """Where to read on in each series that is being read, the last read first."""
-    return await tx.many(Next, q.continue_reading, shelf_id=shelf_id, most=most)
-
-
 _FOLLOWED = "This shelf follows this series already."
 
 
@@ -175,7 +160,7 @@ class Follows:
 
     async def continue_reading(self, shelf_id: ShelfId, most: int) -> Sequence[Next]:
         """Where to read on in each series that is being read, the last read first."""
-        return await self._deps.db.read(lambda tx: continue_reading_tx(tx, shelf_id, most))
+        return await self._deps.db.read(lambda tx: tx.many(Next, q.continue_reading, shelf_id=shelf_id, most=most))
 
     # -- coming
 
@@ -205,7 +190,7 @@ class Follows:
         if former is not None and former.entries:
             restored = await restore_entries_tx(tx, shelf_id, series_id, former.entries, now=now)
         await watch_everywhere_tx(tx, series_id, now)
-        available = await count_available_tx(tx, shelf_id, series_id)
+        available = await tx.one(int, q.count_available, shelf_id=shelf_id, series_id=series_id)
         await deliver_known_chapters_tx(tx, shelf_id, series_id, available=available, now=now)
         if restored:
             await counts_changed_tx(tx, [shelf_id], now)
@@ -290,7 +275,7 @@ class Follows:
 
 async def own_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> PlainFollowRow:
     """The shelf's follow with this id; NotFound for anything else (I8)."""
-    found = await find_follow_tx(tx, shelf_id, public_id)
+    found = await tx.maybe(PlainFollowRow, q.find_follow, shelf_id=shelf_id, public_id=public_id)
     if found is None:
         raise NotFound("This shelf does not follow it.")
     return found

@@ -31,11 +31,6 @@ async def list_groups_tx(tx: Tx, shelf_id: ShelfId) -> list[Group]:
     return sorted(found, key=lambda group: (group.position, group.id))
 
 
-async def find_group_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Group | None:
-    """The shelf's group with this id; None for another shelf's."""
-    return await tx.maybe(Group, q.find_group, shelf_id=shelf_id, public_id=public_id)
-
-
 async def find_group_named_tx(tx: Tx, shelf_id: ShelfId, name: str) -> Group | None:
     """The shelf's group of this name."""
     return await tx.maybe(Group, q.find_group_named, shelf_id=shelf_id, name=name)
@@ -60,11 +55,6 @@ async def empty_group_tx(tx: Tx, group_id: GroupId, *, into: GroupId, now: Milli
     """Move all that is in one group into another."""
     await tx.run(q.move_subscriptions, from_id=group_id, to_id=into, now=now)
     await tx.run(q.move_follows, from_id=group_id, to_id=into, now=now)
-
-
-async def delete_group_tx(tx: Tx, group_id: GroupId) -> None:
-    """Delete an empty group."""
-    await tx.run(q.delete_group, id=group_id)
 
 
 class Groups:
@@ -117,14 +107,14 @@ class Groups:
                 raise Conflict("The default group cannot be deleted.")
             default = await default_group_tx(tx, shelf_id)
             await empty_group_tx(tx, group.id, into=default.id, now=self._deps.clock())
-            await delete_group_tx(tx, group.id)
+            await tx.run(q.delete_group, id=group.id)
 
         await self._deps.db.with_tx(delete)
 
 
 async def own_group_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Group:
     """The shelf's group with this id; NotFound for anything else (I8)."""
-    group = await find_group_tx(tx, shelf_id, public_id)
+    group = await tx.maybe(Group, q.find_group, shelf_id=shelf_id, public_id=public_id)
     if group is None:
         raise NotFound("There is no such group.")
     return group

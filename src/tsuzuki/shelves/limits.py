@@ -43,11 +43,6 @@ async def desync_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
     await tx.run(q.desync_shelf, shelf_id=shelf_id)
 
 
-async def is_held_tx(tx: Tx, subscription_id: int) -> bool:
-    """Whether a plan holds this subscription back."""
-    return await tx.one(bool, q.is_held, id=subscription_id)
-
-
 Counted = Literal["follows", "kept_chapters"]
 """The limits that are a shelf's own; its tenant's members are counted in accounts."""
 
@@ -88,7 +83,7 @@ async def allow_waking_tx(tx: Tx, shelf_id: ShelfId, subscription_id: int) -> No
     terms = await shelf_terms_tx(tx, shelf_id)
     if terms.is_billed and terms.status != "active":
         raise LimitExceeded(asleep(terms.status))
-    if await is_held_tx(tx, subscription_id):
+    if await tx.one(bool, q.is_held, id=subscription_id):
         raise LimitExceeded(
             "The plan of this shelf has no room for this feed; take others away, or choose another plan."
         )

@@ -54,19 +54,9 @@ async def write_progress_tx(
     )
 
 
-async def find_progress_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> ChapterProgress | None:
-    """How far a chapter was read; None when nobody began."""
-    return await tx.maybe(ChapterProgress, q.find_progress, shelf_id=shelf_id, chapter_id=chapter_id)
-
-
 async def find_chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) -> ReadChapter | None:
     """A chapter of this series."""
     return await tx.maybe(ReadChapter, q.find_chapter, series_id=series_id, id=chapter_id)
-
-
-async def find_chapter_keyed_tx(tx: Tx, series_id: SeriesId, key: str) -> ReadChapter | None:
-    """The chapter of this series with this number or key."""
-    return await tx.maybe(ReadChapter, q.find_chapter_keyed, series_id=series_id, key=key)
 
 
 async def mark_chapters_tx(
@@ -80,19 +70,9 @@ async def mark_chapters_tx(
     return await tx.run(q.mark_unread, shelf_id=shelf_id, now=now, **meant)
 
 
-async def mark_again_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, at: Millis, now: Millis) -> int:
-    """Make chapters read again that were marked unread at that moment; how many."""
-    return await tx.run(q.mark_again, shelf_id=shelf_id, series_id=series_id, at=at, now=now)
-
-
 async def entries_follow_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, now: Millis) -> int:
     """Let the entries of a series say what its progress says; how many changed."""
     return await tx.run(q.entries_follow, shelf_id=shelf_id, series_id=series_id, now=now)
-
-
-async def saved_follows_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId, *, saved: bool) -> int:
-    """Let a chapter's entry be saved or not; how many changed."""
-    return await tx.run(q.saved_follows, shelf_id=shelf_id, chapter_id=chapter_id, saved=saved)
 
 
 async def bookmark_follows_tx(tx: Tx, shelf_id: ShelfId, entry_id: EntryId) -> None:
@@ -126,29 +106,9 @@ async def history_tx(
     return await tx.many(HistoryRow, q.history, **values, most=most)
 
 
-async def count_history_tx(tx: Tx, shelf_id: ShelfId) -> int:
-    """How long the history is."""
-    return await tx.one(int, q.count_history, shelf_id=shelf_id)
-
-
-async def forget_one_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> bool:
-    """Take one chapter out of the history; False when it is not there."""
-    return bool(await tx.run(q.forget_one, shelf_id=shelf_id, chapter_id=chapter_id))
-
-
-async def find_opened_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> Millis | None:
-    """When a chapter of the history was opened; None when it is not in it."""
-    return await tx.maybe(Millis, q.find_opened, shelf_id=shelf_id, chapter_id=chapter_id)
-
-
 async def recall_one_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId, at: Millis) -> bool:
     """Put a chapter back into the history; False when there is nothing to put back."""
     return bool(await tx.run(q.recall_one, shelf_id=shelf_id, chapter_id=chapter_id, at=at))
-
-
-async def forget_all_tx(tx: Tx, shelf_id: ShelfId) -> int:
-    """Empty the history; how many went."""
-    return await tx.run(q.forget_all, shelf_id=shelf_id)
 
 
 async def begin_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
@@ -177,7 +137,7 @@ class ReadingProgress:
 
         async def look(tx: Tx) -> ChapterProgress:
             chapter = await _chapter_tx(tx, await known_series_tx(tx, series), chapter_id)
-            found = await find_progress_tx(tx, shelf_id, chapter.id)
+            found = await tx.maybe(ChapterProgress, q.find_progress, shelf_id=shelf_id, chapter_id=chapter.id)
             return found or ChapterProgress(chapter.id, 0, 0, False, False, None, None, None, _NEVER)  # noqa: FBT003  a row
 
         return await self._deps.db.read(look)
@@ -231,7 +191,7 @@ class ReadingProgress:
         now = self._deps.clock()
         is_read, at = decided(reading, chapter), moment(reading.at, now)
         if reading.is_bookmarked is not None:
-            await saved_follows_tx(tx, shelf_id, chapter.id, saved=reading.is_bookmarked)
+            await tx.run(q.saved_follows, shelf_id=shelf_id, chapter_id=chapter.id, saved=reading.is_bookmarked)
             await counts_changed_tx(tx, [shelf_id], now)
         return await write_progress_tx(tx, shelf_id, chapter.id, reading, is_read=is_read, at=at, now=now)
 
@@ -265,7 +225,10 @@ class ReadingProgress:
         """Make read again what was marked unread at that moment."""
         now = self._deps.clock()
         return await self._mark(
-            shelf_id, series, lambda tx, series_id: mark_again_tx(tx, shelf_id, series_id, at=at, now=now), now
+            shelf_id,
+            series,
+            lambda tx, series_id: tx.run(q.mark_again, shelf_id=shelf_id, series_id=series_id, at=at, now=now),
+            now,
         )
 
     async def _mark(self, shelf_id: ShelfId, series: PublicId, mark: Mark, at: Millis) -> MarkedChapters:
@@ -292,7 +255,7 @@ class ReadingProgress:
             found = await history_tx(tx, shelf_id, after=after, most=most + 1)
             rows = found[:most]
             further = PageCursor(rows[-1].opened_at, rows[-1].chapter_id) if len(found) > most else None
-            return Page(rows, await count_history_tx(tx, shelf_id), further)
+            return Page(rows, await tx.one(int, q.count_history, shelf_id=shelf_id), further)
 
         return await self._deps.db.read(look)
 
@@ -309,8 +272,8 @@ class ReadingProgress:
         """Take a chapter out of the history; how far it was read stays. Says when it was opened; NotFound."""
 
         async def forget(tx: Tx) -> Millis | None:
-            opened_at = await find_opened_tx(tx, shelf_id, chapter_id)
-            await forget_one_tx(tx, shelf_id, chapter_id)
+            opened_at = await tx.maybe(Millis, q.find_opened, shelf_id=shelf_id, chapter_id=chapter_id)
+            await tx.run(q.forget_one, shelf_id=shelf_id, chapter_id=chapter_id)
             return opened_at
 
         opened_at = await self._deps.db.with_tx(forget)
@@ -325,7 +288,7 @@ class ReadingProgress:
 
     async def forget_all(self, shelf_id: ShelfId) -> int:
         """Empty the history; how many went."""
-        return await self._deps.db.with_tx(lambda tx: forget_all_tx(tx, shelf_id))
+        return await self._deps.db.with_tx(lambda tx: tx.run(q.forget_all, shelf_id=shelf_id))
 
 
 async def _chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) -> ReadChapter:
@@ -343,7 +306,7 @@ async def _told_chapter_tx(tx: Tx, told: ReportedProgress) -> ReadChapter:
         number = parse_number(told.number)
         if number is None:
             raise Invalid(f"{told.number!r} is no chapter number.")
-        chapter = await find_chapter_keyed_tx(tx, series_id, number_key(number))
+        chapter = await tx.maybe(ReadChapter, q.find_chapter_keyed, series_id=series_id, key=number_key(number))
     if chapter is None:
         raise NotFound(NO_CHAPTER)
     return chapter

@@ -29,11 +29,6 @@ from tsuzuki.sources.series import known_series_tx
 q = load_queries("tsuzuki.shelves.series")
 
 
-async def details_tx(tx: Tx, series_id: SeriesId) -> SeriesRecord:
-    """The series itself."""
-    return await tx.one(SeriesRecord, q.details, series_id=series_id)
-
-
 async def sources_tx(tx: Tx, series_id: SeriesId) -> list[SourceOf]:
     """Where it can be read, the oldest mapping first."""
     return await tx.many(SourceOf, q.sources, series_id=series_id)
@@ -51,11 +46,6 @@ async def find_chapter_tx(
 ) -> ChapterProgressRow | None:
     """One of its chapters."""
     return await tx.maybe(ChapterProgressRow, q.find_chapter, shelf_id=shelf_id, series_id=series_id, id=chapter_id)
-
-
-async def chapter_order_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, most: int) -> list[ChapterName]:
-    """All of its chapters, the newest first, as far as jumping between them needs."""
-    return await tx.many(ChapterName, q.chapter_order, shelf_id=shelf_id, series_id=series_id, most=most)
 
 
 async def offered_tx(tx: Tx, series_id: SeriesId, most: int) -> Offered:
@@ -116,7 +106,7 @@ class SeriesLooks:
             series_id = await known_series_tx(tx, series)
             numbers = await numbers_tx(tx, series_id)
             return SeriesOverview(
-                details=await details_tx(tx, series_id),
+                details=await tx.one(SeriesRecord, q.details, series_id=series_id),
                 sources=await sources_tx(tx, series_id),
                 gaps=gaps(numbers.numbers, numbers.volumes),
                 counted=await counted_tx(tx, shelf_id, series_id),
@@ -154,7 +144,13 @@ class SeriesLooks:
         """All of its chapters by name, the newest first."""
 
         async def look(tx: Tx) -> Sequence[ChapterName]:
-            return await chapter_order_tx(tx, shelf_id, await known_series_tx(tx, series), MOST_NAMED)
+            return await tx.many(
+                ChapterName,
+                q.chapter_order,
+                shelf_id=shelf_id,
+                series_id=await known_series_tx(tx, series),
+                most=MOST_NAMED,
+            )
 
         return await self._db.read(look)
 

@@ -56,16 +56,6 @@ async def list_subscriptions_tx(tx: Tx, shelf_id: ShelfId, group_id: GroupId | N
     return await tx.many(Subscription, q.list_subscriptions, shelf_id=shelf_id, group_id=group_id)
 
 
-async def find_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription | None:
-    """The shelf's subscription with this id; None for another shelf's."""
-    return await tx.maybe(Subscription, q.find_subscription, shelf_id=shelf_id, public_id=public_id)
-
-
-async def refreshing_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> Refreshing:
-    """How far a refresh of the shelf's feeds has come."""
-    return await tx.one(Refreshing, q.refreshing, shelf_id=shelf_id, now=now)
-
-
 async def feed_names_tx(tx: Tx, shelf_id: ShelfId) -> list[FeedName]:
     """What the shelf's feeds are called, the oldest first."""
     return await tx.many(FeedName, q.feed_names, shelf_id=shelf_id)
@@ -100,30 +90,10 @@ async def change_subscription_tx(tx: Tx, wanted: Subscription, *, site_url: str 
     )
 
 
-async def let_in_tx(tx: Tx, subscription_id: int, *, until: Millis) -> None:
-    """Let a suspended subscription have what arrives until then."""
-    await tx.run(q.let_in, id=subscription_id, until=until)
-
-
-async def point_subscription_tx(tx: Tx, subscription_id: int, feed_id: FeedId, now: Millis) -> None:
-    """Let it follow another feed; UniqueViolation when the shelf has that one."""
-    await tx.run(q.point_subscription, id=subscription_id, feed_id=feed_id, now=now)
-
-
-async def carry_states_tx(tx: Tx, shelf_id: ShelfId, old: FeedId, new: FeedId) -> int:
-    """Give entries of one feed the state that the same items have in another."""
-    return await tx.run(q.carry_states, shelf_id=shelf_id, old_feed_id=old, new_feed_id=new)
-
-
 async def clear_shelf_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId) -> None:
     """Take a feed's entries off the shelf; bookmarks stay as they are."""
     await tx.run(q.detach_bookmarks, shelf_id=shelf_id, feed_id=feed_id)
     await tx.run(q.delete_entries, shelf_id=shelf_id, feed_id=feed_id)
-
-
-async def delete_subscription_tx(tx: Tx, subscription_id: int) -> None:
-    """Forget it."""
-    await tx.run(q.delete_subscription, id=subscription_id)
 
 
 async def keep_former_tx(tx: Tx, shelf_id: ShelfId, gone: Subscription, now: Millis) -> None:
@@ -142,11 +112,6 @@ async def take_former_tx(
     )
 
 
-async def former_name_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> str | None:
-    """What it was called; None when it cannot be restored."""
-    return await tx.maybe(str, q.find_former_name, shelf_id=shelf_id, public_id=public_id)
-
-
 async def restore_tx(tx: Tx, shelf_id: ShelfId, former: FormerSubscription, now: Millis) -> None:
     """Its entries and what came since then; what was remembered is forgotten."""
     both = {"shelf_id": shelf_id, "feed_id": former.feed_id}
@@ -154,11 +119,6 @@ async def restore_tx(tx: Tx, shelf_id: ShelfId, former: FormerSubscription, now:
     await tx.run(q.attach_bookmarks, **both)
     await tx.run(q.add_missed, **both, since=former.left_at, most=MOST_MISSED, now=now)
     await tx.run(q.drop_former, **both)
-
-
-async def forget_former_tx(tx: Tx, *, before: Millis, most: int) -> Sequence[FeedId]:
-    """Forget those that were left before then; whose feeds they were."""
-    return await tx.many(FeedId, q.forget_former, before=before, most=most)
 
 
 KEPT = Millis(30 * DAY)
@@ -304,7 +264,9 @@ class Subscriptions:
 
     async def former_name(self, shelf_id: ShelfId, public_id: PublicId) -> str | None:
         """What a feed was called that the shelf left and can have back; None when there is no such."""
-        return await self._deps.db.read(lambda tx: former_name_tx(tx, shelf_id, public_id))
+        return await self._deps.db.read(
+            lambda tx: tx.maybe(str, q.find_former_name, shelf_id=shelf_id, public_id=public_id)
+        )
 
     async def _return_tx(self, tx: Tx, row: NewRow, former: FormerSubscription) -> Subscription:
         now = self._deps.clock()
@@ -385,11 +347,12 @@ class Subscriptions:
             return before.feed_id
         feed_id = await follow_feed_tx(tx, link, proxy=proxy, now=now)
         try:
-            await point_subscription_tx(tx, before.id, feed_id, now)
+            # Let it follow another feed; UniqueViolation when the shelf has that one.
+            await tx.run(q.point_subscription, id=before.id, feed_id=feed_id, now=now)
         except UniqueViolation as error:
             raise _followed(link) from error
         await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
-        await carry_states_tx(tx, shelf_id, before.feed_id, feed_id)
+        await tx.run(q.carry_states, shelf_id=shelf_id, old_feed_id=before.feed_id, new_feed_id=feed_id)
         await clear_shelf_tx(tx, shelf_id, before.feed_id)
         await leave_feed_tx(tx, before.feed_id, now)
         return feed_id
@@ -408,7 +371,7 @@ class Subscriptions:
             await lock_feed_tx(tx, gone.feed_id)  # first: two who leave it would share it, and each wait for the other
             await keep_former_tx(tx, shelf_id, gone, now)
             await clear_shelf_tx(tx, shelf_id, gone.feed_id)
-            await delete_subscription_tx(tx, gone.id)
+            await tx.run(q.delete_subscription, id=gone.id)
             await leave_feed_tx(tx, gone.feed_id, now)
             await counts_changed_tx(tx, [shelf_id], now)
             await _tell_tx(tx, shelf_id, gone, change="left", now=now)
@@ -425,7 +388,7 @@ class Subscriptions:
 
     @staticmethod
     async def _forget_former_tx(tx: Tx, now: Millis) -> int:
-        feeds = await forget_former_tx(tx, before=Millis(now - KEPT), most=_FORGOTTEN)
+        feeds = await tx.many(FeedId, q.forget_former, before=Millis(now - KEPT), most=_FORGOTTEN)
         for feed_id in sorted(set(feeds)):
             await leave_feed_tx(tx, feed_id, now)
         return len(feeds)
@@ -443,7 +406,7 @@ class Subscriptions:
             if found.suspended_at is not None:
                 await allow_waking_tx(tx, shelf_id, found.id)
                 now = self._deps.clock()
-                await let_in_tx(tx, found.id, until=Millis(now + _LET_IN))
+                await tx.run(q.let_in, id=found.id, until=Millis(now + _LET_IN))
                 await deliver_known_items_tx(tx, shelf_id, found.feed_id, since=found.suspended_at, now=now)
             return found
 
@@ -460,7 +423,9 @@ class Subscriptions:
 
     async def refreshing(self, shelf_id: ShelfId) -> Refreshing:
         """How far that has come: both are 0 when it is over."""
-        return await self._deps.db.read(lambda tx: refreshing_tx(tx, shelf_id, self._deps.clock()))
+        return await self._deps.db.read(
+            lambda tx: tx.one(Refreshing, q.refreshing, shelf_id=shelf_id, now=self._deps.clock())
+        )
 
     # -- the parts
 
@@ -480,7 +445,7 @@ class Subscriptions:
 
 async def own_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
     """The shelf's subscription with this id; NotFound for anything else (I8)."""
-    found = await find_subscription_tx(tx, shelf_id, public_id)
+    found = await tx.maybe(Subscription, q.find_subscription, shelf_id=shelf_id, public_id=public_id)
     if found is None:
         raise NotFound("There is no such feed.")
     return found

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import msgspec
 import structlog
 
 from tsuzuki.accounts.activity import Activity, CreditSnapshot, insert_tenant_activity_tx, lock_account_tx
@@ -11,20 +12,7 @@ from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.billing.books import BillingScope, IdempotentRequest, once_tx, own_invoice_tx
 from tsuzuki.billing.dunning import disputed
 from tsuzuki.billing.ledger import ask_again_tx, standing_paid_tx
-from tsuzuki.billing.settlement.store import (
-    find_bolt11_tx,
-    find_intent_tx,
-    finish_attempt_tx,
-    given_back_tx,
-    insert_attempt_tx,
-    insert_bolt11_tx,
-    insert_intent_tx,
-    insert_refund_tx,
-    mark_bolt11_settled_tx,
-    open_attempt_tx,
-    put_dispute_tx,
-    set_intent_outcome_tx,
-)
+from tsuzuki.billing.settlement.store import find_intent_tx, insert_intent_tx
 from tsuzuki.billing.settlement.stripe import (
     StripeDispute,
     StripePayment,
@@ -51,7 +39,7 @@ from tsuzuki.billing.types import (
     Unknown,
 )
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.delivery.outages import operator_tellees_tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
@@ -59,6 +47,8 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.notifications.announcing import tell_tx
 from tsuzuki.notifications.tasks import SENDS
+
+q = load_queries("tsuzuki.billing.settlement")
 
 
 async def receive_payment_tx(tx: Tx, invoice_id: InvoiceId, payment: Payment, now: Millis) -> Receipt:
@@ -108,11 +98,11 @@ async def give_back_tx(tx: Tx, intent: Intent, total_cents: int, now: Millis) ->
     """
     invoice = await get_invoice_tx(tx, intent.invoice_id)
     await lock_account_tx(tx, invoice.tenant_id)
-    before, standing = await given_back_tx(tx, intent.id), await standing_paid_tx(tx, invoice)
+    before, standing = await tx.one(GivenBack, q.given_back, intent_id=intent.id), await standing_paid_tx(tx, invoice)
     refund = _refund(intent, invoice, before, min(total_cents, intent.amount_cents), standing=standing, now=now)
     if refund is None:
         return None
-    await insert_refund_tx(tx, refund)
+    await tx.run(q.insert_refund, **msgspec.structs.asdict(refund))
     if refund.credit_cents:
         reason = f"given back (stripe {intent.id})"
         cents = -refund.credit_cents
@@ -148,7 +138,7 @@ async def note_dispute_tx(tx: Tx, told: StripeDispute, intent: Intent, now: Mill
     """Write down where a dispute stands, and tell those who run this server; None when that is known."""
     invoice = await get_invoice_tx(tx, intent.invoice_id)
     await lock_account_tx(tx, invoice.tenant_id)
-    if not await put_dispute_tx(tx, told, invoice.id, now):
+    if not await tx.run(q.put_dispute, **msgspec.structs.asdict(told), invoice_id=invoice.id, now=now):
         return None
     after = {"dispute": told.dispute_id, "cents": told.amount_cents, "status": told.status}
     audit_event = AuditEvent("invoice.dispute", "invoice", show_id(invoice.public_id), after=after, reason=told.reason)
@@ -178,7 +168,7 @@ class Charging:
         What an earlier attempt left unknown is looked up first, and a second call is made only when that says that
         nothing was taken.
         """
-        earlier = await self._deps.db.read(lambda tx: open_attempt_tx(tx, invoice_id))
+        earlier = await self._deps.db.read(lambda tx: tx.maybe(ChargeAttempt, q.open_attempt, invoice_id=invoice_id))
         if earlier is not None:
             answer = await self._look_up(earlier, provider)
             if isinstance(answer, (Took, Unknown)):
@@ -208,7 +198,12 @@ class Charging:
                 raise Conflict(f"Invoice {invoice.number} is {invoice.status} already.")
             key = show_id(self._deps.new_id(now))
             try:
-                return await insert_attempt_tx(tx, invoice_id, provider.name, key, now=now), invoice
+                # Begun; UniqueViolation while another one is open.
+                return (
+                    await tx.one(
+                        ChargeAttempt, q.insert_attempt, invoice_id=invoice_id, provider=provider.name, key=key, now=now
+                    )
+                ), invoice
             except UniqueViolation as error:
                 raise Conflict("This invoice is being paid right now; wait for what becomes of it.") from error
 
@@ -219,7 +214,7 @@ class Charging:
             now = self._deps.clock()
             detail = "" if isinstance(answer, Took) else answer.reason
             status = _STATUS[type(answer).__name__]
-            if not await finish_attempt_tx(tx, attempt.id, status, detail=detail, now=now):
+            if not await tx.run(q.finish_attempt, id=attempt.id, status=status, detail=detail, now=now):
                 return None
             if not isinstance(answer, Took):
                 return None
@@ -313,7 +308,7 @@ class Settlement:
             if not await insert_intent_tx(tx, told.intent_id, invoice.id, told.payment, now=now):
                 return "known"
             receipt = await receive_payment_tx(tx, invoice.id, told.payment, now)
-            await set_intent_outcome_tx(tx, told.intent_id, receipt.outcome)
+            await tx.run(q.set_intent_outcome, id=told.intent_id, outcome=receipt.outcome)
             return receipt
 
         settled = await self._deps.db.with_tx(settle)
@@ -360,19 +355,21 @@ class Settlement:
 
     async def insert_bolt11(self, new: NewBolt11) -> Bolt11 | None:
         """Remember a payment request; None when it is known. An invoice may have several."""
-        return await self._deps.db.with_tx(lambda tx: insert_bolt11_tx(tx, new, self._deps.clock()))
+        return await self._deps.db.with_tx(
+            lambda tx: tx.maybe(Bolt11, q.insert_bolt11, now=self._deps.clock(), **msgspec.structs.asdict(new))
+        )
 
     async def settle_bolt11(self, payment_hash: str) -> Receipt | None:
         """The node has the money; None when that was known. It counts after its expiry too (REL-45)."""
 
         async def settle(tx: Tx) -> Receipt | None:
             now = self._deps.clock()
-            found = await find_bolt11_tx(tx, payment_hash)
+            found = await tx.maybe(Bolt11, q.find_bolt11, payment_hash=payment_hash)
             if found is None:
                 raise NotFound("There is no such payment request.")
             invoice = await get_invoice_tx(tx, found.invoice_id)
             await lock_account_tx(tx, invoice.tenant_id)
-            if not await mark_bolt11_settled_tx(tx, found.id, now):
+            if not await tx.run(q.mark_bolt11_settled, id=found.id, now=now):
                 return None
             cents = found.amount_cents or invoice.amount_cents
             payment = Payment("lightning", payment_hash, cents, invoice.currency)

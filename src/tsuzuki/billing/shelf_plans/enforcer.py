@@ -14,23 +14,10 @@ import structlog
 
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.billing.policy import retry_delay
-from tsuzuki.billing.shelf_plans.store import (
-    Span,
-    complete_shelf_sync_tx,
-    fail_shelf_sync_tx,
-    feeds_to_sync_tx,
-    list_shelves_pending_sync_tx,
-    put_off_sync_tx,
-    release_feeds_tx,
-    release_follows_tx,
-    series_to_sync_tx,
-    set_retention_tx,
-    suspend_feeds_tx,
-    suspend_follows_tx,
-)
+from tsuzuki.billing.shelf_plans.store import Span, set_retention_tx
 from tsuzuki.billing.types import PlannedHold
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_feed_tx, lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx, lock_shelf_tx
 from tsuzuki.model.errors import TsuzukiError
@@ -43,6 +30,8 @@ from tsuzuki.shelves.limits import Terms, shelf_terms_tx
 from tsuzuki.sources.comics import followers_changed_tx
 from tsuzuki.sources.feeds import suspension_changed_tx
 from tsuzuki.sources.pace import floors, last_watch_tx, repair_floors_tx, set_floors_tx
+
+q = load_queries("tsuzuki.billing.shelf_plans")
 
 NEVER = Millis(2**62)
 """Given up: not tried again before the next change of the shelf."""
@@ -67,7 +56,7 @@ class PlanEnforcer:
         """Sync all shelves that wait for it; how many could be."""
         done = 0
         while waiting := await self._deps.db.read(
-            lambda tx: list_shelves_pending_sync_tx(tx, self._deps.clock(), most=_MOST)
+            lambda tx: tx.many(ShelfId, q.list_shelves_pending_sync, now=self._deps.clock(), most=_MOST)
         ):
             synced = [await self.sync(shelf_id) for shelf_id in waiting]
             done += sum(synced)
@@ -105,15 +94,22 @@ class PlanEnforcer:
         span = Span(shelf_id, room_of(terms, plan), self._deps.clock())
         missed = await self._hold_series_tx(tx, span) + await self._hold_feeds_tx(tx, span)
         await set_floors_tx(tx, shelf_id, floors(is_billed=terms.is_billed))
-        await complete_shelf_sync_tx(tx, shelf_id)
+        await tx.run(q.complete_shelf_sync, id=shelf_id)
         return missed
 
     async def _hold_feeds_tx(self, tx: Tx, span: Span) -> int:
-        since = _since(await feeds_to_sync_tx(tx, span))
+        since = _since(
+            await tx.many(PlannedHold, q.feeds_to_sync, shelf_id=span.shelf_id, room=span.room, now=span.now)
+        )
         for feed_id in since:  # by their ids, and before subscriptions and watches, like whoever else locks several
             await lock_feed_tx(tx, FeedId(feed_id))
-        released = await release_feeds_tx(tx, span)
-        for feed_id in sorted({*await suspend_feeds_tx(tx, span), *released}):
+        released = await tx.many(FeedId, q.release_subscriptions, shelf_id=span.shelf_id, room=span.room)
+        for feed_id in sorted(
+            {
+                *await tx.many(FeedId, q.suspend_subscriptions, shelf_id=span.shelf_id, room=span.room, now=span.now),
+                *released,
+            }
+        ):
             await suspension_changed_tx(tx, feed_id, by_person=False, now=span.now)
         missed = 0
         for feed_id in sorted(released):
@@ -123,14 +119,19 @@ class PlanEnforcer:
 
     async def _hold_series_tx(self, tx: Tx, span: Span) -> int:
         await lock_series_merges_shared_tx(tx)
-        since = _since(await series_to_sync_tx(tx, span))
+        since = _since(await tx.many(PlannedHold, q.series_to_sync, shelf_id=span.shelf_id, room=span.room))
         if not since:
             return 0
         for series_id in since:
             await lock_series_tx(tx, SeriesId(series_id))
         await lock_reading_tx(tx, span.shelf_id)
-        released = await release_follows_tx(tx, span)
-        for series_id in sorted({*await suspend_follows_tx(tx, span), *released}):
+        released = await tx.many(SeriesId, q.release_follows, shelf_id=span.shelf_id, room=span.room)
+        for series_id in sorted(
+            {
+                *await tx.many(SeriesId, q.suspend_follows, shelf_id=span.shelf_id, room=span.room, now=span.now),
+                *released,
+            }
+        ):
             await followers_changed_tx(tx, series_id, span.now)
         missed = 0
         for series_id in sorted(released):
@@ -139,9 +140,9 @@ class PlanEnforcer:
         return missed
 
     async def _fail_tx(self, tx: Tx, shelf_id: ShelfId, error: str) -> None:
-        delay = retry_delay(await fail_shelf_sync_tx(tx, shelf_id, error))
+        delay = retry_delay(await tx.one(int, q.fail_shelf_sync, id=shelf_id, error=error))
         at = NEVER if delay is None else Millis(self._deps.clock() + delay)
-        await put_off_sync_tx(tx, shelf_id, at)
+        await tx.run(q.put_off_sync, id=shelf_id, at=at)
 
     async def _mend(self, after: int) -> int:
         until = after + _CHUNK

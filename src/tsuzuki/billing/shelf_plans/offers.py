@@ -10,15 +10,17 @@ from tsuzuki.accounts.people import NEVER, count_members_tx, largest, tenant_pla
 from tsuzuki.accounts.shelves import find_member_shelf_tx
 from tsuzuki.billing.books import BillingScope, own_tenant_tx
 from tsuzuki.billing.policy import Period, Rented, change_cents, monthly_cents, period_at, standing
-from tsuzuki.billing.shelf_plans.store import find_rented_tx, list_shelves_for_tenant_tx
+from tsuzuki.billing.shelf_plans.store import list_shelves_for_tenant_tx
 from tsuzuki.billing.store import get_account_tx, list_open_invoices_tx
 from tsuzuki.billing.types import RentedShelf
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Forbidden, LimitExceeded, NotFound
 from tsuzuki.model.ids import PublicId, TenantId
 from tsuzuki.model.plans import FREE, LimitName, Plan, get_plan, list_plans, what_is_over
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.limits import count_follows_tx, count_kept_chapters_tx
+
+q = load_queries("tsuzuki.billing.shelf_plans")
 
 MOST_SHELVES = 50
 
@@ -176,7 +178,7 @@ async def own_shelf_tx(tx: Tx, whose: BillingScope, public_id: PublicId) -> Rent
 
     Forbidden for whoever has it and does not own it.
     """
-    found = await find_rented_tx(tx, public_id)
+    found = await tx.maybe(RentedShelf, q.find_rented, public_id=public_id)
     if found is None or not whose.may_see(found.tenant_id):
         raise NotFound("There is no such shelf.")
     if whose.has_all_shelves or whose.user_id is None:

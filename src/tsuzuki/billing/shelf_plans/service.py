@@ -30,19 +30,19 @@ from tsuzuki.billing.shelf_plans.offers import (
 from tsuzuki.billing.shelf_plans.store import (
     get_rented_tx,
     list_shelves_for_tenant_tx,
-    list_use_for_tenant_tx,
     rename_shelf_tx,
-    set_shelf_plan_tx,
     set_shelf_status_tx,
 )
 from tsuzuki.billing.store import mark_returned_tx
 from tsuzuki.billing.types import RentedShelf, Used
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, ShelfId, UserId, show_id
 from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.billing.shelf_plans")
 
 Change = Callable[[Tx, RentedShelf, Millis], Awaitable["ShelfChanged"]]
 
@@ -77,7 +77,7 @@ class RentedShelves:
 
         async def look(tx: Tx) -> dict[PublicId, Used]:
             tenant = await own_tenant_tx(tx, whose, tenant_id)
-            return {used.public_id: used for used in await list_use_for_tenant_tx(tx, tenant.id)}
+            return {used.public_id: used for used in await tx.many(Used, q.list_use_for_tenant, tenant_id=tenant.id)}
 
         return await self._deps.db.read(look)
 
@@ -125,7 +125,7 @@ class RentedShelves:
             members = await count_members_tx(tx, shelf.tenant_id, invited_until=NEVER)
             chosen = choose(plan, whose, others, members=members)
             await check_use_tx(tx, shelf, chosen, others)
-            changed = await set_shelf_plan_tx(tx, shelf.id, chosen.id, now)
+            changed = await tx.one(RentedShelf, q.set_shelf_plan, id=shelf.id, plan=chosen.id, now=now)
             return await self._logged_tx(tx, whose.actor, changed, "shelf.plan_changed", before=shelf)
 
         return await self._change(whose, shelf_id, change)

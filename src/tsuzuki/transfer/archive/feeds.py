@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_items_tx
 from tsuzuki.ingest.detached import BroughtItem, bring_items_tx
@@ -24,15 +24,9 @@ from tsuzuki.transfer.archive.container import NumberedLine
 from tsuzuki.transfer.archive.format import Feed, ItemLine, RemovedItemLine
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import LineCounts
-from tsuzuki.transfer.archive.store import (
-    add_feed_tx,
-    add_full_texts_tx,
-    add_gone_tx,
-    add_missed_tx,
-    add_subscription_tx,
-    as_row,
-    feed_is_harvested_tx,
-)
+from tsuzuki.transfer.archive.store import add_feed_tx, add_subscription_tx, as_row
+
+q = load_queries("tsuzuki.transfer.archive")
 
 _How = Literal["existing", "joined", "made"]
 
@@ -134,7 +128,7 @@ class FeedsIn:
             if item.full_text is not None and item.key in counts.new
         ]
         if texts:
-            await add_full_texts_tx(tx, texts)
+            await tx.run(q.add_full_texts, rows=texts)
         lost = len(items) - counts.created - counts.existing
         return LineCounts(counts.created, counts.existing, lost, _UNFOLLOWED)
 
@@ -144,7 +138,9 @@ class FeedsIn:
         if feed_id is None:
             return LineCounts(left_out=len(run))
         keys = [line.key for line in lines]
-        added = await add_gone_tx(tx, self._shelf_id, feed_id, keys, now=self._deps.clock())
+        added = await tx.run(
+            q.add_gone, shelf_id=self._shelf_id, feed_id=feed_id, rows=[[key] for key in keys], now=self._deps.clock()
+        )
         return LineCounts(created=added, existing=len(lines) - added)
 
     async def settle(self) -> None:
@@ -155,9 +151,9 @@ class FeedsIn:
             now = self._deps.clock()
             await lock_items_tx(tx, *self._joined)  # what is on its way is stored, and delivered, before or after this
             for feed_id in self._harvested:
-                await feed_is_harvested_tx(tx, self._shelf_id, feed_id, now)
+                await tx.run(q.feed_is_harvested, shelf_id=self._shelf_id, feed_id=feed_id, now=now)
             for feed_id in self._joined:
-                await add_missed_tx(tx, self._shelf_id, feed_id, since=since, most=_MISSED, now=now)
+                await tx.run(q.add_missed, shelf_id=self._shelf_id, feed_id=feed_id, since=since, most=_MISSED, now=now)
 
         await self._deps.db.with_tx(settle)
 

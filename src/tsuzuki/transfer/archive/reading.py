@@ -17,7 +17,7 @@ from tsuzuki.accounts.preferences import get_preferences_tx, read_preferences, s
 from tsuzuki.accounts.types import Actor, User
 from tsuzuki.connectors.page_feeds import web_address
 from tsuzuki.coord.wakeup import POLL_WAKEUP
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import ForeignKeyViolation
 from tsuzuki.ingest.detached import shelf_items_tx
 from tsuzuki.model.errors import LimitExceeded, NotFound, SourceError, Unavailable
@@ -38,14 +38,9 @@ from tsuzuki.transfer.archive.format import BookmarkLine, ChannelLine, GroupLine
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import ImportJournal, ImportReport, LineCounts
 from tsuzuki.transfer.archive.series import SeriesIn
-from tsuzuki.transfer.archive.store import (
-    add_channel_tx,
-    has_bookmark_tx,
-    is_bare_tx,
-    keep_read_tx,
-    place_group_tx,
-    proxy_images_tx,
-)
+from tsuzuki.transfer.archive.store import add_channel_tx, has_bookmark_tx
+
+q = load_queries("tsuzuki.transfer.archive")
 
 
 class ShelfImport:
@@ -133,9 +128,9 @@ class _OtherLines:
                 await set_preferences_tx(tx, self._user.id, wanted, now)
                 changed += 1
             if person.proxy_images:
-                await proxy_images_tx(tx, self._shelf_id, now)
+                await tx.run(q.proxy_images, shelf_id=self._shelf_id, now=now)
             if person.retention is not None:
-                await keep_read_tx(tx, self._shelf_id, Millis(person.retention), now)
+                await tx.run(q.keep_read, shelf_id=self._shelf_id, retention=Millis(person.retention), now=now)
         return LineCounts(created=changed, existing=len(run) - changed)
 
     async def bring_groups(self) -> KnownNames:
@@ -143,7 +138,7 @@ class _OtherLines:
 
         async def begin(tx: Tx) -> tuple[KnownNames, bool]:
             default = await default_group_tx(tx, self._shelf_id)
-            return KnownNames(default_group=default.id), await is_bare_tx(tx, self._shelf_id)
+            return KnownNames(default_group=default.id), await tx.one(bool, q.is_bare, shelf_id=self._shelf_id)
 
         known, is_bare = await self._deps.db.read(begin)
         work = partial(self._groups_tx, known=known, is_bare=is_bare)
@@ -164,7 +159,7 @@ class _OtherLines:
             found = await find_group_named_tx(tx, self._shelf_id, group.name)
             if found is None:
                 found = await add_group_tx(tx, self._shelf_id, self._deps.new_id(), name=group.name, now=now)
-                await place_group_tx(tx, found.id, group.position)
+                await tx.run(q.place_group, id=found.id, position=group.position)
                 created += 1
             known.groups[group.name] = found.id
         return LineCounts(created=created, existing=len(run) - created)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 from tsuzuki.accounts.types import Actor
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx
 from tsuzuki.ingest.chapters import (
     ReleaseFound,
@@ -41,23 +41,18 @@ from tsuzuki.transfer.archive.format import (
 )
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import LineCounts
+from tsuzuki.transfer.archive.rows import AddedChapter
 from tsuzuki.transfer.archive.store import (
-    add_chapters_tx,
     add_former_tx,
     add_mapping_tx,
-    add_releases_tx,
     add_series_tx,
     as_row,
-    chapter_keys_tx,
     list_sources_tx,
-    mapping_is_harvested_tx,
     mappings_tx,
     others_have_series_tx,
-    put_chapter_entries_tx,
-    put_progress_tx,
-    series_at_tx,
-    sourceless_series_tx,
 )
+
+q = load_queries("tsuzuki.transfer.archive")
 
 _SHARED = (
     "were not known here, and others follow their series: what it holds is not changed for them. "
@@ -174,11 +169,13 @@ class SeriesIn:
     async def _find_tx(self, tx: Tx, series: ArchivedSeries) -> SeriesId | None:
         for mapping in series.sources:
             if mapping.source in self._known.sources:
-                found = await series_at_tx(tx, mapping.source, mapping.key)
+                found = await tx.maybe(SeriesId, q.series_at, slug=mapping.source, key=mapping.key)
                 if found is not None:
                     return found
         taken = set(self._known.series.values())
-        nameless = await sourceless_series_tx(tx, self._shelf_id, match_key(series.title, series.author))
+        nameless = await tx.many(
+            SeriesId, q.sourceless_series, shelf_id=self._shelf_id, match_key=match_key(series.title, series.author)
+        )
         return next((found for found in nameless if found not in taken), None)
 
     async def _follows_tx(self, tx: Tx, series_id: SeriesId | None) -> bool:
@@ -252,7 +249,7 @@ class SeriesIn:
         await lock_series_tx(tx, series_id)
         await lock_reading_tx(tx, self._shelf_id)
         keys = [chapter.key for chapter in chapters]
-        known = await chapter_keys_tx(tx, series_id, keys)
+        known = set(await tx.bulk(str, q.chapter_keys, [[key] for key in keys], series_id=series_id))
         there = known
         if not await others_have_series_tx(tx, self._shelf_id, series_id):
             await self._add_chapters_tx(tx, series_id, chapters)
@@ -263,7 +260,9 @@ class SeriesIn:
 
     async def _add_chapters_tx(self, tx: Tx, series_id: SeriesId, chapters: list[ArchivedChapter]) -> None:
         now = self._deps.clock()
-        added = await add_chapters_tx(tx, series_id, [_chapter_row(chapter) for chapter in chapters], now)
+        added = await tx.bulk(
+            AddedChapter, q.add_chapters, [_chapter_row(chapter) for chapter in chapters], series_id=series_id, now=now
+        )
         await index_chapters_tx(tx, added)
         numbers = [(number, chapter.number) for chapter in chapters if (number := _sort_of(chapter)) is not None]
         if numbers:
@@ -277,17 +276,17 @@ class SeriesIn:
                 if place is not None and release.source in self._known.sources:
                     rows[place].append(_release_row(release, chapter, place))
         for place, releases in rows.items():
-            await add_releases_tx(tx, series_id, releases)
+            await tx.run(q.add_releases, rows=releases, series_id=series_id)
             appeared = {row["chapter_key"] for row in releases}
             await add_appearances_tx(tx, series_id, place, appeared, now=now)
 
     async def _state_tx(self, tx: Tx, series_id: SeriesId, chapters: list[ArchivedChapter]) -> None:
         entries = [as_row(each.entry, key=each.key) for each in chapters if each.entry is not None]
         if entries:
-            await put_chapter_entries_tx(tx, self._shelf_id, series_id, entries)
+            await tx.run(q.put_chapter_entries, rows=entries, shelf_id=self._shelf_id, series_id=series_id)
         progress = [as_row(each.progress, key=each.key) for each in chapters if each.progress is not None]
         if progress:
-            await put_progress_tx(tx, self._shelf_id, series_id, progress)
+            await tx.run(q.put_progress, rows=progress, shelf_id=self._shelf_id, series_id=series_id)
         await entries_follow_tx(tx, self._shelf_id, series_id, self._deps.clock())
 
     async def settle(self) -> None:
@@ -297,7 +296,7 @@ class SeriesIn:
             for series_id, harvested in self._harvested.items():
                 for row in await mappings_tx(tx, series_id):
                     if (row.slug, row.source_key) in harvested:
-                        await mapping_is_harvested_tx(tx, self._shelf_id, row.id, self._deps.clock())
+                        await tx.run(q.mapping_is_harvested, shelf_id=self._shelf_id, id=row.id, now=self._deps.clock())
 
         await self._deps.db.with_tx(settle)
 

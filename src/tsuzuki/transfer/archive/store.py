@@ -1,6 +1,6 @@
 """A shelf read in pages, and lines of an archive put where they are missing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -11,15 +11,11 @@ from tsuzuki.model.times import Millis
 from tsuzuki.shelves.types import ReleasePreferences
 from tsuzuki.transfer.archive.format import ArchivedSeries, BookmarkLine, Feed, FormerFollowLine, SeriesSource
 from tsuzuki.transfer.archive.rows import (
-    AddedChapter,
     ArchiveChapterRow,
-    ArchiveFeedRow,
-    ArchiveSeriesRow,
     ArchiveSourceRow,
     BookmarkRow,
     ItemRow,
     MappingRow,
-    PersonRow,
     ReleaseRow,
 )
 
@@ -30,16 +26,6 @@ BEGINNING = Millis(-(10**16))
 
 
 # -- out
-
-
-async def archived_person_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId) -> PersonRow:
-    """What the reader chose."""
-    return await tx.one(PersonRow, q.archived_person, shelf_id=shelf_id, user_id=user_id)
-
-
-async def archived_feeds_tx(tx: Tx, shelf_id: ShelfId) -> list[ArchiveFeedRow]:
-    """The shelf's feeds."""
-    return await tx.many(ArchiveFeedRow, q.archived_feeds, shelf_id=shelf_id)
 
 
 async def archived_items_tx(
@@ -53,11 +39,6 @@ async def archived_items_tx(
 async def archived_gone_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, after: str, most: int) -> list[str]:
     """The next keys of a feed's items that are not in the inbox."""
     return await tx.many(str, q.archived_gone, shelf_id=shelf_id, feed_id=feed_id, after=after, most=most)
-
-
-async def archived_series_tx(tx: Tx, shelf_id: ShelfId) -> list[ArchiveSeriesRow]:
-    """Every series that the shelf follows, followed or has read something of."""
-    return await tx.many(ArchiveSeriesRow, q.archived_series, shelf_id=shelf_id)
 
 
 async def mappings_tx(tx: Tx, series_id: SeriesId) -> list[MappingRow]:
@@ -100,26 +81,6 @@ async def has_shelf_tx(tx: Tx, shelf_id: ShelfId) -> bool:
     return await tx.one(bool, q.has_shelf, shelf_id=shelf_id)
 
 
-async def is_bare_tx(tx: Tx, shelf_id: ShelfId) -> bool:
-    """Whether nobody has used the shelf yet."""
-    return await tx.one(bool, q.is_bare, shelf_id=shelf_id)
-
-
-async def place_group_tx(tx: Tx, group_id: GroupId, position: int) -> None:
-    """Where the group stands among the others."""
-    await tx.run(q.place_group, id=group_id, position=position)
-
-
-async def proxy_images_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
-    """Let the shelf's images come through this server."""
-    await tx.run(q.proxy_images, shelf_id=shelf_id, now=now)
-
-
-async def keep_read_tx(tx: Tx, shelf_id: ShelfId, retention: Millis, now: Millis) -> None:
-    """How long the shelf keeps articles that were read, where nothing is set."""
-    await tx.run(q.keep_read, shelf_id=shelf_id, retention=retention, now=now)
-
-
 async def add_feed_tx(tx: Tx, feed: Feed, now: Millis) -> FeedId | None:
     """A feed with what it says of itself; None when it is known."""
     return await tx.maybe(
@@ -160,42 +121,7 @@ async def add_subscription_tx(
     )
 
 
-async def add_full_texts_tx(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Whole texts of items that have none here."""
-    await tx.run(q.add_full_texts, rows=rows)
-
-
-async def add_gone_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Iterable[str], *, now: Millis) -> int:
-    """Remember that these are no news to the shelf; how many were not known."""
-    return await tx.run(q.add_gone, shelf_id=shelf_id, feed_id=feed_id, rows=[[key] for key in keys], now=now)
-
-
-async def add_missed_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, since: Millis, most: int, now: Millis) -> int:
-    """Entries of what came here since then; how many."""
-    return await tx.run(q.add_missed, shelf_id=shelf_id, feed_id=feed_id, since=since, most=most, now=now)
-
-
-async def feed_is_harvested_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
-    """What the next poll of a feed finds is news."""
-    await tx.run(q.feed_is_harvested, shelf_id=shelf_id, feed_id=feed_id, now=now)
-
-
-async def mapping_is_harvested_tx(tx: Tx, shelf_id: ShelfId, mapping_id: SeriesSourceId, now: Millis) -> None:
-    """What the next poll of a series finds is news."""
-    await tx.run(q.mapping_is_harvested, shelf_id=shelf_id, id=mapping_id, now=now)
-
-
 # -- in: series
-
-
-async def series_at_tx(tx: Tx, slug: str, key: str) -> SeriesId | None:
-    """Which series a source has under this key."""
-    return await tx.maybe(SeriesId, q.series_at, slug=slug, key=key)
-
-
-async def sourceless_series_tx(tx: Tx, shelf_id: ShelfId, match_key: str) -> list[SeriesId]:
-    """Series of this name that no source has, and this shelf has something of."""
-    return await tx.many(SeriesId, q.sourceless_series, shelf_id=shelf_id, match_key=match_key)
 
 
 async def add_series_tx(
@@ -277,35 +203,6 @@ async def add_former_tx(
         left_at=former.left_at,
     )
     return True
-
-
-async def chapter_keys_tx(tx: Tx, series_id: SeriesId, keys: Iterable[str]) -> set[str]:
-    """Which of these chapters are stored."""
-    return set(await tx.bulk(str, q.chapter_keys, [[key] for key in keys], series_id=series_id))
-
-
-async def add_chapters_tx(
-    tx: Tx, series_id: SeriesId, rows: Sequence[Mapping[str, Any]], now: Millis
-) -> list[AddedChapter]:
-    """Chapters that are not stored yet; those that were not."""
-    return await tx.bulk(AddedChapter, q.add_chapters, rows, series_id=series_id, now=now)
-
-
-async def add_releases_tx(tx: Tx, series_id: SeriesId, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Releases that are not stored yet."""
-    await tx.run(q.add_releases, rows=rows, series_id=series_id)
-
-
-async def put_chapter_entries_tx(
-    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, rows: Sequence[Mapping[str, Any]]
-) -> None:
-    """Entries of chapters that are stored; what is read or saved on either side stays so."""
-    await tx.run(q.put_chapter_entries, rows=rows, shelf_id=shelf_id, series_id=series_id)
-
-
-async def put_progress_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Progress on chapters that are stored; the further of both."""
-    await tx.run(q.put_progress, rows=rows, shelf_id=shelf_id, series_id=series_id)
 
 
 # -- in: the rest

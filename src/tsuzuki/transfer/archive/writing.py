@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.ids import GroupId, ShelfId, SourceId, UserId
 from tsuzuki.model.secrets import MASKED, is_secret
 from tsuzuki.model.times import Millis
@@ -51,21 +51,21 @@ from tsuzuki.transfer.archive.rows import (
     BookmarkRow,
     ItemRow,
     MappingRow,
+    PersonRow,
     ReleaseRow,
 )
 from tsuzuki.transfer.archive.store import (
     BEGINNING,
     archived_bookmarks_tx,
     archived_chapters_tx,
-    archived_feeds_tx,
     archived_gone_tx,
     archived_items_tx,
-    archived_person_tx,
     archived_releases_tx,
-    archived_series_tx,
     list_sources_tx,
     mappings_tx,
 )
+
+q = load_queries("tsuzuki.transfer.archive")
 
 _PAGE = 200
 
@@ -99,7 +99,9 @@ class _Run:
         self._watch = watch
 
     async def write(self, user_id: UserId) -> None:
-        person = await self._db.read(lambda tx: archived_person_tx(tx, self._shelf_id, user_id))
+        person = await self._db.read(
+            lambda tx: tx.one(PersonRow, q.archived_person, shelf_id=self._shelf_id, user_id=user_id)
+        )
         await self._put("person.jsonl", [Person(**msgspec.structs.asdict(person))])
         groups = await self._groups()
         feeds = await self._feeds(groups)
@@ -123,7 +125,7 @@ class _Run:
         return {row.id: None if row.is_default else row.name for row in rows}
 
     async def _feeds(self, groups: Groups) -> list[ArchiveFeedRow]:
-        rows = await self._db.read(lambda tx: archived_feeds_tx(tx, self._shelf_id))
+        rows = await self._db.read(lambda tx: tx.many(ArchiveFeedRow, q.archived_feeds, shelf_id=self._shelf_id))
         rows.sort(key=lambda row: (row.link, row.proxy))
         await self._put("feeds.jsonl", [_feed(row, groups) for row in rows])
         return rows
@@ -131,7 +133,7 @@ class _Run:
     async def _series(self, groups: Groups) -> list[Named]:
         sources = await self._db.read(list_sources_tx)
         slugs = {source.id: source.slug for source in sources}
-        rows = await self._db.read(lambda tx: archived_series_tx(tx, self._shelf_id))
+        rows = await self._db.read(lambda tx: tx.many(ArchiveSeriesRow, q.archived_series, shelf_id=self._shelf_id))
         found: list[Named] = []
         used: set[str] = set()
         twins: Counter[str] = Counter()
