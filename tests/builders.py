@@ -14,7 +14,7 @@ from tsuzuki.ingest.items import NewItem, StoredItem, upsert_items_tx
 from tsuzuki.ingest.words import split_words
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId, uuid7
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.feeds import add_feed_tx
+from tsuzuki.sources.feeds import find_feed_tx, new_feed_tx
 from tsuzuki.sources.series import add_series_source_tx, add_series_tx
 from tsuzuki.sources.sites import register_source_tx
 from tsuzuki.sources.types import NewSource
@@ -75,7 +75,9 @@ async def store_items_tx(tx: Tx, feed_id: FeedId, items: Iterable[NewItem], now:
 
 async def stored_feed(db: Database, link: str | None = None) -> FeedId:
     link = link or f"https://example.org/feed/{next(_count)}"
-    feed_id, _ = await db.with_tx(lambda tx: add_feed_tx(tx, link, now=NOON))
+    made = await db.with_tx(lambda tx: new_feed_tx(tx, link, now=NOON))
+    feed_id = made or await db.read(lambda tx: find_feed_tx(tx, link))
+    assert feed_id is not None
     return feed_id
 
 

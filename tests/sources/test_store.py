@@ -9,7 +9,7 @@ from tests.builders import NOON, stored_feed, stored_series, stored_series_sourc
 from tsuzuki.db.errors import CheckViolation, UniqueViolation
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.polling.store import claim_due_watches_tx
-from tsuzuki.sources.feeds import add_feed_tx
+from tsuzuki.sources.feeds import find_feed_tx, new_feed_tx
 from tsuzuki.sources.sites import register_source_tx
 from tsuzuki.sources.types import NewSource
 from tsuzuki.sources.watches import NewWatch, add_watch_tx
@@ -31,17 +31,17 @@ async def test_a_source_that_exists_is_a_conflict_that_says_on_what(db, same):
 
 async def test_r70_a_known_feed_is_shared(db):
     link = "https://example.org/feed"
-    first = await db.with_tx(lambda tx: add_feed_tx(tx, link, now=NOON))
-    again = await db.with_tx(lambda tx: add_feed_tx(tx, link, now=NOON))
-    assert (first[1], again[1]) == (True, False)
-    assert first[0] == again[0]
+    first = await db.with_tx(lambda tx: new_feed_tx(tx, link, now=NOON))
+    assert first is not None
+    assert await db.with_tx(lambda tx: new_feed_tx(tx, link, now=NOON)) is None
+    assert await db.read(lambda tx: find_feed_tx(tx, link)) == first
 
 
 async def test_sec_10_the_same_link_through_a_proxy_is_another_feed(db):
     link = "https://example.org/feed"
-    direct, _ = await db.with_tx(lambda tx: add_feed_tx(tx, link, now=NOON))
-    behind, new = await db.with_tx(lambda tx: add_feed_tx(tx, link, now=NOON, proxy="http://proxy.example.org"))
-    assert new
+    direct = await db.with_tx(lambda tx: new_feed_tx(tx, link, now=NOON))
+    behind = await db.with_tx(lambda tx: new_feed_tx(tx, link, now=NOON, proxy="http://proxy.example.org"))
+    assert behind is not None
     assert direct != behind
 
 

@@ -1,6 +1,6 @@
 """What happened to tenants and what they rent: the log that the ledger is made from."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Literal, NewType
 
 import msgspec
@@ -221,13 +221,9 @@ class ActivityPublisher:
 
     async def publish(self, *activities: Activity | None) -> None:
         """Tell everyone of what is committed. A listener that fails is no failure of what happened."""
-        for activity in _present(activities):
+        for activity in filter(None, activities):
             for listener in self._listeners:
                 try:
                     await listener(activity)
                 except Exception:  # noqa: BLE001  what it missed, its markers tell it within a minute
                     _log.exception("activity_not_heard", activity=activity.id, type=activity.activity_type)
-
-
-def _present(activities: Iterable[Activity | None]) -> list[Activity]:
-    return [activity for activity in activities if activity is not None]

@@ -7,6 +7,7 @@ import msgspec
 from tsuzuki.accounts.types import SCOPES, Actor, KeyHolder, Role, Scope, SessionId, TokenId, User
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
+from tsuzuki.model.structs import copied
 
 q = load_queries("tsuzuki.accounts")
 
@@ -52,19 +53,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
 def caller_of(holder: KeyHolder, by: Literal["session", "token"], address: str) -> Caller:
     """The caller behind a key."""
-    return Caller(
-        user_id=holder.user_id,
-        user_public_id=holder.user_public_id,
-        tenant_id=holder.tenant_id,
-        default_shelf_id=holder.default_shelf_id,
-        username=holder.username,
-        role=holder.role,
-        scopes=frozenset(SCOPES) if by == "session" else frozenset(holder.scopes.split()),
-        by=by,
-        key_id=holder.key_id,
-        key_public_id=holder.key_public_id,
-        address=address,
-        is_offered_shelf=holder.is_offered_shelf,
+    return copied(
+        Caller, holder, scopes=frozenset(SCOPES if by == "session" else holder.scopes.split()), by=by, address=address
     )
 
 

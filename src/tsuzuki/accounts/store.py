@@ -104,15 +104,7 @@ async def list_users_tx(tx: Tx, part: Slice) -> tuple[list[ListedUser], int]:
 
 async def change_user_tx(tx: Tx, user: User, now: Millis) -> User:
     """Store the role, address and shelf that `user` says."""
-    return await tx.one(
-        User,
-        q.change_user,
-        id=user.id,
-        role=user.role,
-        email=user.email,
-        default_shelf_id=user.default_shelf_id,
-        now=now,
-    )
+    return await tx.one(User, q.change_user, **q.change_user.values_of(user, now=now))
 
 
 async def set_disabled_tx(tx: Tx, user_id: UserId, disabled_at: Millis | None, *, now: Millis) -> User:

@@ -57,6 +57,7 @@ from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.notifications.channels import Channels
 from tsuzuki.polling.articles import Articles
@@ -236,7 +237,7 @@ async def open_tsuzuki(
             timed=timed_by(parts.metrics),
             extra_work=_beside(parts),
         )
-        vitals = _vitals(parts)
+        vitals = copied(Vitals, parts, tasks=parts.pipeline.tasks)
         app = _build_app(parts, probes_of(vitals, loops), effective_settings(settings, environ))
         yield Tsuzuki(
             **msgspec.structs.asdict(parts),
@@ -343,18 +344,6 @@ def _open_redis(parts: AsyncExitStack, settings: Settings) -> "Redis | None":
     redis = redis_client(settings.redis_url)
     parts.push_async_callback(redis.aclose)
     return redis
-
-
-def _vitals(parts: Parts) -> Vitals:
-    return Vitals(
-        db=parts.db,
-        redis=parts.redis,
-        metrics=parts.metrics,
-        tasks=parts.pipeline.tasks,
-        figures=parts.figures,
-        workers=parts.workers,
-        clock=parts.clock,
-    )
 
 
 def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], settings: tuple[SettingRow, ...]) -> ASGIApp:

@@ -30,7 +30,6 @@ from tsuzuki.billing.store import (
     list_items_for_tenant_tx,
     list_open_invoices_tx,
     list_refunds_of_tx,
-    set_answer_tx,
     totals_tx,
 )
 from tsuzuki.billing.types import Credit, Dispute, Dues, Invoice, InvoiceItem, Refund, Totals, invoice_number
@@ -112,7 +111,9 @@ async def once_tx(
         return await work()
     if await tx.run(q.add_answer, tenant_id=request.tenant_id, key=request.key, request_hash=request.hash, now=now) > 0:
         done = await work()
-        await set_answer_tx(tx, request.tenant_id, request.key, msgspec.json.encode(done).decode())
+        await tx.run(
+            q.set_answer, tenant_id=request.tenant_id, key=request.key, answer=msgspec.json.encode(done).decode()
+        )
         return done
     known = await tx.maybe(AnsweredRequest, q.find_answer, tenant_id=request.tenant_id, key=request.key)
     if known is None:

@@ -49,18 +49,7 @@ async def place_item_tx(tx: Tx, item_id: int, invoice_id: InvoiceId | None, cent
 
 async def insert_part_tx(tx: Tx, part: InvoiceItem) -> None:
     """A part of a line, on the invoice that this one names."""
-    await tx.run(
-        q.insert_part,
-        tenant_id=part.tenant_id,
-        invoice_id=part.invoice_id,
-        shelf_id=part.shelf_id,
-        description=part.description,
-        amount_cents=part.amount_cents,
-        period_start=part.period_start,
-        period_end=part.period_end,
-        created_at=part.created_at,
-        part_of=part.part_of or part.id,
-    )
+    await tx.run(q.insert_part, **q.insert_part.values_of(part, part_of=part.part_of or part.id))
 
 
 # -- invoices
@@ -187,8 +176,3 @@ class AnsweredRequest(msgspec.Struct, frozen=True):
 
     request_hash: bytes
     answer: str
-
-
-async def set_answer_tx(tx: Tx, tenant_id: TenantId, key: str, answer: str) -> None:
-    """What repeats get."""
-    await tx.run(q.set_answer, tenant_id=tenant_id, key=key, answer=answer)

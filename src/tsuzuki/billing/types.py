@@ -6,6 +6,7 @@ import msgspec
 
 from tsuzuki.accounts.activity import Activity, ActivityId, InvoiceSnapshot, ShelfSnapshot, ShelfStatus
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, show_id
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 
 InvoiceId = NewType("InvoiceId", int)
@@ -53,15 +54,7 @@ class Invoice(msgspec.Struct, frozen=True):
 
     def snapshot(self) -> InvoiceSnapshot:
         """As activities remember it."""
-        return InvoiceSnapshot(
-            id=show_id(self.public_id),
-            amount_cents=self.amount_cents,
-            currency=self.currency,
-            status=self.status,
-            notices=self.notices,
-            method=self.method,
-            reference=self.reference,
-        )
+        return copied(InvoiceSnapshot, self, id=show_id(self.public_id))
 
 
 class Dues(msgspec.Struct, frozen=True):

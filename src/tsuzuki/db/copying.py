@@ -15,10 +15,10 @@ from tsuzuki.db.database import Database, DatabaseOptions
 from tsuzuki.db.deadlines import unhurried
 from tsuzuki.db.errors import DatabaseError, SchemaRefused
 from tsuzuki.db.migrate import migrate
+from tsuzuki.db.migrate_postgres import is_unfinished
 from tsuzuki.db.opening import open_database
 from tsuzuki.db.postgres import connect_once
 from tsuzuki.db.sqlite_file import connect, path_of, refuse_in_use
-from tsuzuki.db.unfinished import is_unfinished
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -62,16 +62,8 @@ async def progress_of(target: Connection, table: Table) -> CopyProgress:
 
 async def advance_copy(target: Connection, table: Table, last_key: list[Any], rows: int) -> None:
     """Note a chunk; in its transaction."""
-    await target.execute(_ADVANCE, table.name, msgspec.json.encode(_shown_key(last_key)).decode(), rows)
-
-
-async def end_copy(target: Connection) -> None:
-    """Forget the ledger: the copy is whole."""
-    await target.execute("drop table database_copy")
-
-
-def _shown_key(key: list[Any]) -> list[Any]:
-    return [{"hex": part.hex()} if isinstance(part, bytes) else part for part in key]
+    key = [{"hex": part.hex()} if isinstance(part, bytes) else part for part in last_key]
+    await target.execute(_ADVANCE, table.name, msgspec.json.encode(key).decode(), rows)
 
 
 def _read_key(text: str | None) -> list[Any] | None:
@@ -145,7 +137,7 @@ class DatabaseCopier:
             for table in tables:
                 await self._number_on(table)
             await self._set_triggers(tables, "enable")
-            await end_copy(self._target)
+            await self._target.execute("drop table database_copy")
 
     async def _copy_table(self, table: Table) -> int:
         total = self._source.execute(f"select count(*) from {table.name}").get  # noqa: S608  a table's name

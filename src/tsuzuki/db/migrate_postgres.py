@@ -11,7 +11,6 @@ import asyncpg
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.postgres import READ_ONLY, connect_once, read_only
 from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, MigrationOutcome, outcome, plan
-from tsuzuki.db.unfinished import UNFINISHED, is_unfinished
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -97,3 +96,14 @@ async def _applied(connection: Connection) -> list[Applied]:
         return []
     rows = await connection.fetch("select version, checksum from schema_migration order by version")
     return [Applied(version, checksum) for version, checksum in rows]
+
+
+UNFINISHED = (
+    "A copy into this database was begun and not finished. Run `tsuzuki copy-database` again to finish it, "
+    "or `tsuzuki migrate --recreate` to begin with an empty one."
+)
+
+
+async def is_unfinished(target: Connection) -> bool:
+    """Whether a copy into this database was begun and not finished."""
+    return await target.fetchval("select to_regclass('database_copy')") is not None

@@ -49,6 +49,11 @@ class Query(msgspec.Struct, frozen=True):
     returns_rows: bool
     inline: bool
 
+    def values_of(self, source: object, /, **others: Any) -> dict[str, Any]:
+        """The parameters that `source` has under the same names, and these others."""
+        names = [name for name in self.sqlite.params if name not in others and hasattr(source, name)]
+        return {name: getattr(source, name) for name in names} | others
+
 
 class Queries:
     """The queries of one area, as attributes."""

@@ -45,11 +45,6 @@ async def sealed_with_tx(tx: Tx) -> bytes | None:
     return await tx.maybe(bytes, q.sealed_with)
 
 
-async def set_sealed_with_tx(tx: Tx, fingerprint: bytes, now: Millis) -> None:
-    """Everything is sealed with this key."""
-    await tx.run(q.set_sealed_with, value=fingerprint, now=now)
-
-
 async def seal_channels_tx(tx: Tx, after: int) -> Chunk:
     """The next chunk of channels."""
     rows = await tx.many(StoredConfig, q.channels_after, after=after, most=CHUNK)
@@ -117,7 +112,7 @@ async def seal_stored(db: Database, vault: Vault, now: Millis) -> dict[str, list
             unreadable[kind] = names
     if not unreadable:
         fingerprint = vault.fingerprint
-        await db.with_tx(lambda tx: set_sealed_with_tx(tx, fingerprint, now))
+        await db.with_tx(lambda tx: tx.run(q.set_sealed_with, value=fingerprint, now=now))
     return unreadable
 
 

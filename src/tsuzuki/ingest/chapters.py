@@ -14,6 +14,7 @@ from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey
 from tsuzuki.model.harvest import FoundChapter, FoundPage, content_hash
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesId, SeriesSourceId
 from tsuzuki.model.numbers import chapter_key, number_key, release_key, sort_value
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import text_of, tokens
 from tsuzuki.queue.policy import INGEST
@@ -206,20 +207,15 @@ def new_chapter(found: FoundChapter) -> NewChapter:
 def new_release(release: ReleaseFound) -> NewRelease:
     """The row of a release."""
     found = release.found
-    return NewRelease(
+    return copied(
+        NewRelease,
+        found,
         chapter_key=chapter_key(found),
         key=release_key(found),
-        url=found.url,
         content_hash=release_hash(release),
-        source_key=found.source_key,
-        real_url=found.real_url,
-        title=found.title,
-        language=found.language,
         group_name=found.group,
-        published_at=found.published_at,
         source_order=release.source_order,
         page_count=-1 if found.page_count is None else found.page_count,
-        is_readable=found.is_readable,
     )
 
 

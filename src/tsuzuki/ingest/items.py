@@ -15,6 +15,7 @@ from tsuzuki.ingest.words import split_words
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.harvest import Enclosure, FoundItem, item_hash
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import INGEST
 from tsuzuki.queue.tasks import Queue
@@ -147,24 +148,7 @@ class ItemIngest(Ingest[ItemBatch]):
 def new_item(found: FoundItem, now: Millis) -> NewItem:
     """The row of an item. R30: it sorts by the earlier of published and first seen."""
     sort_at = now if found.published_at is None else min(found.published_at, now)
-    return NewItem(
-        key=found.key,
-        title=found.title,
-        sort_at=Millis(max(sort_at, 0)),
-        content_hash=item_hash(found),
-        link=found.link,
-        link_key=found.link_key,
-        author=found.author,
-        content=found.content,
-        summary=found.summary,
-        published_at=found.published_at,
-        published_raw=found.published_raw,
-        categories=found.categories,
-        enclosures=found.enclosures,
-        page_urls=found.page_urls,
-        image_url=found.image_url,
-        comments_url=found.comments_url,
-    )
+    return copied(NewItem, found, sort_at=Millis(max(sort_at, 0)), content_hash=item_hash(found))
 
 
 async def upsert_items_tx(

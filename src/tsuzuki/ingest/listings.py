@@ -105,17 +105,17 @@ def compare(listed: Sequence[ReleaseInListing], known: Sequence[KnownRelease], n
     renamed = set(previous.values())
     return ListingComparison(
         changed={each.key: previous.get(each.key) for each in listed if _is_changed(each, stored.get(each.key))},
-        seen=tuple(each.key for each in known if each.key in keys and _is_to_mark(each, now)),
+        seen=tuple(
+            each.key
+            for each in known
+            if each.key in keys and (not each.is_available or each.absences > 0 or now - each.last_seen_at >= DAY)
+        ),
         absent=tuple(each.key for each in unlisted if each.key not in renamed and each.absences < MOST_ABSENCES),
     )
 
 
 def _is_changed(listed: ReleaseInListing, known: KnownRelease | None) -> bool:
     return known is None or known.content_hash != listed.content_hash
-
-
-def _is_to_mark(known: KnownRelease, now: Millis) -> bool:
-    return not known.is_available or known.absences > 0 or now - known.last_seen_at >= DAY
 
 
 def _previous_keys(

@@ -8,6 +8,7 @@ import msgspec
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import SourceId, WatchId
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import PollAnswered, Watched, next_look
@@ -58,12 +59,7 @@ class Breakers:
         await tx.bulk(int, q.close_breakers, [self._closed(watch, now) for watch in broken], now=now)
 
     def _closed(self, watch: BrokenWatch, now: Millis) -> ClosedBreaker:
-        watched = Watched(
-            kind="series",
-            last_release_at=watch.last_release_at,
-            followers=watch.followers,
-            poll_floor=watch.poll_floor,
-        )
+        watched = copied(Watched, watch, kind="series")
         look = next_look(watched, PollAnswered(), self._context.pace, now, jitter=self._context.jitter())
         assert look.at is not None
         return ClosedBreaker(watch.id, look.at, look.priority)

@@ -10,6 +10,7 @@ from tsuzuki.model.errors import ShapeChanged, SourceError
 from tsuzuki.model.fetching import Validators
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
 from tsuzuki.model.secrets import Unreadable
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
@@ -151,15 +152,11 @@ class FeedPoll:
         return Millis(read_at - TOUCHED), same_at
 
     def _metadata(self, harvest: FeedHarvest, comparison: ItemComparison, now: Millis) -> FeedMetadata:
-        return FeedMetadata(
+        return copied(
+            FeedMetadata,
+            harvest,
             id=self._target.feed_id,
             now=now,
-            title=harvest.title,
-            site_url=harvest.site_url,
-            description=harvest.description,
-            language=harvest.language,
-            icon_url=harvest.icon_url,
-            hub_url=harvest.hub_url,
             has_unstable_keys=harvest.unstable_keys or comparison.is_unstable or self._target.has_unstable_keys,
         )
 
@@ -215,14 +212,10 @@ class FeedPoll:
     @property
     def _watched(self) -> Watched:
         target = self._target
-        return Watched(
+        return copied(
+            Watched,
+            target,
             kind="feed",
-            last_release_at=target.last_release_at,
-            followers=target.followers,
-            poll_floor=target.poll_floor,
-            wished_interval=target.wished_interval,
-            has_usual=target.has_usual,
-            ttl=target.ttl,
             skip_hours=numbers_of(target.skip_hours),
             skip_days=numbers_of(target.skip_days),
         )

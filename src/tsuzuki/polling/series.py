@@ -10,6 +10,7 @@ from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ReleaseFound, in_order
 from tsuzuki.ingest.listings import compare_listing, record_listing
 from tsuzuki.model.errors import ShapeChanged, SourceError
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.driver import Driver, FolderOf, read_config, run_visit, source_identity
 from tsuzuki.polling.outcomes import (
@@ -125,10 +126,4 @@ class SeriesPoll:
     @property
     def _watched(self) -> Watched:
         target = self._target
-        return Watched(
-            kind="series",
-            last_release_at=target.last_release_at,
-            followers=target.followers,
-            poll_floor=target.poll_floor,
-            fetch_once=target.update_strategy == "ONLY_FETCH_ONCE",
-        )
+        return copied(Watched, target, kind="series", fetch_once=target.update_strategy == "ONLY_FETCH_ONCE")

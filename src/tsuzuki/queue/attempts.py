@@ -10,6 +10,7 @@ import structlog
 
 from tsuzuki.db.tx import Work
 from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.queue.errors import LeaseLost, NotFinished, Postponed, Undecodable
 from tsuzuki.queue.leases import LeaseKeeper, WorkerContext
@@ -211,13 +212,4 @@ def _cancellings() -> int:
 
 
 def _task(row: ClaimedRow, payload: Any) -> Task[Any]:
-    return Task(
-        id=row.id,
-        lease_token=row.lease_token,
-        key=row.key,
-        payload=payload,
-        priority=row.priority,
-        attempt=row.attempts + 1,
-        losses=row.losses,
-        created_at=row.created_at,
-    )
+    return copied(Task, row, payload=payload, attempt=row.attempts + 1)

@@ -6,6 +6,7 @@ import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.ids import PublicId
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import DAY, SECOND, Millis
 
 q = load_queries("tsuzuki.queue.workers")
@@ -56,15 +57,7 @@ async def beat_tx(tx: Tx, worker: WorkerProcess, now: Millis) -> None:
 async def list_workers_tx(tx: Tx) -> list[SeenWorker]:
     """All that did not end as they should, the longest running first."""
     return [
-        SeenWorker(
-            id=row.id,
-            host=row.host,
-            pid=row.pid,
-            queues=tuple(_names.decode(row.queues)),
-            doing=_counts.decode(row.doing),
-            started_at=row.started_at,
-            seen_at=row.seen_at,
-        )
+        copied(SeenWorker, row, queues=tuple(_names.decode(row.queues)), doing=_counts.decode(row.doing))
         for row in await tx.many(_Row, q.list_workers)
     ]
 

@@ -20,7 +20,6 @@ from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.groups import default_group_tx, own_group_tx
 from tsuzuki.shelves.known import deliver_known_chapters_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx, free_room_tx
-from tsuzuki.shelves.saying import new_or
 from tsuzuki.shelves.types import (
     Follow,
     FollowChange,
@@ -31,6 +30,7 @@ from tsuzuki.shelves.types import (
     Next,
     PlainFollowRow,
     ReleasePreferences,
+    new_or,
 )
 from tsuzuki.sources.comics import followers_changed_tx, watch_everywhere_tx
 from tsuzuki.sources.series import known_series_tx
@@ -74,42 +74,19 @@ async def find_follow_of_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> P
 
 async def add_follow_tx(tx: Tx, shelf_id: ShelfId, new: PlainFollowRow) -> int:
     """Store it, with an id of its own; UniqueViolation when the shelf follows this series."""
-    return await tx.one(
-        int,
-        q.add_follow,
-        public_id=new.public_id,
-        shelf_id=shelf_id,
-        series_id=new.series_id,
-        group_id=new.group_id,
-        status=new.status,
-        notify=new.notify,
-        preferences=new.preferences,
-        now=new.created_at,
-    )
+    return await tx.one(int, q.add_follow, **q.add_follow.values_of(new, shelf_id=shelf_id, now=new.created_at))
 
 
 async def change_follow_tx(tx: Tx, changed: PlainFollowRow, now: Millis) -> None:
     """Store what a reader may change."""
-    values = {"status": changed.status, "notify": changed.notify, "preferences": changed.preferences}
-    await tx.run(q.change_follow, id=changed.id, group_id=changed.group_id, **values, now=now)
+    await tx.run(q.change_follow, **q.change_follow.values_of(changed, now=now))
 
 
 async def leave_series_tx(tx: Tx, shelf_id: ShelfId, gone: PlainFollowRow, now: Millis) -> int:
     """Take a series off a shelf and keep what following it again restores; how many entries went."""
     keys = await tx.many(str, q.entry_keys, shelf_id=shelf_id, series_id=gone.series_id)
     await tx.run(q.keep_saved, shelf_id=shelf_id, series_id=gone.series_id, now=now)
-    await tx.run(
-        q.keep_former,
-        shelf_id=shelf_id,
-        series_id=gone.series_id,
-        group_id=gone.group_id,
-        status=gone.status,
-        notify=gone.notify,
-        preferences=gone.preferences,
-        entries=keys,
-        created_at=gone.created_at,
-        now=now,
-    )
+    await tx.run(q.keep_former, **q.keep_former.values_of(gone, shelf_id=shelf_id, entries=keys, now=now))
     await tx.run(q.delete_follow, id=gone.id)
     return await tx.run(q.delete_entries, shelf_id=shelf_id, series_id=gone.series_id)
 

@@ -11,7 +11,6 @@ from msgspec import UnsetType
 from tsuzuki.model.ids import GroupId
 from tsuzuki.model.numbers import SCALE, parse_number
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.saying import new_or
 from tsuzuki.shelves.types import (
     FormerSubscription,
     NewRow,
@@ -22,6 +21,7 @@ from tsuzuki.shelves.types import (
     SourceOf,
     Subscription,
     SubscriptionChange,
+    new_or,
 )
 
 EARLIEST: Final = Millis(0)

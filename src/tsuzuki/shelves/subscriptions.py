@@ -24,7 +24,6 @@ from tsuzuki.shelves.groups import default_group_tx, own_group_tx
 from tsuzuki.shelves.known import ALWAYS, deliver_known_items_tx
 from tsuzuki.shelves.limits import allow_waking_tx, check_shelf_limit_tx, free_room_tx
 from tsuzuki.shelves.policy import as_before, changed
-from tsuzuki.shelves.saying import new_or
 from tsuzuki.shelves.types import (
     FeedName,
     FeedStatus,
@@ -35,6 +34,7 @@ from tsuzuki.shelves.types import (
     Subscription,
     SubscriptionChange,
     SubscriptionResult,
+    new_or,
 )
 from tsuzuki.sources.feeds import (
     follow_feed_tx,
@@ -71,23 +71,6 @@ async def find_subscription_to_tx(tx: Tx, shelf_id: ShelfId, link: str, proxy: s
 async def add_subscription_tx(tx: Tx, new: NewRow, now: Millis) -> None:
     """Store it; UniqueViolation when the shelf has this feed."""
     await tx.run(q.add_subscription, **msgspec.structs.asdict(new), now=now)
-
-
-async def change_subscription_tx(tx: Tx, wanted: Subscription, *, site_url: str | None, now: Millis) -> None:
-    """Store what is the reader's own of `wanted`; a site's address only where one is given."""
-    await tx.run(
-        q.change_subscription,
-        id=wanted.id,
-        group_id=wanted.group_id,
-        name=wanted.name,
-        site_url=site_url,
-        suspended_at=wanted.suspended_at,
-        notify=wanted.notify,
-        full_text=wanted.full_text,
-        poll_interval=wanted.poll_interval,
-        retention=wanted.retention,
-        now=now,
-    )
 
 
 async def clear_shelf_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId) -> None:
@@ -326,7 +309,10 @@ class Subscriptions:
         if not isinstance(change.group, UnsetType):
             group_id = await self._group_tx(tx, shelf_id, change.group)
         wanted = changed(before, change, group_id=group_id, now=now)
-        await change_subscription_tx(tx, wanted, site_url=new_or(change.site_url, None), now=now)
+        await tx.run(
+            q.change_subscription,
+            **q.change_subscription.values_of(wanted, site_url=new_or(change.site_url, None), now=now),
+        )
         feed_id = before.feed_id
         if target is not None:
             feed_id = await self._move_tx(tx, shelf_id, before, target)

@@ -1,7 +1,7 @@
 """What is said of reading."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -515,3 +515,11 @@ class HistoryRow(msgspec.Struct, frozen=True):
     device: str | None
     cover_id: int | None
     """The series source whose cover stands for it."""
+
+
+T = TypeVar("T")
+
+
+def new_or(wanted: T | UnsetType, before: T) -> T:
+    """What was said; what was before where nothing was."""
+    return before if isinstance(wanted, UnsetType) else wanted

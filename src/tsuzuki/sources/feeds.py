@@ -11,14 +11,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.queue.tasks import withdraw_tx
 from tsuzuki.sources.pace import feed_readers_changed_tx
-from tsuzuki.sources.watches import (
-    NewWatch,
-    add_watch_tx,
-    find_feed_watch_tx,
-    reset_watch_tx,
-    rest_watch_tx,
-    wake_watch_tx,
-)
+from tsuzuki.sources.watches import NewWatch, add_watch_tx, find_feed_watch_tx, rest_watch_tx
 
 q = load_queries("tsuzuki.sources")
 
@@ -61,7 +54,7 @@ async def suspension_changed_tx(tx: Tx, feed_id: FeedId, *, by_person: bool, now
     """
     await feed_readers_changed_tx(tx, feed_id)
     await rest_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
-    return await wake_watch_tx(tx, feed_id, reason=None if by_person else NOBODY_WAITS, now=now)
+    return bool(await tx.run(q.wake_watch, feed_id=feed_id, reason=None if by_person else NOBODY_WAITS, now=now))
 
 
 async def leave_address_tx(
@@ -74,7 +67,7 @@ async def leave_address_tx(
     await withdraw_tx(tx, ITEM_INGEST, f"ingest-{await find_feed_watch_tx(tx, feed_id)}-", now)
     same = list(same)
     await bury_for_readers_tx(tx, feed_id, feed_id, now)
-    await drop_item_tombstones_tx(tx, feed_id, but=same)
+    await tx.run(q.drop_item_tombstones, feed_id=feed_id, rows=[[key] for key in same])
     await detach_items_tx(tx, feed_id, but=same, is_trusted=is_trusted)
 
 
@@ -85,20 +78,13 @@ async def relink_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now
     """
     if not await lock_feed_tx(tx, feed_id):
         raise NotFound("There is no such feed.")
-    if await count_followers_tx(tx, feed_id) != 1 or await find_feed_tx(tx, link, proxy) is not None:
+    if await tx.one(int, q.count_followers, feed_id=feed_id) != 1 or await find_feed_tx(tx, link, proxy) is not None:
         return False
-    await keep_tombstones_tx(tx, feed_id, now)
+    await tx.run(q.keep_tombstones, feed_id=feed_id, now=now)  # what a follower does not have stays no news
     await leave_address_tx(tx, feed_id, is_trusted=True, now=now)
-    await relink_feed_tx(tx, feed_id, link, proxy=proxy, now=now)
-    await reset_watch_tx(tx, feed_id, host=parse(link).host, now=now)
+    await tx.run(q.relink_feed, id=feed_id, link=link, proxy=tx.vault.seal_proxy(proxy), now=now)
+    await tx.run(q.reset_watch, feed_id=feed_id, host=parse(link).host, now=now)
     return True
-
-
-async def add_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title: str = "") -> tuple[FeedId, bool]:
-    """The feed behind this link, and whether it is new."""
-    if (new := await new_feed_tx(tx, link, now=now, proxy=proxy, title=title)) is not None:
-        return new, True
-    return await tx.one(FeedId, q.find_feed, link=link, proxy=tx.vault.seal_proxy(proxy)), False
 
 
 async def new_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title: str = "") -> FeedId | None:
@@ -117,29 +103,9 @@ async def lock_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None
     await lock_feeds_tx(tx, await tx.bulk(FeedId, q.known_feeds, rows))
 
 
-async def count_followers_tx(tx: Tx, feed_id: FeedId) -> int:
-    """How many shelves follow a feed."""
-    return await tx.one(int, q.count_followers, feed_id=feed_id)
-
-
-async def relink_feed_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now: Millis) -> None:
-    """Give a feed another address."""
-    await tx.run(q.relink_feed, id=feed_id, link=link, proxy=tx.vault.seal_proxy(proxy), now=now)
-
-
-async def keep_tombstones_tx(tx: Tx, feed_id: FeedId, now: Millis) -> None:
-    """Remember for each follower what the feed has and its shelf has not: it stays no news."""
-    await tx.run(q.keep_tombstones, feed_id=feed_id, now=now)
-
-
 async def bury_for_readers_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:
     """REL-39d: what retention removed of a feed stays no news to its followers, at the feed `target` too."""
     await tx.run(q.bury_for_readers, feed_id=feed_id, target=target, now=now)
-
-
-async def drop_item_tombstones_tx(tx: Tx, feed_id: FeedId, *, but: Iterable[str] = ()) -> None:
-    """Forget what retention removed of a feed, `but` these keys."""
-    await tx.run(q.drop_item_tombstones, feed_id=feed_id, rows=[[key] for key in but])
 
 
 async def detach_items_tx(tx: Tx, feed_id: FeedId, *, but: Iterable[str] = (), is_trusted: bool = False) -> None:

@@ -37,19 +37,9 @@ async def find_feed_watch_tx(tx: Tx, feed_id: FeedId) -> WatchId:
     return await tx.one(WatchId, q.find_feed_watch, feed_id=feed_id)
 
 
-async def reset_watch_tx(tx: Tx, feed_id: FeedId, *, host: str, now: Millis) -> None:
-    """Forget what was learned of a feed's old address; due at once."""
-    await tx.run(q.reset_watch, feed_id=feed_id, host=host, now=now)
-
-
 async def rest_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str, now: Millis) -> bool:
     """Suspend the watch if nobody waits for the feed."""
     return bool(await tx.run(q.rest_watch, feed_id=feed_id, reason=reason, now=now))
-
-
-async def wake_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str | None, now: Millis) -> bool:
-    """Make a suspended watch due if somebody waits for the feed; a reason limits it to watches that rest for it."""
-    return bool(await tx.run(q.wake_watch, feed_id=feed_id, reason=reason, now=now))
 
 
 class ImportedFetchState(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem, item_hash
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.priorities import WARM
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.shelves.limits import check_shelf_limit_tx
@@ -160,18 +161,6 @@ class FeedsIn:
 
 def _item_row(item: ItemLine) -> dict[str, Any]:
     """The columns of the item, with the hash of its content."""
-    found = FoundItem(
-        key=item.key,
-        title=item.title,
-        link=item.link,
-        content=item.content,
-        summary=item.summary,
-        author=item.author,
-        categories=item.categories,
-        enclosures=item.enclosures,
-        image_url=item.image_url,
-        comments_url=item.comments_url,
-        page_urls=item.page_urls,
-    )
+    found = copied(FoundItem, item)
     row = as_row(item, content_hash=item_hash(found).hex())
     return {name: value for name, value in row.items() if name not in {"feed", "entry", "full_text"}}

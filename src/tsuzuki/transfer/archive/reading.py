@@ -23,6 +23,7 @@ from tsuzuki.ingest.detached import shelf_items_tx
 from tsuzuki.model.errors import LimitExceeded, NotFound, SourceError, Unavailable
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import ItemId, ShelfId
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.kinds import ChannelKind
 from tsuzuki.notifications.sending import KINDS
@@ -183,16 +184,7 @@ class _OtherLines:
             item_id = (await shelf_items_tx(tx, self._shelf_id, feed_id, [mark.item])).get(mark.item)
         if await has_bookmark_tx(tx, self._shelf_id, mark, item_id):
             return False
-        new = NewBookmark(
-            title=mark.title,
-            link=mark.link,
-            content=mark.content,
-            feed_name=mark.feed_name,
-            note=mark.note,
-            published_at=None if mark.published_at is None else Millis(mark.published_at),
-            item_id=item_id,
-            feed_id=feed_id,
-        )
+        new = copied(NewBookmark, mark, item_id=item_id, feed_id=feed_id)
         await add_bookmark_tx(tx, self._shelf_id, self._deps.new_id(), new, now=Millis(mark.created_at))
         if item_id is not None:
             await save_entry_tx(tx, self._shelf_id, item_id, saved=True)

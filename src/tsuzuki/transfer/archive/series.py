@@ -19,6 +19,7 @@ from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import SeriesId, SeriesSourceId
 from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.model.priorities import WARM
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.follows import add_follow_tx, find_follow_of_tx, restore_entries_tx, take_former_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx
@@ -92,12 +93,9 @@ class SeriesIn:
                     self._landing.journal.one("sources.jsonl", "existing")
 
     async def _register(self, numbered: NumberedLine, source: ArchivedSource) -> None:
-        wanted = SourceRegistration(
-            name=source.name,
-            slug=source.slug,
-            base_url=source.base_url,
-            connector=source.connector,
-            config=source.config,
+        wanted = copied(
+            SourceRegistration,
+            source,
             is_enabled=source.is_enabled and not source.lacks and not _reads_files(source),
         )
         try:
@@ -317,18 +315,12 @@ def _chapter_row(chapter: ArchivedChapter) -> dict[str, Any]:
 
 def _release_row(release: ArchivedRelease, chapter: ArchivedChapter, place: SeriesSourceId) -> dict[str, Any]:
     """With the hash that the next poll compares with."""
-    found = FoundChapter(
-        url=release.url,
-        title=release.title,
-        source_key=release.source_key,
+    found = copied(
+        FoundChapter,
+        release,
         number=parse_number(chapter.number),
         volume=parse_number(chapter.volume),
-        language=release.language,
-        group=release.group,
-        published_at=None if release.published_at is None else Millis(release.published_at),
         page_count=None if release.page_count < 0 else release.page_count,
-        real_url=release.real_url,
-        is_readable=release.is_readable,
     )
     content_hash = release_hash(ReleaseFound(found, release.source_order)).hex()
     return as_row(release, chapter_key=chapter.key, series_source_id=place, content_hash=content_hash)

@@ -83,42 +83,17 @@ async def has_shelf_tx(tx: Tx, shelf_id: ShelfId) -> bool:
 
 async def add_feed_tx(tx: Tx, feed: Feed, now: Millis) -> FeedId | None:
     """A feed with what it says of itself; None when it is known."""
-    return await tx.maybe(
-        FeedId,
-        q.add_feed,
-        link=feed.link,
-        proxy=tx.vault.seal_proxy(feed.proxy),
-        title=feed.title,
-        site_url=feed.site_url,
-        description=feed.description,
-        language=feed.language,
-        icon_url=feed.icon_url,
-        hub_url=feed.hub_url,
-        has_unstable_keys=feed.has_unstable_keys,
-        now=now,
-    )
+    values = q.add_feed.values_of(feed, proxy=tx.vault.seal_proxy(feed.proxy), now=now)
+    return await tx.maybe(FeedId, q.add_feed, **values)
 
 
 async def add_subscription_tx(
     tx: Tx, shelf_id: ShelfId, feed_id: FeedId, feed: Feed, *, group_id: GroupId, public_id: PublicId, now: Millis
 ) -> None:
     """The subscription with all its settings; UniqueViolation when the shelf has this feed."""
-    await tx.run(
-        q.add_subscription,
-        public_id=public_id,
-        shelf_id=shelf_id,
-        feed_id=feed_id,
-        group_id=group_id,
-        name=feed.name,
-        site_url=feed.own_site_url,
-        suspended_at=feed.suspended_at,
-        notify=feed.notify,
-        full_text=feed.full_text,
-        poll_interval=feed.poll_interval,
-        retention=feed.retention,
-        created_at=feed.created_at,
-        now=now,
-    )
+    ids = {"public_id": public_id, "shelf_id": shelf_id, "feed_id": feed_id, "group_id": group_id}
+    values = q.add_subscription.values_of(feed, **ids, site_url=feed.own_site_url, now=now)
+    await tx.run(q.add_subscription, **values)
 
 
 # -- in: series
@@ -128,49 +103,17 @@ async def add_series_tx(
     tx: Tx, series: ArchivedSeries, *, public_id: PublicId, match_key: str, latest_sort: int | None, now: Millis
 ) -> SeriesId:
     """A new series, not yet on any source."""
-    return await tx.one(
-        SeriesId,
-        q.add_series,
-        public_id=public_id,
-        title=series.title,
-        match_key=match_key,
-        author=series.author,
-        artist=series.artist,
-        description=series.description,
-        cover_url=series.cover_url,
-        language=series.language,
-        status=series.status,
-        is_nsfw=series.is_nsfw,
-        latest_number=None if latest_sort is None else series.latest_number,
-        latest_sort=latest_sort,
-        last_chapter_at=series.last_chapter_at,
-        now=now,
-    )
+    latest = {"latest_sort": latest_sort, "latest_number": None if latest_sort is None else series.latest_number}
+    values = q.add_series.values_of(series, public_id=public_id, match_key=match_key, **latest, now=now)
+    return await tx.one(SeriesId, q.add_series, **values)
 
 
 async def add_mapping_tx(
     tx: Tx, series_id: SeriesId, source_id: int, mapping: SeriesSource, *, now: Millis
 ) -> SeriesSourceId | None:
     """The series on a source; None when the source has this key already."""
-    return await tx.maybe(
-        SeriesSourceId,
-        q.add_mapping,
-        series_id=series_id,
-        source_id=source_id,
-        source_key=mapping.key,
-        url=mapping.url,
-        real_url=mapping.real_url,
-        is_active=mapping.is_active,
-        title=mapping.title,
-        author=mapping.author,
-        artist=mapping.artist,
-        description=mapping.description,
-        genres=mapping.genres,
-        status=mapping.status,
-        cover_url=mapping.cover_url,
-        update_strategy=mapping.update_strategy,
-        now=now,
-    )
+    ids = {"series_id": series_id, "source_id": source_id, "source_key": mapping.key}
+    return await tx.maybe(SeriesSourceId, q.add_mapping, **q.add_mapping.values_of(mapping, **ids, now=now))
 
 
 async def others_have_series_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> bool:
@@ -190,18 +133,8 @@ async def add_former_tx(
     """What following again restores; False when the shelf left the series here too, which counts."""
     if await tx.one(bool, q.has_former, shelf_id=shelf_id, series_id=series_id):
         return False
-    await tx.run(
-        q.add_former,
-        shelf_id=shelf_id,
-        series_id=series_id,
-        group_id=group_id,
-        status=former.status,
-        notify=former.notify,
-        preferences=preferences,
-        entries=former.entries,
-        created_at=former.created_at,
-        left_at=former.left_at,
-    )
+    ids = {"shelf_id": shelf_id, "series_id": series_id, "group_id": group_id}
+    await tx.run(q.add_former, **q.add_former.values_of(former, **ids, preferences=preferences))
     return True
 
 

@@ -12,6 +12,7 @@ import msgspec
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.ids import GroupId, ShelfId, SourceId, UserId
 from tsuzuki.model.secrets import MASKED, is_secret
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.channels import list_channels_tx
 from tsuzuki.notifications.kinds import StoredChannel, hidden
@@ -214,23 +215,17 @@ def _key_of(link: str, proxy: str) -> FeedKey:
     return FeedKey(link=link, proxy=without_password(proxy))
 
 
-def _same(kind: type[ArchiveLine], row: msgspec.Struct, **other: Any) -> dict[str, Any]:
-    """The values of a row that a line has under the same names."""
-    names = kind.__struct_fields__
-    return {name: getattr(row, name) for name in row.__struct_fields__ if name in names} | other
-
-
 def _feed(row: ArchiveFeedRow, groups: Groups) -> Feed:
     bare = without_password(row.proxy)
-    return Feed(**_same(Feed, row, proxy=bare, group=groups.get(row.group_id), lacks_password=bare != row.proxy))
+    return copied(Feed, row, proxy=bare, group=groups.get(row.group_id), lacks_password=bare != row.proxy)
 
 
 def _item(row: ItemRow, feed: FeedKey) -> ItemLine:
     full_text = None
     if row.fetched_at is not None:
         full_text = FullTextLine(content=row.full_content or "", error=row.full_error, fetched_at=row.fetched_at)
-    entry = EntryLine(**_same(EntryLine, row, sort_at=row.entry_sort_at, created_at=row.entry_created_at))
-    return ItemLine(**_same(ItemLine, row, feed=feed, full_text=full_text, entry=entry))
+    entry = copied(EntryLine, row, sort_at=row.entry_sort_at, created_at=row.entry_created_at)
+    return copied(ItemLine, row, feed=feed, full_text=full_text, entry=entry)
 
 
 def _series_key(row: ArchiveSeriesRow, mappings: list[MappingRow], twins: Counter[str]) -> str:
@@ -244,7 +239,7 @@ def _series_key(row: ArchiveSeriesRow, mappings: list[MappingRow], twins: Counte
 def _series(
     row: ArchiveSeriesRow, key: str, mappings: list[MappingRow], *, slugs: Slugs, groups: Groups
 ) -> ArchivedSeries:
-    sources = [SeriesSource(**_same(SeriesSource, each, source=each.slug, key=each.source_key)) for each in mappings]
+    sources = [copied(SeriesSource, each, source=each.slug, key=each.source_key) for each in mappings]
     follow = former = None
     if row.follow_status is not None and row.created_at is not None:
         follow = FollowLine(
@@ -265,39 +260,37 @@ def _series(
             left_at=row.left_at,
         )
     sources.sort(key=lambda each: (each.source, each.key))
-    return ArchivedSeries(**_same(ArchivedSeries, row, key=key, sources=tuple(sources), follow=follow, former=former))
+    return copied(ArchivedSeries, row, key=key, sources=tuple(sources), follow=follow, former=former)
 
 
 def _wishes(preferences: ReleasePreferences | None, slugs: Slugs) -> Wishes:
     """With sources by their slugs; those that are gone are no wish."""
     known = preferences or ReleasePreferences()
     wanted = tuple(slugs[SourceId(each)] for each in known.sources if each in slugs)
-    return Wishes(**_same(Wishes, known, sources=wanted))
+    return copied(Wishes, known, sources=wanted)
 
 
 def _source(row: ArchiveSourceRow) -> ArchivedSource:
     """R47: without its secrets."""
     config, lacks = without_secrets(row.config, is_secret=is_secret)
-    return ArchivedSource(**_same(ArchivedSource, row, config=config, lacks=tuple(sorted(lacks))))
+    return copied(ArchivedSource, row, config=config, lacks=tuple(sorted(lacks)))
 
 
 def _chapter(row: ArchiveChapterRow, series: str, releases: list[ReleaseRow]) -> ArchivedChapter:
     own = [
-        ArchivedRelease(**_same(ArchivedRelease, each, source=each.slug, group=each.group_name))
+        copied(ArchivedRelease, each, source=each.slug, group=each.group_name)
         for each in releases
         if each.chapter_id == row.id
     ]
     own.sort(key=lambda each: (each.source, each.series_key, each.key))
-    entry = None if row.sort_at is None else EntryLine(**_same(EntryLine, row))
-    progress = None if row.updated_at is None else ProgressLine(**_same(ProgressLine, row))
-    return ArchivedChapter(
-        **_same(ArchivedChapter, row, series=series, releases=tuple(own), entry=entry, progress=progress)
-    )
+    entry = None if row.sort_at is None else copied(EntryLine, row)
+    progress = None if row.updated_at is None else copied(ProgressLine, row)
+    return copied(ArchivedChapter, row, series=series, releases=tuple(own), entry=entry, progress=progress)
 
 
 def _bookmark(row: BookmarkRow) -> BookmarkLine:
     feed = None if row.feed_link is None else _key_of(row.feed_link, row.feed_proxy or "")
-    return BookmarkLine(**_same(BookmarkLine, row, feed=feed, item=row.item_key))
+    return copied(BookmarkLine, row, feed=feed, item=row.item_key)
 
 
 def _channel(channel: StoredChannel) -> ChannelLine:

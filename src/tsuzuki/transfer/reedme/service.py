@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.db.legacy import (
@@ -35,6 +35,7 @@ from tsuzuki.model.errors import RefusedAddress, SourceError
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.shelves.bookmarks import NewBookmark, add_bookmark_tx, save_entry_tx
@@ -45,7 +46,8 @@ from tsuzuki.shelves.types import NewRow
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.watches import ImportedFetchState, bring_fetch_state_tx
 from tsuzuki.transfer.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
-from tsuzuki.transfer.reedme.store import has_loose_bookmark_tx
+
+q = load_queries("tsuzuki.transfer.reedme")
 
 L = TypeVar("L")
 T = TypeVar("T")
@@ -189,13 +191,7 @@ class _Import:
         mark = self._snapshots.pop(before.id, None)
         if mark is None and not before.is_bookmarked:
             return
-        new = NewBookmark(
-            title=found.title,
-            link=found.link or "",
-            content=found.content,
-            feed_name=feed_name,
-            published_at=found.published_at,
-        )
+        new = copied(NewBookmark, found, link=found.link or "", feed_name=feed_name)
         if mark is not None:
             new = _bookmark(mark)
 
@@ -214,7 +210,8 @@ class _Import:
         new = _bookmark(mark)
 
         async def keep(tx: Tx) -> None:
-            if new.link or not await has_loose_bookmark_tx(tx, self._shelf_id, new):
+            loose = q.has_loose_bookmark.values_of(new, shelf_id=self._shelf_id)
+            if new.link or not await tx.one(bool, q.has_loose_bookmark, **loose):
                 now = mark.created_at or self._clock()
                 await add_bookmark_tx(tx, self._shelf_id, self._new_id(), new, now=now)
 
@@ -257,10 +254,4 @@ def _brought(before: LegacyItem, item: CleanItem, now: Millis) -> BroughtItem:
 
 
 def _bookmark(mark: LegacyBookmark) -> NewBookmark:
-    return NewBookmark(
-        title=mark.title,
-        link=mark.link,
-        content=mark.content,
-        feed_name=mark.feed_name,
-        published_at=mark.published_at,
-    )
+    return copied(NewBookmark, mark, item_id=None)
