@@ -10,8 +10,8 @@ from tests.builders import a_public_id
 from tsuzuki.accounts.audit import AuditFilter, AuditLog
 from tsuzuki.accounts.types import Slice
 from tsuzuki.billing.books import OPERATOR
-from tsuzuki.billing.settlement.store import list_intents_tx
 from tsuzuki.billing.settlement.stripe import check_signature, read_event
+from tsuzuki.billing.store import list_intents_tx
 from tsuzuki.model.errors import Forbidden, Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import MINUTE, SECOND, Millis

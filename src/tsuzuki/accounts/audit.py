@@ -44,26 +44,6 @@ class AuditRow(msgspec.Struct, frozen=True):
 q = load_queries("tsuzuki.accounts.audit")
 
 
-class NewAuditRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that is about to be written; secrets are masked already."""
-
-    at: Millis
-    actor_id: str | None
-    actor: str
-    action: str
-    entity_type: str
-    entity_id: str
-    before: dict[str, Any] | None = None
-    after: dict[str, Any] | None = None
-    reason: str | None = None
-    address: str | None = None
-
-
-async def add_audit_tx(tx: Tx, row: NewAuditRow) -> None:
-    """Written once and never changed: the schema refuses it."""
-    await tx.run(q.add_audit, **msgspec.structs.asdict(row))
-
-
 async def find_entity_name_tx(tx: Tx, entity_type: str, public_id: PublicId) -> str | None:
     """What a person, a shelf or a tenant is called now; None for one that is gone, and for everything else."""
     match entity_type:
@@ -97,21 +77,17 @@ class AuditEvent(msgspec.Struct, frozen=True):
 
 async def record_tx(tx: Tx, actor: Actor, audit_event: AuditEvent, *, now: Millis) -> None:
     """Append it to the log, without a secret in it."""
-    await add_audit_tx(
-        tx,
-        NewAuditRow(
-            at=now,
-            actor_id=show_id(actor.id) if actor.id else None,
-            actor=actor.name,
-            action=audit_event.action,
-            entity_type=audit_event.entity_type,
-            entity_id=audit_event.entity_id,
-            before=None if audit_event.before is None else masked(audit_event.before),
-            after=None if audit_event.after is None else masked(audit_event.after),
-            reason=None if audit_event.reason is None else mask_text(audit_event.reason),
-            address=actor.address,
-        ),
+    values = q.add_audit.values_of(
+        audit_event,
+        at=now,
+        actor_id=show_id(actor.id) if actor.id else None,
+        actor=actor.name,
+        before=None if audit_event.before is None else masked(audit_event.before),
+        after=None if audit_event.after is None else masked(audit_event.after),
+        reason=None if audit_event.reason is None else mask_text(audit_event.reason),
+        address=actor.address,
     )
+    await tx.run(q.add_audit, **values)
 
 
 def masked(values: Mapping[str, Any]) -> dict[str, Any]:

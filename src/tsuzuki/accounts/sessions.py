@@ -7,7 +7,7 @@ from tsuzuki.accounts.caller import Caller, caller_of
 from tsuzuki.accounts.credentials import hash_of, session_key
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.policy import SESSION_LIFE, SESSION_TOUCH, is_stale
-from tsuzuki.accounts.store import NewSession, end_session_by_key_tx, end_sessions_tx, find_session_tx
+from tsuzuki.accounts.store import end_session_by_key_tx, end_sessions_tx, find_session_tx
 from tsuzuki.accounts.types import Session, SessionId, User
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import NotFound
@@ -80,15 +80,16 @@ class Sessions:
         if device.key is not None:
             await end_session_by_key_tx(tx, hash_of(device.key))
         key = session_key(self._deps.random_bytes)
-        new = NewSession(
+        await tx.run(
+            q.add_session,
             public_id=self._deps.new_id(now),
             user_id=user.id,
             key_hash=hash_of(key),
             user_agent=device.user_agent[:LONGEST_USER_AGENT],
             address=device.address,
             expires_at=Millis(now + SESSION_LIFE),
+            now=now,
         )
-        await tx.run(q.add_session, now=now, **msgspec.structs.asdict(new))
         return key
 
     async def resume(self, key: str, address: str) -> Resumed | None:

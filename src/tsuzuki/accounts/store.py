@@ -13,7 +13,6 @@ from tsuzuki.accounts.types import (
     TenantContents,
     Token,
     TokenId,
-    TokenKind,
     User,
     UserContents,
 )
@@ -161,17 +160,6 @@ async def add_invite_tx(tx: Tx, new: NewInvite, now: Millis) -> None:
 # -- sessions
 
 
-class NewSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that is about to exist."""
-
-    public_id: PublicId
-    user_id: UserId
-    key_hash: bytes
-    user_agent: str
-    address: str
-    expires_at: Millis
-
-
 async def find_session_tx(tx: Tx, key_hash: bytes, now: Millis) -> KeyHolder | None:
     """Whose session this key opens, if it still does."""
     return await tx.maybe(KeyHolder, q.find_session, key_hash=key_hash, now=now)
@@ -188,21 +176,6 @@ async def end_sessions_tx(tx: Tx, user_id: UserId, *, but: SessionId | None = No
 
 
 # -- tokens
-
-
-class NewToken(msgspec.Struct, frozen=True, kw_only=True):
-    """A token that is about to exist."""
-
-    public_id: PublicId
-    user_id: UserId
-    name: str
-    kind: TokenKind
-    key_hash: bytes
-    scopes: str
-    expires_at: Millis | None
-    parent_id: TokenId | None = None
-    made_in: PublicId | None = None
-    """The session that made it."""
 
 
 async def list_tokens_tx(tx: Tx, user_id: UserId) -> list[Token]:

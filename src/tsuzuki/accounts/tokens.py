@@ -9,7 +9,7 @@ from tsuzuki.accounts.caller import Caller, caller_of
 from tsuzuki.accounts.credentials import TOKEN_PREFIX, device_password, hash_of, token_key
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.policy import TOKEN_TOUCH, is_stale, outlives
-from tsuzuki.accounts.store import NewToken, list_tokens_tx, lock_user_tx
+from tsuzuki.accounts.store import list_tokens_tx, lock_user_tx
 from tsuzuki.accounts.types import SCOPES, Actor, KeyHolder, Protocol, Scope, Token, TokenId, TokenKind, User
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Problem, Unauthorized
@@ -66,7 +66,9 @@ class Tokens:
         now = self._deps.clock()
         _check(wish, user, now)
         key = (device_password if wish.kind == "device" else token_key)(self._deps.random_bytes)
-        new = NewToken(
+        token = await tx.one(
+            Token,
+            q.add_token,
             public_id=self._deps.new_id(now),
             user_id=user.id,
             name=wish.name,
@@ -76,8 +78,8 @@ class Tokens:
             expires_at=wish.expires_at,
             parent_id=maker.token_id if maker else None,
             made_in=maker.key_public_id if maker and maker.session_id else None,
+            now=now,
         )
-        token = await tx.one(Token, q.add_token, now=now, **msgspec.structs.asdict(new))
         after = {"name": token.name, "kind": token.kind, "scopes": token.scopes, "user": user.username}
         if maker is not None:
             after["made_by"] = f"{maker.by} {show_id(maker.key_public_id)}"
@@ -132,7 +134,7 @@ class Tokens:
     async def _check_reach_tx(self, tx: Tx, caller: Caller, wish: TokenRequest) -> None:
         """A key that was ended since the request came in makes no other."""
         if caller.session_id is not None:
-            if not (await tx.one(int, q.has_session, id=caller.session_id, public_id=caller.key_public_id) > 0):
+            if not await tx.one(int, q.has_session, id=caller.session_id, public_id=caller.key_public_id):
                 raise Unauthorized("You were signed out. Sign in again.")
             return
         assert caller.token_id is not None

@@ -17,8 +17,7 @@ from tsuzuki.accounts.people import get_tenant_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.billing.ledger import bill_tx, void_open_invoices_tx
 from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, reminders_due, standing
-from tsuzuki.billing.shelf_plans.store import list_shelves_for_tenant_tx, set_shelf_status_tx
-from tsuzuki.billing.store import get_invoice_tx, list_open_invoices_tx
+from tsuzuki.billing.store import get_invoice_tx, list_open_invoices_tx, list_shelves_for_tenant_tx, set_shelf_status_tx
 from tsuzuki.billing.types import Invoice, RentedShelf
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx, load_queries

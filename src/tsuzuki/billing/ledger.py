@@ -31,7 +31,7 @@ from tsuzuki.billing.store import (
     mark_invoice_paid_tx,
     place_item_tx,
 )
-from tsuzuki.billing.types import Invoice, InvoiceId, InvoiceItem, NewInvoice, NewInvoiceItem
+from tsuzuki.billing.types import Invoice, InvoiceId, InvoiceItem, NewInvoiceItem
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ShelfId, TenantId
 from tsuzuki.model.plans import CURRENCY, get_plan
@@ -307,15 +307,17 @@ async def create_invoice_tx(tx: Tx, deps: AccountDeps, tenant_id: TenantId, *, n
     credit = await credit_left_tx(tx, tenant_id)
     if total <= 0 or total <= credit:
         return None
-    new = NewInvoice(
+    invoice = await tx.one(
+        Invoice,
+        q.insert_invoice,
         public_id=deps.new_id(now),
         tenant_id=tenant_id,
         amount_cents=total - credit,
         currency=CURRENCY,
         period_start=min(item.period_start for item in items),
         period_end=max(item.period_end for item in items),
+        now=now,
     )
-    invoice = await tx.one(Invoice, q.insert_invoice, now=now, **msgspec.structs.asdict(new))
     await tx.bulk(int, q.attach_items, [[item.id] for item in items], invoice_id=invoice.id)
     if credit:
         await _apply_credit_tx(tx, invoice, credit, now)

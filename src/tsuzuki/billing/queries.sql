@@ -247,3 +247,185 @@ select request_hash, answer from answered_request where tenant_id = :tenant_id a
 
 -- name: forget_answers
 delete from answered_request where created_at < :before;
+
+-- Rented shelves --------------------------------------------------------------------------------------------
+
+-- fragment: shelf_columns
+id, public_id, tenant_id, name, plan, status, synced, sync_error, sync_attempts, sync_at, created_at, updated_at
+
+-- fragment: pending
+-- R80: whatever changes, the reactor has to look again, and its earlier failures count no more.
+synced = false, sync_error = '', sync_attempts = 0, sync_at = null, updated_at = :now
+
+-- name: list_shelves_for_tenant
+select {shelf_columns} from shelf where tenant_id = :tenant_id order by id;
+
+-- name: list_use_for_tenant
+select shelf.public_id,
+  (select count(*) from subscription where subscription.shelf_id = shelf.id)
+  + (select count(*) from follow where follow.shelf_id = shelf.id) as follows,
+  (select count(*) from kept_chapter where kept_chapter.shelf_id = shelf.id) as kept_chapters
+from shelf where shelf.tenant_id = :tenant_id
+order by shelf.id;
+
+-- name: find_rented
+select {shelf_columns} from shelf where public_id = :public_id;
+
+-- name: get_rented
+select {shelf_columns} from shelf where id = :id;
+
+-- name: rename_shelf
+update shelf set name = :name, {pending} where id = :id
+returning {shelf_columns};
+
+-- name: set_shelf_plan
+update shelf set plan = :plan, {pending} where id = :id
+returning {shelf_columns};
+
+-- name: set_shelf_status
+update shelf set status = :status, {pending} where id = :id
+returning {shelf_columns};
+
+-- The reactor -----------------------------------------------------------------------------------------------
+
+-- name: list_shelves_pending_sync
+select id from shelf
+where (not synced or sync_error <> '') and (sync_at is null or sync_at <= :now)
+order by id
+limit :most;
+
+-- name: complete_shelf_sync
+update shelf set synced = true, sync_error = '', sync_attempts = 0, sync_at = null where id = :id;
+
+-- name: fail_shelf_sync
+update shelf set sync_error = :error, sync_attempts = sync_attempts + 1 where id = :id
+returning sync_attempts;
+
+-- name: put_off_sync
+update shelf set sync_at = :at where id = :id;
+
+-- name: set_retention
+update shelf set retention = :retention where id = :id;
+
+-- fragment: places
+-- The oldest of feeds and series have the room; :room is 0 for a shelf that sleeps.
+select kind, of_id, row_number() over (order by created_at, kind, of_id) as place
+from (
+  select 'feed' as kind, id as of_id, created_at from subscription where shelf_id = :shelf_id
+  union all
+  select 'series', id, created_at from follow where shelf_id = :shelf_id
+) as both_kinds
+
+-- name: feeds_to_sync
+-- What is about to be held or released, so that it can be locked before: in the order of everybody who locks several.
+select subscription.feed_id as of_id, subscription.held_at
+from subscription
+join ({places}) as placed on placed.kind = 'feed' and placed.of_id = subscription.id
+where case
+  when placed.place > :room then subscription.suspended_at is null or subscription.suspended_at > :now
+  else subscription.held_at is not null
+end
+order by subscription.feed_id;
+
+-- name: series_to_sync
+select follow.series_id as of_id, follow.held_at
+from follow
+join ({places}) as placed on placed.kind = 'series' and placed.of_id = follow.id
+where (placed.place > :room) = (follow.held_at is null)
+order by follow.series_id;
+
+-- name: suspend_subscriptions
+-- What its reader suspended rests already, and stays the reader's to wake.
+update subscription set held_at = :now, suspended_at = :now
+where shelf_id = :shelf_id and (suspended_at is null or suspended_at > :now)
+  and id in (select of_id from ({places}) as placed where kind = 'feed' and place > :room)
+returning feed_id;
+
+-- name: release_subscriptions
+update subscription set held_at = null, suspended_at = null
+where shelf_id = :shelf_id and held_at is not null
+  and id in (select of_id from ({places}) as placed where kind = 'feed' and place <= :room)
+returning feed_id;
+
+-- name: suspend_follows
+update follow set held_at = :now
+where shelf_id = :shelf_id and held_at is null
+  and id in (select of_id from ({places}) as placed where kind = 'series' and place > :room)
+returning series_id;
+
+-- name: release_follows
+update follow set held_at = null
+where shelf_id = :shelf_id and held_at is not null
+  and id in (select of_id from ({places}) as placed where kind = 'series' and place <= :room)
+returning series_id;
+
+-- Payments --------------------------------------------------------------------------------------------------
+
+-- name: insert_intent
+-- REL-42: whoever inserts the row settles, in the same transaction; a repeat inserts nothing.
+insert into intent (id, invoice_id, amount_cents, currency, outcome, created_at)
+values (:id, :invoice_id, :amount_cents, :currency, 'refused', :now)
+on conflict (id) do nothing;
+
+-- name: set_intent_outcome
+update intent set outcome = :outcome where id = :id;
+
+-- name: find_intent
+select id, invoice_id, amount_cents, currency, outcome, created_at from intent where id = :id;
+
+-- name: given_back
+-- What was given back of a payment so far, and how much of that had been credit.
+select cast(coalesce(max(total_cents), 0) as bigint) as total_cents,
+  cast(coalesce(sum(credit_cents), 0) as bigint) as credit_cents
+from refund where intent_id = :intent_id;
+
+-- name: insert_refund
+insert into refund (intent_id, total_cents, invoice_id, amount_cents, credit_cents, created_at)
+values (:intent_id, :total_cents, :invoice_id, :amount_cents, :credit_cents, :created_at);
+
+-- name: put_dispute
+-- A repeat changes nothing; what was decided is not undone by an event that comes late.
+insert into dispute (id, intent_id, invoice_id, amount_cents, reason, status, created_at, updated_at)
+values (:dispute_id, :intent_id, :invoice_id, :amount_cents, :reason, :status, :now, :now)
+on conflict (id) do update set status = excluded.status, updated_at = excluded.updated_at
+where dispute.status <> excluded.status and dispute.status not in ('won', 'lost', 'warning_closed');
+
+-- name: list_intents
+select id, invoice_id, amount_cents, currency, outcome, created_at from intent
+where invoice_id = :invoice_id order by created_at, id;
+
+-- fragment: bolt11_columns
+id, invoice_id, request, payment_hash, amount_msat, created_at, expires_at, settled_at, amount_cents
+
+-- name: insert_bolt11
+insert into bolt11 (invoice_id, request, payment_hash, amount_msat, created_at, expires_at, amount_cents)
+select cast(:invoice_id as bigint), cast(:request as text), cast(:payment_hash as text), cast(:amount_msat as bigint),
+  cast(:now as bigint), cast(:expires_at as bigint), (select amount_cents from invoice where id = :invoice_id)
+where true
+on conflict do nothing
+returning {bolt11_columns};
+
+-- name: find_bolt11
+select {bolt11_columns} from bolt11 where payment_hash = :payment_hash;
+
+-- name: mark_bolt11_settled
+-- REL-45: once, however often a node says so.
+update bolt11 set settled_at = :now where id = :id and settled_at is null;
+
+-- fragment: attempt_columns
+id, invoice_id, provider, key, status, detail, created_at, updated_at
+
+-- name: open_attempt
+select {attempt_columns} from payment_attempt
+where invoice_id = :invoice_id and status in ('begun', 'unknown');
+
+-- name: insert_attempt
+-- R88: the partial unique index refuses a second one while the first may still have taken the money.
+insert into payment_attempt (invoice_id, provider, key, status, created_at, updated_at)
+values (:invoice_id, :provider, :key, 'begun', :now, :now)
+returning {attempt_columns};
+
+-- name: finish_attempt
+-- Whoever ends it acts on it.
+update payment_attempt set status = :status, detail = :detail, updated_at = :now
+where id = :id and status in ('begun', 'unknown');

@@ -1,4 +1,4 @@
-"""Items, invoices and credit as rows."""
+"""Items, invoices, credit, rented shelves and payments as rows."""
 
 import msgspec
 
@@ -8,12 +8,15 @@ from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, REMINDERS, SHO
 from tsuzuki.billing.types import (
     Credit,
     CreditKind,
+    Intent,
     Invoice,
     InvoiceId,
     InvoiceItem,
     Method,
     NewInvoiceItem,
+    Payment,
     Refund,
+    RentedShelf,
     Totals,
 )
 from tsuzuki.db import Tx, load_queries
@@ -176,3 +179,50 @@ class AnsweredRequest(msgspec.Struct, frozen=True):
 
     request_hash: bytes
     answer: str
+
+
+# -- rented shelves
+
+
+async def list_shelves_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[RentedShelf]:
+    """Oldest first."""
+    return await tx.many(RentedShelf, q.list_shelves_for_tenant, tenant_id=tenant_id)
+
+
+async def get_rented_tx(tx: Tx, shelf_id: ShelfId) -> RentedShelf:
+    """By its id, or NotFound."""
+    return await tx.one(RentedShelf, q.get_rented, id=shelf_id)
+
+
+async def rename_shelf_tx(tx: Tx, shelf_id: ShelfId, name: str, now: Millis) -> RentedShelf:
+    """UniqueViolation when the tenant has one of that name. Not synced any more, like after every change."""
+    return await tx.one(RentedShelf, q.rename_shelf, id=shelf_id, name=name, now=now)
+
+
+async def set_shelf_status_tx(tx: Tx, shelf_id: ShelfId, status: ShelfStatus, now: Millis) -> RentedShelf:
+    """Awake or asleep; not synced any more."""
+    return await tx.one(RentedShelf, q.set_shelf_status, id=shelf_id, status=status, now=now)
+
+
+async def set_retention_tx(tx: Tx, shelf_id: ShelfId, retention: Millis | None) -> None:
+    """How long the plan keeps what was read."""
+    await tx.run(q.set_retention, id=shelf_id, retention=retention)
+
+
+# -- payments
+
+
+async def insert_intent_tx(tx: Tx, intent_id: str, invoice_id: InvoiceId, payment: Payment, *, now: Millis) -> bool:
+    """Claim a payment of Stripe's; False when it was settled before."""
+    values = q.insert_intent.values_of(payment, id=intent_id, invoice_id=invoice_id, now=now)
+    return await tx.run(q.insert_intent, **values) > 0
+
+
+async def find_intent_tx(tx: Tx, intent_id: str) -> Intent | None:
+    """A payment by the id that Stripe has for it; None when we never heard of it."""
+    return await tx.maybe(Intent, q.find_intent, id=intent_id)
+
+
+async def list_intents_tx(tx: Tx, invoice_id: InvoiceId) -> list[Intent]:
+    """The payments of an invoice that Stripe told us of."""
+    return await tx.many(Intent, q.list_intents, invoice_id=invoice_id)

@@ -99,17 +99,6 @@ class NewInvoiceItem(msgspec.Struct, frozen=True, kw_only=True):
     period_end: Millis
 
 
-class NewInvoice(msgspec.Struct, frozen=True, kw_only=True):
-    """An invoice that is about to be written."""
-
-    public_id: PublicId
-    tenant_id: TenantId
-    amount_cents: int
-    currency: str
-    period_start: Millis
-    period_end: Millis
-
-
 class Credit(msgspec.Struct, frozen=True):
     """Money that a tenant has with us, or used."""
 

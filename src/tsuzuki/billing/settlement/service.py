@@ -12,7 +12,6 @@ from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.billing.books import BillingScope, IdempotentRequest, once_tx, own_invoice_tx
 from tsuzuki.billing.dunning import disputed
 from tsuzuki.billing.ledger import ask_again_tx, standing_paid_tx
-from tsuzuki.billing.settlement.store import find_intent_tx, insert_intent_tx
 from tsuzuki.billing.settlement.stripe import (
     StripeDispute,
     StripePayment,
@@ -21,7 +20,14 @@ from tsuzuki.billing.settlement.stripe import (
     event_id,
     read_event,
 )
-from tsuzuki.billing.store import find_invoice_tx, get_invoice_tx, insert_credit_tx, mark_invoice_paid_tx
+from tsuzuki.billing.store import (
+    find_intent_tx,
+    find_invoice_tx,
+    get_invoice_tx,
+    insert_credit_tx,
+    insert_intent_tx,
+    mark_invoice_paid_tx,
+)
 from tsuzuki.billing.types import (
     Answer,
     Bolt11,
@@ -48,7 +54,7 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.notifications.announcing import tell_tx
 from tsuzuki.notifications.tasks import SENDS
 
-q = load_queries("tsuzuki.billing.settlement")
+q = load_queries("tsuzuki.billing")
 
 
 async def receive_payment_tx(tx: Tx, invoice_id: InvoiceId, payment: Payment, now: Millis) -> Receipt:

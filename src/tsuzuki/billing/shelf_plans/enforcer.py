@@ -1,4 +1,4 @@
-"""The reactor: applies what plan and status of a shelf say to all that hangs on it.
+"""Applies what plan and status of a shelf say to all that hangs on it.
 
 A shelf that is not synced is the marker; so nothing is missed, whoever died in between (R89). What it does:
 
@@ -9,12 +9,14 @@ A shelf that is not synced is the marker; so nothing is missed, whoever died in 
 """
 
 from collections.abc import Sequence
+from functools import partial
 
+import msgspec
 import structlog
 
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.billing.policy import retry_delay
-from tsuzuki.billing.shelf_plans.store import Span, set_retention_tx
+from tsuzuki.billing.store import set_retention_tx
 from tsuzuki.billing.types import PlannedHold
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx, load_queries
@@ -31,7 +33,7 @@ from tsuzuki.sources.comics import followers_changed_tx
 from tsuzuki.sources.feeds import suspension_changed_tx
 from tsuzuki.sources.pace import floors, last_watch_tx, repair_floors_tx, set_floors_tx
 
-q = load_queries("tsuzuki.billing.shelf_plans")
+q = load_queries("tsuzuki.billing")
 
 NEVER = Millis(2**62)
 """Given up: not tried again before the next change of the shelf."""
@@ -43,6 +45,14 @@ _OVERLAP = MINUTE
 """What was being stored when something was held back has an earlier time, and is not lost between the two."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.billing")
+
+
+class Span(msgspec.Struct, frozen=True):
+    """How much room a shelf's feeds and series have from a moment on."""
+
+    shelf_id: ShelfId
+    room: int
+    now: Millis
 
 
 class PlanEnforcer:
@@ -81,7 +91,10 @@ class PlanEnforcer:
         """See that the poll floors of all watches are right; how many were not."""
         done, last = 0, await self._deps.db.read(last_watch_tx)
         for after in range(0, last, _CHUNK):
-            done += await self._mend(after)
+            until = after + _CHUNK
+            done += await self._deps.db.with_tx(
+                partial(repair_floors_tx, floors=floors(is_billed=True), after=after, until=until)
+            )
         return done
 
     # -- inside
@@ -98,18 +111,13 @@ class PlanEnforcer:
         return missed
 
     async def _hold_feeds_tx(self, tx: Tx, span: Span) -> int:
-        since = _since(
-            await tx.many(PlannedHold, q.feeds_to_sync, shelf_id=span.shelf_id, room=span.room, now=span.now)
-        )
+        within = msgspec.structs.asdict(span)
+        since = _since(await tx.many(PlannedHold, q.feeds_to_sync, **within))
         for feed_id in since:  # by their ids, and before subscriptions and watches, like whoever else locks several
             await lock_feed_tx(tx, FeedId(feed_id))
         released = await tx.many(FeedId, q.release_subscriptions, shelf_id=span.shelf_id, room=span.room)
-        for feed_id in sorted(
-            {
-                *await tx.many(FeedId, q.suspend_subscriptions, shelf_id=span.shelf_id, room=span.room, now=span.now),
-                *released,
-            }
-        ):
+        suspended = await tx.many(FeedId, q.suspend_subscriptions, **within)
+        for feed_id in sorted({*suspended, *released}):
             await suspension_changed_tx(tx, feed_id, by_person=False, now=span.now)
         missed = 0
         for feed_id in sorted(released):
@@ -126,12 +134,8 @@ class PlanEnforcer:
             await lock_series_tx(tx, SeriesId(series_id))
         await lock_reading_tx(tx, span.shelf_id)
         released = await tx.many(SeriesId, q.release_follows, shelf_id=span.shelf_id, room=span.room)
-        for series_id in sorted(
-            {
-                *await tx.many(SeriesId, q.suspend_follows, shelf_id=span.shelf_id, room=span.room, now=span.now),
-                *released,
-            }
-        ):
+        suspended = await tx.many(SeriesId, q.suspend_follows, **msgspec.structs.asdict(span))
+        for series_id in sorted({*suspended, *released}):
             await followers_changed_tx(tx, series_id, span.now)
         missed = 0
         for series_id in sorted(released):
@@ -143,12 +147,6 @@ class PlanEnforcer:
         delay = retry_delay(await tx.one(int, q.fail_shelf_sync, id=shelf_id, error=error))
         at = NEVER if delay is None else Millis(self._deps.clock() + delay)
         await tx.run(q.put_off_sync, id=shelf_id, at=at)
-
-    async def _mend(self, after: int) -> int:
-        until = after + _CHUNK
-        return await self._deps.db.with_tx(
-            lambda tx: repair_floors_tx(tx, floors(is_billed=True), after=after, until=until)
-        )
 
 
 def room_of(terms: Terms, plan: Plan) -> int:

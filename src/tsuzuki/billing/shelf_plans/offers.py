@@ -10,8 +10,7 @@ from tsuzuki.accounts.people import NEVER, count_members_tx, largest, tenant_pla
 from tsuzuki.accounts.shelves import find_member_shelf_tx
 from tsuzuki.billing.books import BillingScope, own_tenant_tx
 from tsuzuki.billing.policy import Period, Rented, change_cents, monthly_cents, period_at, standing
-from tsuzuki.billing.shelf_plans.store import list_shelves_for_tenant_tx
-from tsuzuki.billing.store import get_account_tx, list_open_invoices_tx
+from tsuzuki.billing.store import get_account_tx, list_open_invoices_tx, list_shelves_for_tenant_tx
 from tsuzuki.billing.types import RentedShelf
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Forbidden, LimitExceeded, NotFound
@@ -20,7 +19,7 @@ from tsuzuki.model.plans import FREE, LimitName, Plan, get_plan, list_plans, wha
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.limits import count_follows_tx, count_kept_chapters_tx
 
-q = load_queries("tsuzuki.billing.shelf_plans")
+q = load_queries("tsuzuki.billing")
 
 MOST_SHELVES = 50
 

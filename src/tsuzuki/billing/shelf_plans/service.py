@@ -27,13 +27,13 @@ from tsuzuki.billing.shelf_plans.offers import (
     is_overdue_tx,
     own_shelf_tx,
 )
-from tsuzuki.billing.shelf_plans.store import (
+from tsuzuki.billing.store import (
     get_rented_tx,
     list_shelves_for_tenant_tx,
+    mark_returned_tx,
     rename_shelf_tx,
     set_shelf_status_tx,
 )
-from tsuzuki.billing.store import mark_returned_tx
 from tsuzuki.billing.types import RentedShelf, Used
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import UniqueViolation
@@ -42,7 +42,7 @@ from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, ShelfId, UserId, show_id
 from tsuzuki.model.times import Millis
 
-q = load_queries("tsuzuki.billing.shelf_plans")
+q = load_queries("tsuzuki.billing")
 
 Change = Callable[[Tx, RentedShelf, Millis], Awaitable["ShelfChanged"]]
 
