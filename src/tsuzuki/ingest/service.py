@@ -166,12 +166,9 @@ class Ingest(ABC, Generic[B]):
 
     async def _ingest_tx(self, tx: Tx, tasks: Sequence[Task[B]], words: WordsByKey) -> Delivered:
         now = self._clock()
-        # Those of these that nobody has removed, as happens when the last one leaves (R58).
-        watches = set(
-            await tx.bulk(
-                WatchId, q.existing_watches, [[watch_id] for watch_id in {task.payload.watch_id for task in tasks}]
-            )
-        )
+        ids = {task.payload.watch_id for task in tasks}
+        # A watch is removed when the last one leaves (R58).
+        watches = set(await tx.bulk(WatchId, q.existing_watches, [[watch_id] for watch_id in ids]))
         if pointless := [task for task in tasks if task.payload.watch_id not in watches]:
             await skip_tx(tx, *pointless, now=now, why="its watch is gone")
         wanted = [task for task in tasks if task.payload.watch_id in watches]
