@@ -14,7 +14,7 @@ from tests.polling.builders import Clock
 from tests.web.guests import a_guest
 from tests.web.home import follow_to
 from tests.web.stage import furnish
-from tsuzuki.app.bootstrap import _beside, open_tsuzuki
+from tsuzuki.app.bootstrap import _extra_work, open_tsuzuki
 from tsuzuki.cli import main
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import show_id
@@ -175,7 +175,7 @@ async def test_the_servers_chore_prunes_by_its_settings_and_counts(tmp_path, mon
             shelf = await a_reader(opened.db, feeds=[feed])
             await publish(opened.db, feed, ["1", "2", "3"])
             await opened.db.with_tx(lambda tx: tx.run(q.read_all, at=clock.now - 3 * DAY))
-            [chore] = [chore for chore in _beside(opened).chores if chore.name == "retention"]
+            [chore] = [chore for chore in _extra_work(opened).chores if chore.name == "retention"]
             await chore.work()
             assert len(await entries_of(opened.db, shelf)) == 3
             clock.turn(7 * HOUR)

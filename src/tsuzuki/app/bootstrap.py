@@ -28,7 +28,7 @@ from tsuzuki.app.wiring import (
     crawling_of,
     effective_settings,
     image_deps,
-    oidc_door,
+    oidc_deps,
     reading_of,
     rules_of,
 )
@@ -172,25 +172,25 @@ async def _prepare(options: DatabaseOptions, clock: Clock) -> int:
 @asynccontextmanager
 async def open_accounts(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[Accounts]:
     """Migrate and open no more than the commands about people need."""
-    make_data_dir(settings)
-    options = _options(settings)
-    await _prepare(options, clock)
-    db = await _open_sealed(options, clock)
-    try:
+    async with _open_migrated(settings, clock) as db:
         yield accounts_of(settings, db, clock)
-    finally:
-        await db.close()
 
 
 @asynccontextmanager
 async def open_retention(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[tuple[Pruner, Preview]]:
     """Migrate and open no more than removing what is old needs, and showing it before."""
+    async with _open_migrated(settings, clock) as db:
+        yield Pruner(db, clock, rules_of(settings)), Preview(db, clock, rules_of(settings))
+
+
+@asynccontextmanager
+async def _open_migrated(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
     make_data_dir(settings)
     options = _options(settings)
     await _prepare(options, clock)
     db = await _open_sealed(options, clock)
     try:
-        yield Pruner(db, clock, rules_of(settings)), Preview(db, clock, rules_of(settings))
+        yield db
     finally:
         await db.close()
 
@@ -218,7 +218,7 @@ async def open_tsuzuki(
     environ: Mapping[str, str] = os.environ,
     hash_cost: HashCost = USUAL_COST,
 ) -> AsyncIterator[Tsuzuki]:
-    """Migrate, open every part, and close them at the end of the block. Nothing works by itself yet: start the crew.
+    """Migrate, open every part, and close them at the end of the block. Nothing works by itself yet: start the loops.
 
     `environ` is where the settings came from; the operator is shown which of them. `hash_cost` is that of passwords.
     """
@@ -235,7 +235,7 @@ async def open_tsuzuki(
             queues=queues,
             concurrency=concurrency,
             timed=timed_by(parts.metrics),
-            extra_work=_beside(parts),
+            extra_work=_extra_work(parts),
         )
         vitals = copied(Vitals, parts, tasks=parts.pipeline.tasks)
         app = _build_app(parts, probes_of(vitals, loops), effective_settings(settings, environ))
@@ -277,7 +277,7 @@ async def _open_parts(
             pipeline=pipeline,
             about=About("tsuzuki", __version__, db.engine),
             callers=Callers(accounts.sessions, accounts.tokens),
-            oidc=oidc_door(settings, accounts),
+            oidc=oidc_deps(settings, accounts),
             accounts=accounts,
             reading=reading,
             inbox=Inbox(db, clock, pipeline.wakeup.wake),
@@ -305,7 +305,7 @@ async def _open_parts(
         )
 
 
-def _beside(parts: Parts) -> ExtraWork:
+def _extra_work(parts: Parts) -> ExtraWork:
     """What the parts above the pipeline have done by its loops."""
     room = parts.pictures.room
     chores = [

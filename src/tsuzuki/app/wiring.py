@@ -1,4 +1,4 @@
-"""The grounds: what each area is given of the settings and of the parts below it."""
+"""What each area is given of the settings and of the parts below it."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -18,6 +18,7 @@ from tsuzuki.db import Database
 from tsuzuki.http.auth import OidcDeps
 from tsuzuki.images.downloads import KeptChapters
 from tsuzuki.images.services import ImageDeps
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.settings import Settings, effective
@@ -41,7 +42,7 @@ def accounts_of(settings: Settings, db: Database, clock: Clock, hash_cost: HashC
     )
 
 
-def oidc_door(settings: Settings, accounts: Accounts) -> OidcDeps:
+def oidc_deps(settings: Settings, accounts: Accounts) -> OidcDeps:
     """The way in by a provider; its libraries are loaded only where there is one."""
     if settings.oidc_issuer is None:
         return OidcDeps()
@@ -76,12 +77,7 @@ def reading_of(pipeline: Pipeline, db: Database, clock: Clock) -> ShelfServices:
 
 def rules_of(settings: Settings) -> RetentionRules:
     """How long things are kept."""
-    return RetentionRules(
-        keep_read=settings.keep_read,
-        keep_jobs=settings.keep_jobs,
-        keep_audit=settings.keep_audit,
-        hours=settings.prune_hours,
-    )
+    return copied(RetentionRules, settings, hours=settings.prune_hours)
 
 
 def billing_of(settings: Settings, accounts: Accounts, pipeline: Pipeline) -> Billing:
@@ -148,12 +144,6 @@ def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, kep
 def effective_settings(settings: Settings, environ: Mapping[str, str]) -> tuple[SettingRow, ...]:
     """The settings as the operator sees them."""
     return tuple(
-        SettingRow(
-            name=one.name,
-            value=one.value,
-            is_set=one.origin == "environment",
-            group=one.variable.group,
-            says=one.variable.says,
-        )
+        copied(SettingRow, one, is_set=one.origin == "environment", group=one.variable.group, says=one.variable.says)
         for one in effective(settings, environ)
     )

@@ -1,6 +1,7 @@
 """What is stored already gets sealed: secrets from before there was a key, or from another one (R123)."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -45,24 +46,16 @@ async def sealed_with_tx(tx: Tx) -> bytes | None:
     return await tx.maybe(bytes, q.sealed_with)
 
 
-async def seal_channels_tx(tx: Tx, after: int) -> Chunk:
-    """The next chunk of channels."""
-    rows = await tx.many(StoredConfig, q.channels_after, after=after, most=CHUNK)
+async def seal_configs_tx(tx: Tx, after: int, *, place: str) -> Chunk:
+    """The next chunk of channels or of sources."""
+    of_channels = place == CHANNEL
+    reseal = tx.vault.reseal_channel if of_channels else tx.vault.reseal_source
+    rows = await tx.many(StoredConfig, q.channels_after if of_channels else q.sources_after, after=after, most=CHUNK)
     for row in rows:
-        wanted = tx.vault.reseal_channel(row.config)
+        wanted = reseal(row.config)
         if wanted != row.config:
-            await tx.run(q.seal_channel, id=row.id, config=wanted)
-    return _chunk(rows, [row.name for row in rows if unreadable_places(tx.vault.open_values(row.config, CHANNEL))])
-
-
-async def seal_sources_tx(tx: Tx, after: int) -> Chunk:
-    """The next chunk of sources."""
-    rows = await tx.many(StoredConfig, q.sources_after, after=after, most=CHUNK)
-    for row in rows:
-        wanted = tx.vault.reseal_source(row.config)
-        if wanted != row.config:
-            await tx.run(q.seal_source, id=row.id, config=wanted)
-    return _chunk(rows, [row.name for row in rows if unreadable_places(tx.vault.open_values(row.config, SOURCE))])
+            await tx.run(q.seal_channel if of_channels else q.seal_source, id=row.id, config=wanted)
+    return _chunk(rows, [row.name for row in rows if unreadable_places(tx.vault.open_values(row.config, place))])
 
 
 async def seal_proxies_tx(tx: Tx, after: int) -> Chunk:
@@ -91,9 +84,9 @@ def _chunk(rows: list[Any], unreadable: list[str]) -> Chunk:
     return Chunk(rows[-1].id if len(rows) == CHUNK else None, tuple(unreadable))
 
 
-SEALERS: Final[Mapping[str, Callable[[Tx, int], Awaitable[Chunk]]]] = {
-    "channels": seal_channels_tx,
-    "sources": seal_sources_tx,
+SEALERS: Final[Mapping[str, Callable[..., Coroutine[Any, Any, Chunk]]]] = {
+    "channels": partial(seal_configs_tx, place=CHANNEL),
+    "sources": partial(seal_configs_tx, place=SOURCE),
     "feeds": seal_proxies_tx,
     "notes": seal_notes_tx,
 }
@@ -107,25 +100,14 @@ async def seal_stored(db: Database, vault: Vault, now: Millis) -> dict[str, list
     if vault.fingerprint is None or await db.read(sealed_with_tx) == vault.fingerprint:
         return {}
     unreadable: dict[str, list[str]] = {}
-    for kind, sealer in SEALERS.items():
-        if names := await _seal_all(db, sealer):
-            unreadable[kind] = names
+    for kind, seal_tx in SEALERS.items():
+        after: int | None = 0
+        while after is not None:
+            chunk = await db.with_tx(partial(seal_tx, after=after))
+            if chunk.unreadable:
+                unreadable.setdefault(kind, []).extend(chunk.unreadable)
+            after = chunk.last
     if not unreadable:
         fingerprint = vault.fingerprint
         await db.with_tx(lambda tx: tx.run(q.set_sealed_with, value=fingerprint, now=now))
-    return unreadable
-
-
-async def _seal_all(db: Database, sealer: Callable[[Tx, int], Awaitable[Chunk]]) -> list[str]:
-    unreadable: list[str] = []
-    after: int | None = 0
-    while after is not None:
-        start = after
-
-        async def seal(tx: Tx, start: int = start) -> Chunk:
-            return await sealer(tx, start)
-
-        chunk = await db.with_tx(seal)
-        unreadable += chunk.unreadable
-        after = chunk.last
     return unreadable

@@ -71,7 +71,7 @@ class Vault:
 
     def seal_source(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """A source's config: what is secret by its name, and addresses with a password."""
-        return _walked(config, self._sealer(SOURCE))
+        return _walked(config, lambda value: self._seal_json(value, SOURCE))
 
     def seal_proxy(self, proxy: str) -> str:
         """A feed's proxy, if it has a password; always alike, because it is part of what the feed is."""
@@ -114,9 +114,6 @@ class Vault:
             return str(text)
         box = self._ciphers[0].encrypt(text.encode("utf-8", "surrogatepass"), [place.encode(), nonce])
         return PREFIX + base64.urlsafe_b64encode(nonce + box).decode().rstrip("=")
-
-    def _sealer(self, place: str) -> Callable[[Any], Any]:
-        return lambda value: self._seal_json(value, place)
 
     def _seal_json(self, value: Any, place: str) -> Any:
         if isinstance(value, Unreadable):
