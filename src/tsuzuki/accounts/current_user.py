@@ -14,7 +14,7 @@ from tsuzuki.accounts.store import change_user_tx, get_credential_tx, set_identi
 from tsuzuki.accounts.types import MemberShelf, Tenant, User, Ways
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, Problem
-from tsuzuki.model.ids import PublicId, UserId, show_id
+from tsuzuki.model.ids import PublicId, show_id
 
 q = load_queries("tsuzuki.accounts")
 
@@ -120,7 +120,8 @@ class CurrentUser:
 
     async def shelves_of(self, person: Caller | User) -> list[MemberShelf]:
         """All of a person's; the one that is meant when none is named is the first."""
-        shelves = await self._deps.db.read(lambda tx: list_member_shelves_tx(tx, _id_of(person)))
+        user_id = person.user_id if isinstance(person, Caller) else person.id
+        shelves = await self._deps.db.read(lambda tx: list_member_shelves_tx(tx, user_id))
         return sorted(shelves, key=lambda shelf: shelf.id != person.default_shelf_id)
 
     async def shelf_of(self, person: Caller | User) -> MemberShelf:
@@ -152,10 +153,6 @@ class CurrentUser:
             wrong = Problem("current_password", "This is not the current password.")
             raise Invalid(wrong.message, (wrong,))
         await self._limiter.forgive(attempt)
-
-
-def _id_of(person: Caller | User) -> UserId:
-    return person.user_id if isinstance(person, Caller) else person.id
 
 
 def must_allow(shelf: MemberShelf, *, writes: bool) -> MemberShelf:

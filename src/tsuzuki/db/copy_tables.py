@@ -50,7 +50,7 @@ class Table(msgspec.Struct, frozen=True):
 
 async def tables_of(source: apsw.Connection, target: Connection) -> list[Table]:
     """Every table with content, those that others refer to first; SchemaRefused when the two do not fit."""
-    names = [name for (name,) in source.execute(_TABLES) if name not in OURS and not _is_index(name)]
+    names = [name for (name,) in source.execute(_TABLES) if name not in OURS and _INDEXES not in name]
     return [await _described(source, target, name) for name in in_order(_references(source, names))]
 
 
@@ -71,10 +71,6 @@ def converter(table: Table) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
         return tuple(values)
 
     return convert
-
-
-def _is_index(name: str) -> bool:
-    return _INDEXES in name
 
 
 def _references(source: apsw.Connection, names: Sequence[str]) -> dict[str, list[str]]:

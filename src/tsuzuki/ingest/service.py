@@ -9,6 +9,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Generic, Self, TypeVar
 
 import msgspec
@@ -226,16 +227,11 @@ class Ingest(ABC, Generic[B]):
         """The keys of what the watches' first harvests found and nobody has stored yet."""
         found: dict[WatchId, set[str]] = defaultdict(set)
         for watch_id, payload in await unstored_tx(tx, self.queue.name, releases):
-            batch = self._decoded(payload)
-            if batch is not None and batch.is_first_harvest:
-                found[watch_id].update(batch.keys)
+            with suppress(Undecodable):
+                batch = self.queue.decode(payload)
+                if batch.is_first_harvest:
+                    found[watch_id].update(batch.keys)
         return found
-
-    def _decoded(self, payload: str) -> B | None:
-        try:
-            return self.queue.decode(payload)
-        except Undecodable:
-            return None
 
     # -- what the two differ in
 

@@ -103,7 +103,8 @@ class Sender:
         except NotOurTurn as error:  # our own pace, not the other side's: nothing failed
             raise Unavailable(str(error)) from error
         except SourceError as error:
-            await self._record_failure(channel, error)
+            text, now = mask_text(str(error)), self._clock()
+            await self._db.with_tx(lambda tx: channel_failed_tx(tx, channel.id, error=text, now=now))
             raise
 
     async def _fetch(self, channel: StoredChannel, send: Send) -> None:
@@ -125,10 +126,6 @@ class Sender:
         path = send.message.page
         page = None if path is None or self._public_url is None else f"{self._public_url}{path}"
         return msgspec.structs.replace(send, message=msgspec.structs.replace(send.message, page=page))
-
-    async def _record_failure(self, channel: StoredChannel, error: SourceError) -> None:
-        text, now = mask_text(str(error)), self._clock()
-        await self._db.with_tx(lambda tx: channel_failed_tx(tx, channel.id, error=text, now=now))
 
     async def _finish_tx(self, tx: Tx, task: Task[Send], channel: StoredChannel) -> None:
         now = self._clock()

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import msgspec
 
-from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.db import Database, load_queries
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import SourceId, WatchId
 from tsuzuki.model.structs import copied
@@ -51,12 +51,10 @@ class Breakers:
                 lambda tx: tx.many(BrokenWatch, q.broken_watches, source_id=source_id, most=MOST_CLOSED)
             )
             if broken:
-                await self._db.with_tx(lambda tx: self._close_tx(tx, broken))
+                now = self._context.clock()
+                closed = [self._closed(watch, now) for watch in broken]
+                await self._db.with_tx(lambda tx: tx.bulk(int, q.close_breakers, closed, now=now))
                 await self._after_commit()
-
-    async def _close_tx(self, tx: Tx, broken: list[BrokenWatch]) -> None:
-        now = self._context.clock()
-        await tx.bulk(int, q.close_breakers, [self._closed(watch, now) for watch in broken], now=now)
 
     def _closed(self, watch: BrokenWatch, now: Millis) -> ClosedBreaker:
         watched = copied(Watched, watch, kind="series")

@@ -226,7 +226,8 @@ class Poller:
         series = await self._db.read(lambda tx: tx.maybe(SeriesTarget, q.series_target, id=watch.id))
         connector = None if series is None else self._connector(series)
         if series is None or connector is None:
-            await self._put_off(watch)
+            until = Millis(self._context.clock() + DAY)
+            await self._db.with_tx(lambda tx: put_off_tx(tx, watch, until=until, why="the source is switched off"))
             return None
         record = None if recorder is None else recorder.begin(series)
         poll = SeriesPoll(
@@ -254,10 +255,6 @@ class Poller:
         except (NotFound, Unsupported):
             _log.warning("no connector", source=series.source_name, connector=series.connector)
             return None
-
-    async def _put_off(self, watch: ClaimedWatch) -> None:
-        until = Millis(self._context.clock() + DAY)
-        await self._db.with_tx(lambda tx: put_off_tx(tx, watch, until=until, why="the source is switched off"))
 
     async def _with_lease(self, watch: ClaimedWatch, work: Coroutine[Any, Any, T]) -> T:
         """Run the work while the lease is kept; LeaseLost ends it when somebody else has the watch."""

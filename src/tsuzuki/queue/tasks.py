@@ -205,7 +205,10 @@ async def enqueue_tx(
 
 async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]], *, now: Millis) -> list[Enqueued]:
     """One answer for each wanted task, in their order; of those with the same key the first counts."""
-    rows = [NewRow(task.key, _encoded(task.payload), task.priority, task.run_at or now) for task in wanted]
+    rows = [
+        NewRow(task.key, msgspec.json.encode(task.payload).decode(), task.priority, task.run_at or now)
+        for task in wanted
+    ]
     return await enqueue_rows_tx(tx, queue.name, rows, now)
 
 
@@ -228,10 +231,6 @@ async def enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[NewRow], now: Milli
         if not missing:
             return _in_order([row.key for row in rows], found)
     raise Contention(f"The tasks {', '.join(missing)} came and went too fast.")
-
-
-def _encoded(payload: msgspec.Struct) -> str:
-    return msgspec.json.encode(payload).decode()
 
 
 def _in_order(keys: Iterable[str], found: dict[str, Enqueued]) -> list[Enqueued]:

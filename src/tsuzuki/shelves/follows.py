@@ -144,7 +144,7 @@ class Follows:
     async def add(self, shelf_id: ShelfId, wish: FollowRequest) -> NewFollow:
         """Follow a series; Conflict when the shelf does. Who comes back finds everything as it was left (I9)."""
         followed = await with_tx_again(self._deps.db, lambda tx: self._add_tx(tx, shelf_id, wish))
-        self._tell()
+        self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
         return followed
 
     async def _add_tx(self, tx: Tx, shelf_id: ShelfId, wish: FollowRequest) -> NewFollow:
@@ -245,9 +245,6 @@ class Follows:
         if not isinstance(wanted, UnsetType):
             return (await own_group_tx(tx, shelf_id, wanted)).id
         return before if before is not None else (await default_group_tx(tx, shelf_id)).id
-
-    def _tell(self) -> None:
-        self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
 
 
 async def own_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> PlainFollowRow:

@@ -1,7 +1,6 @@
 """What becomes of a subscription that its reader changes, or comes back to. Pure."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from decimal import Decimal
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -120,17 +119,17 @@ def gaps(numbers: Iterable[int], volumes: Iterable[str], *, most: int = MOST_GAP
     if found:
         return _between("chapters", {number // SCALE for number in found if number % SCALE == 0}, most)
     parsed = (parse_number(volume) for volume in volumes)
-    return _between("volumes", {int(volume) for volume in parsed if volume is not None and _is_whole(volume)}, most)
+    return _between(
+        "volumes",
+        {int(volume) for volume in parsed if volume is not None and volume == volume.to_integral_value()},
+        most,
+    )
 
 
 def _between(of: Literal["chapters", "volumes"], wholes: set[int], most: int) -> Gaps:
     ranges = [Gap(low + 1, high - 1) for low, high in pairwise(sorted(wholes)) if high - low > 1]
     ranges.reverse()
     return Gaps(of, sum(gap.count for gap in ranges), ranges[:most], len(ranges) > most)
-
-
-def _is_whole(number: Decimal) -> bool:
-    return number == number.to_integral_value()
 
 
 # -- health

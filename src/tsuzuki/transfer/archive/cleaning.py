@@ -12,7 +12,6 @@ from tsuzuki.db.fulltext import NO_WORDS, Words
 from tsuzuki.db.queries import Engine
 from tsuzuki.ingest.words import split_words
 from tsuzuki.model.errors import Invalid
-from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.numbers import number_key, parse_number
 from tsuzuki.model.secrets import Unreadable
 from tsuzuki.transfer.archive.format import (
@@ -99,7 +98,7 @@ class Cleaner:
             item,
             link=link,
             content=self._sanitiser.sanitise(item.content, base),
-            enclosures=tuple(each for each in item.enclosures if _is_web(each)),
+            enclosures=tuple(each for each in item.enclosures if http_url(each.url) == each.url),
             page_urls=tuple(each for each in item.page_urls if http_url(each) == each),
             full_text=full_text,
         )
@@ -144,10 +143,6 @@ def _release(release: ArchivedRelease) -> ArchivedRelease:
 def _with_addresses(line: L, *names: str) -> L:
     """With these addresses only where they lead into the web."""
     return msgspec.structs.replace(line, **{name: http_url(getattr(line, name)) for name in names})
-
-
-def _is_web(enclosure: Enclosure) -> bool:
-    return http_url(enclosure.url) == enclosure.url
 
 
 def _place(url: str | None) -> str | None:

@@ -20,7 +20,7 @@ from tsuzuki.notifications.sending import KINDS
 from tsuzuki.shelves.groups import list_groups_tx
 from tsuzuki.shelves.types import ReleasePreferences
 from tsuzuki.transfer.archive.cleaning import without_password, without_secrets
-from tsuzuki.transfer.archive.container import PartWriter, ShelfArchiveWriter, Watch, new_file
+from tsuzuki.transfer.archive.container import ShelfArchiveWriter, Watch, new_file
 from tsuzuki.transfer.archive.format import (
     ArchivedChapter,
     ArchivedRelease,
@@ -202,10 +202,7 @@ class _Run:
         with self._archive.part(name) as part:
             async for page in pages:
                 await asyncio.to_thread(part.write, page)
-                self._tell(name, part)
-
-    def _tell(self, name: str, part: PartWriter) -> None:
-        self._watch(f"write {name}", part.lines, 0)
+                self._watch(f"write {name}", part.lines, 0)
 
 
 # -- rows as lines

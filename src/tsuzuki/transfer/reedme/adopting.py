@@ -34,7 +34,8 @@ async def adopt(options: DatabaseOptions, clock: Callable[[], Millis]) -> Reedme
     refuse_read_only(path)
     if not await asyncio.to_thread(is_legacy, path):
         return None
-    kept = path.with_name(f"{path.name}.{_stamp(clock())}.bak")
+    stamp = iso(clock()).replace(":", "").replace("-", "")
+    kept = path.with_name(f"{path.name}.{stamp}.bak")
     fresh = path.with_name(f"{path.name}.new")
     _log.info("adopting_older_database", path=str(path), backup=str(kept))
     await asyncio.to_thread(back_up, path, kept)
@@ -68,7 +69,3 @@ async def _fill(options: DatabaseOptions, kept: Path, clock: Callable[[], Millis
     finally:
         await parsers.close()
         await db.close()
-
-
-def _stamp(moment: Millis) -> str:
-    return iso(moment).replace(":", "").replace("-", "")
