@@ -7,8 +7,7 @@ import pytest
 from tests.builders import NOON, stored_feed, stored_series, stored_series_source, stored_source, stored_watch
 from tests.delivery.builders import a_reader, events_of
 from tsuzuki.delivery.fanout import NOTHING, Delivered
-from tsuzuki.delivery.housekeeping import KEPT_OUTAGES, prune
-from tsuzuki.delivery.outages import alert_broken_tx, alert_healed_tx
+from tsuzuki.delivery.outages import KEPT_OUTAGES, alert_broken_tx, alert_healed_tx, prune
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.tasks import SENDS

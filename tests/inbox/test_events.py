@@ -13,7 +13,7 @@ from tests.delivery.builders import a_followed_feed, a_reader, entry_ids, publis
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.housekeeping import KEPT_EVENTS, prune
+from tsuzuki.delivery.outages import KEPT_EVENTS, prune
 from tsuzuki.inbox import events as service
 from tsuzuki.inbox.events import (
     EventCursor,

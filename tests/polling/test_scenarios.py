@@ -25,7 +25,7 @@ from tests.polling.builders import (
 )
 from tests.scale import SOAK
 from tsuzuki.coord.wakeup import MemoryWakeup
-from tsuzuki.delivery import housekeeping
+from tsuzuki.delivery import outages
 from tsuzuki.ingest.housekeeping import forget_tombstones
 from tsuzuki.ingest.items import ITEMS
 from tsuzuki.model.ids import WatchId
@@ -122,7 +122,7 @@ async def test_rel_19d_those_who_clean_and_those_who_ingest_never_lock_each_othe
     tasks = Tasks(db, MemoryWakeup(), lambda: Millis(NOON + 30 * DAY))
 
     async def clean():
-        await housekeeping.prune(db, Millis(NOON + 30 * DAY))
+        await outages.prune(db, Millis(NOON + 30 * DAY))
         await tasks.prune()
         await forget_tombstones(db, Millis(NOON + 900 * DAY))
 

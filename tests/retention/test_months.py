@@ -16,7 +16,7 @@ from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.crawler.housekeeping import forget_uneventful
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import path_of
-from tsuzuki.delivery import housekeeping
+from tsuzuki.delivery import outages
 from tsuzuki.inbox.entries import MarkScope
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import DAY, Millis
@@ -135,7 +135,7 @@ async def live_through(
         while server.clock.now - begun < month * MONTH:
             await years.pass_weeks(WEEKS)
             await tasks.prune()
-            await housekeeping.prune(server.db, server.clock.now)
+            await outages.prune(server.db, server.clock.now)
             await forget_uneventful(server.db, server.clock.now)
         if month % every == 0:
             found[month] = Month(month, await size(), await server.counts())

@@ -31,7 +31,7 @@ from tsuzuki.crawler.targeted import Targeted
 from tsuzuki.db import Database
 from tsuzuki.db.crawl_log import archive_months, look_after_partitions
 from tsuzuki.db.statistics import refresh_statistics
-from tsuzuki.delivery import housekeeping
+from tsuzuki.delivery import outages
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.images.downloads import COPIES
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
@@ -256,7 +256,7 @@ def pipeline_chores(pipeline: Pipeline, settings: Settings, db: Database, clock:
         Chore(name="finished tasks", every=Millis(10 * MINUTE), work=pipeline.tasks.prune),
         Chore(name="abandoned crawls", every=MINUTE, work=abandoned),
         Chore(name="uneventful polls", every=HOUR, work=lambda: forget_uneventful(db, clock())),
-        Chore(name="events and outages", every=HOUR, work=lambda: housekeeping.prune(db, clock())),
+        Chore(name="events and outages", every=HOUR, work=lambda: outages.prune(db, clock())),
         Chore(name="watches of a wrong clock", every=HOUR, work=pipeline.poller.repair),
         Chore(name="lost workers", every=HOUR, work=Workers(db, clock).forget_lost),
         Chore(name="log partitions", every=HOUR, work=lambda: look_after_partitions(db, clock())),

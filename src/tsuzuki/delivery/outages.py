@@ -1,24 +1,30 @@
 """Sources that broke and healed, and that each is told once."""
 
 from collections.abc import Callable
-from typing import NewType
+from typing import Final, NewType
 
 import msgspec
 
-from tsuzuki.db import Tx, load_queries
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.locks import lock_alerts_tx
 from tsuzuki.delivery.fanout import NOTHING, Delivered, Reader, feed_readers_tx, series_readers_tx
 from tsuzuki.model.ids import FeedId, SeriesId, SourceId, WatchId, show_id
 from tsuzuki.model.secrets import mask_text
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import DAY, Millis
 from tsuzuki.notifications.announcing import Tellee, tell_tx
 from tsuzuki.notifications.policy import broken, healed
 from tsuzuki.notifications.tasks import Message
-from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, WatchChanged, add_events_tx
+from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, WatchChanged, add_events_tx, prune_events_tx
 
-q = load_queries("tsuzuki.delivery.outages")
+q = load_queries("tsuzuki.delivery")
 
 OutageId = NewType("OutageId", int)
+
+KEPT_EVENTS: Final = Millis(7 * DAY)
+"""How long an event can be come back for."""
+KEPT_OUTAGES: Final = Millis(90 * DAY)
+"""How long it is remembered that something was broken."""
+_CHUNK = 1_000
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -111,3 +117,13 @@ def _event(origin: Origin, reader: Reader, reason: str | None) -> NewEvent:
         reason=reason or "",
     )
     return NewEvent(reader.shelf_id, changed)
+
+
+async def prune(db: Database, now: Millis) -> int:
+    """Forget old events and old outages; how many rows."""
+    count = 0
+    while done := await db.with_tx(lambda tx: prune_events_tx(tx, before=Millis(now - KEPT_EVENTS), most=_CHUNK)):
+        count += done
+    while done := await db.with_tx(lambda tx: prune_outages_tx(tx, before=Millis(now - KEPT_OUTAGES), most=_CHUNK)):
+        count += done
+    return count + await db.with_tx(lambda tx: tx.run(q.prune_bursts, before=Millis(now - DAY)))
