@@ -4,7 +4,7 @@ from tests.builders import a_public_id, stored_feed
 from tests.delivery.builders import a_reader, publish, task_keys
 from tests.waiting import eventually
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.outages import operator_tellees_tx
+from tsuzuki.delivery.outages import operator_recipients_tx
 from tsuzuki.model.ids import ShelfId, UserId
 from tsuzuki.notifications.tasks import SENDS
 
@@ -75,5 +75,5 @@ async def test_what_concerns_the_server_is_told_to_its_operators_alone(db, offic
     for user, name in ((admin, "Operator"), (reader, "Reader")):
         await office.channels.add(shelf, "webhook", name=name, config={"url": receiver.url}, user_id=user)
     [mine] = await office.channels.list(shelf, admin)
-    tellees = await db.read(lambda tx: operator_tellees_tx(tx, "Disk"))
-    assert [tellee.channel_public_id for tellee in tellees] == [mine.id]
+    recipients = await db.read(lambda tx: operator_recipients_tx(tx, "Disk"))
+    assert [recipient.channel_public_id for recipient in recipients] == [mine.id]

@@ -107,7 +107,7 @@ class Oidc:
         self._allowed_user = allowed_user
         self._limiter = Limiter(deps.db, deps.clock, FLOWS)
 
-    async def begin(self, caller: Caller | None, wish: str, *, address: str) -> Begun:
+    async def begin(self, caller: Caller | None, path: str, *, address: str) -> Begun:
         """Start a sign-in, or, for someone signed in, the linking of their account.
 
         TooManyRequests for an address that has begun too many of late.
@@ -116,7 +116,7 @@ class Oidc:
         await self._limiter.begin_alone(deps)
         owner = caller.user_id if caller is not None and caller.by == "session" else None
         state, nonce, verifier, key = (session_key(self._deps.random_bytes) for _ in range(4))
-        flow = Flow(state, nonce, verifier, local_path(wish), owner)
+        flow = Flow(state, nonce, verifier, local_path(path), owner)
         url = await self._provider.authorization_url(state=state, nonce=nonce, verifier=verifier)
 
         async def add(tx: Tx) -> None:
@@ -198,8 +198,8 @@ class Oidc:
     async def _free_name_tx(self, tx: Tx, name: str) -> str:
         """The name, with a number where somebody has it already: an equal name is not an equal person."""
         number = 1
-        wish = name
-        while await find_user_by_name_tx(tx, wish) is not None:
+        free = name
+        while await find_user_by_name_tx(tx, free) is not None:
             number += 1
-            wish = f"{name}{number}"
-        return wish
+            free = f"{name}{number}"
+        return free

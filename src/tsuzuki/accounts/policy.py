@@ -52,10 +52,10 @@ def password_problems(password: str, field: str = "password") -> tuple[Problem, 
     return (Problem(field, f"A password has at least {SHORTEST_PASSWORD} characters."),)
 
 
-def name_from(wishes: Iterable[str | None]) -> str:
+def name_from(candidates: Iterable[str | None]) -> str:
     """A username out of what an identity provider calls someone; `reader` when nothing of it is usable."""
-    for wish in wishes:
-        name = _NOT_IN_NAMES.sub("", plain_name(wish or "")).lstrip("._@+-")[: LONGEST_USERNAME - 4]
+    for candidate in candidates:
+        name = _NOT_IN_NAMES.sub("", plain_name(candidate or "")).lstrip("._@+-")[: LONGEST_USERNAME - 4]
         if name:
             return name
     return "reader"
@@ -69,9 +69,9 @@ def is_stale(last_used_at: Millis | None, now: Millis, after: Millis) -> bool:
     return last_used_at is None or now - last_used_at >= after
 
 
-def outlives(wished: Millis | None, own: Millis | None) -> bool:
-    """Whether a key that ends at `wished` (None: never) would live on after one that ends at `own`."""
-    return own is not None and (wished is None or wished > own)
+def outlives(end: Millis | None, own: Millis | None) -> bool:
+    """Whether a key that ends at `end` (None: never) would live on after one that ends at `own`."""
+    return own is not None and (end is None or end > own)
 
 
 IPV6_CUSTOMER = 64
@@ -199,19 +199,19 @@ def is_allowed(identity: Identity, allowed_user: str | None) -> bool:
     return identity.is_verified and (identity.email or "").casefold() == allowed_user.casefold()
 
 
-def local_path(wish: str) -> str:
-    r"""Where to go after signing in: the wish if it is plainly a path of ours, else the front page (SEC-41).
+def local_path(path: str) -> str:
+    r"""Where to go after signing in: the path if it is plainly a path of ours, else the front page (SEC-41).
 
     Browsers read `\` as `/` and drop tabs and line ends, so only what needs no reading is taken.
     """
-    if not wish.startswith("/") or len(wish) > LONGEST_PATH or not wish.isascii():
+    if not path.startswith("/") or len(path) > LONGEST_PATH or not path.isascii():
         return "/"
-    if any(letter == "\\" or not letter.isprintable() or letter.isspace() for letter in wish):
+    if any(letter == "\\" or not letter.isprintable() or letter.isspace() for letter in path):
         return "/"
-    parts = _PATH_END.split(wish, 1)[0][1:].split("/")
+    parts = _PATH_END.split(path, 1)[0][1:].split("/")
     if "" in parts[:-1] or not {".", ".."}.isdisjoint(parts):
         return "/"
-    return "/" if "%" in parts[0] or ":" in parts[0] else wish
+    return "/" if "%" in parts[0] or ":" in parts[0] else path
 
 
 LONGEST_SHELF_NAME = 200
@@ -223,8 +223,8 @@ def may_write(role: ShelfRole) -> bool:
     return role != "reader"
 
 
-def free_name(wish: str, taken: Container[str]) -> str:
+def free_name(wanted: str, taken: Container[str]) -> str:
     """The name, with a number behind it where the tenant has a shelf of that name."""
-    if wish not in taken:
-        return wish
-    return next(name for number in count(2) if (name := f"{wish} {number}") not in taken)
+    if wanted not in taken:
+        return wanted
+    return next(name for number in count(2) if (name := f"{wanted} {number}") not in taken)

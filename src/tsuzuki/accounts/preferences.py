@@ -60,12 +60,12 @@ class PreferenceService:
         """The caller's; the default for everything that was never chosen."""
         return read_preferences(await self._deps.db.read(lambda tx: get_preferences_tx(tx, caller.user_id)))
 
-    async def change(self, caller: Caller, wishes: Mapping[str, Any]) -> Preferences:
+    async def change(self, caller: Caller, changes: Mapping[str, Any]) -> Preferences:
         """Choose these, and leave the others; Invalid for a name or a value that there is not."""
 
         async def change(tx: Tx) -> Preferences:
             before = read_preferences(await get_preferences_tx(tx, caller.user_id))
-            wanted = _changed(before, wishes)
+            wanted = _changed(before, changes)
             if wanted != before:
                 await set_preferences_tx(tx, caller.user_id, wanted, self._deps.clock())
             return wanted
@@ -85,11 +85,11 @@ def read_preferences(stored: Mapping[str, Any]) -> Preferences:
     return Preferences(**known)
 
 
-def _changed(before: Preferences, wishes: Mapping[str, Any]) -> Preferences:
+def _changed(before: Preferences, changes: Mapping[str, Any]) -> Preferences:
     kinds = {field.name: field.type for field in msgspec.structs.fields(Preferences)}
     chosen: dict[str, Any] = {}
     problems = []
-    for name, value in wishes.items():
+    for name, value in changes.items():
         try:
             chosen[name] = msgspec.convert(value, kinds[name])
         except (KeyError, msgspec.ValidationError):

@@ -160,7 +160,7 @@ class Sharing:
             if len(owned) >= MOST_OWNED:
                 raise LimitExceeded(f"A person has at most {MOST_OWNED} shelves of their own.")
             user = await get_user_tx(tx, who.user_id)
-            made = await make_shelf_tx(tx, self._deps, user, actor=who.actor, wish=_name(name))
+            made = await make_shelf_tx(tx, self._deps, user, actor=who.actor, wanted=_name(name))
             return await _mine_tx(tx, who, made.public_id)
 
         return await self._deps.db.with_tx(make)

@@ -156,15 +156,15 @@ async def give_shelf_tx(tx: Tx, deps: AccountDeps, user: User, actor: Actor) -> 
     now = deps.clock()
     shelf = await unclaimed_shelf_tx(tx, user.tenant_id)
     if shelf is None:
-        shelf = await make_shelf_tx(tx, deps, user, actor=actor, wish=user.username)
+        shelf = await make_shelf_tx(tx, deps, user, actor=actor, wanted=user.username)
     else:
         await put_member_tx(tx, shelf.id, user.id, "owner", now=now)
     await set_default_shelf_tx(tx, user.id, shelf.id, now=now)
     return shelf
 
 
-async def make_shelf_tx(tx: Tx, deps: AccountDeps, user: User, *, actor: Actor, wish: str) -> Shelf:
-    """A new shelf of this person, named as wished or with a number behind it.
+async def make_shelf_tx(tx: Tx, deps: AccountDeps, user: User, *, actor: Actor, wanted: str) -> Shelf:
+    """A new shelf of this person, named as wanted or with a number behind it.
 
     Free with billing on, unlimited without, as a tenant's first one. The ledger's listeners find it by its row (R89).
     """
@@ -172,7 +172,7 @@ async def make_shelf_tx(tx: Tx, deps: AccountDeps, user: User, *, actor: Actor, 
     is_billed = await is_billed_tx(tx)
     if is_billed:
         await lock_account_tx(tx, user.tenant_id)  # before any shelf of it
-    name = free_name(wish, set(await tx.many(str, q.list_shelf_names, tenant_id=user.tenant_id)))
+    name = free_name(wanted, set(await tx.many(str, q.list_shelf_names, tenant_id=user.tenant_id)))
     plan = FREE.id if is_billed else SELF_HOSTED.id
     ids = deps.new_id(now), deps.new_id(now)
     shelf = await add_shelf_tx(tx, user.tenant_id, ids, name=name, plan=plan, now=now)

@@ -73,7 +73,7 @@ class Tenants:
         tenant = await tx.one(Tenant, q.add_tenant, public_id=self._deps.new_id(now), name=name, now=now)
         public_ids = self._deps.new_id(now), self._deps.new_id(now)
         shelf = await add_shelf_tx(tx, tenant.id, public_ids, name=FIRST_SHELF, plan=chosen.id, now=now)
-        await record_tx(tx, actor, _deed("tenant.create", tenant, after={"name": name, "plan": chosen.id}), now=now)
+        await record_tx(tx, actor, _audit_event("tenant.create", tenant, after={"name": name, "plan": chosen.id}), now=now)
         if not is_billed:
             return TenantChanged(tenant, ())
         logged = await insert_tenant_activity_tx(tx, tenant.id, "tenant.created", tenant_snapshot(tenant), now=now)
@@ -87,7 +87,7 @@ class Tenants:
         async def rename(tx: Tx) -> TenantChanged:
             tenant = await tenant_tx(tx, public_id)
             now = self._deps.clock()
-            audit_event = _deed("tenant.change", tenant, before={"name": tenant.name}, after={"name": name})
+            audit_event = _audit_event("tenant.change", tenant, before={"name": tenant.name}, after={"name": name})
             await record_tx(tx, actor, audit_event, now=now)
             renamed = await tx.one(Tenant, q.rename_tenant, id=tenant.id, name=name, now=now)
             if not await is_billed_tx(tx):
@@ -114,14 +114,14 @@ class Tenants:
                 raise Conflict("This tenant has entries in the ledger, which are kept.")
             await delete_tenant_tx(tx, tenant.id)
             before = {"name": tenant.name, "took_along": msgspec.structs.asdict(contents)}
-            audit_event = _deed("tenant.delete", tenant, before=before)
+            audit_event = _audit_event("tenant.delete", tenant, before=before)
             await record_tx(tx, actor, audit_event, now=self._deps.clock())
             return contents
 
         return await self._deps.db.with_tx(delete)
 
 
-def _deed(
+def _audit_event(
     action: str, tenant: Tenant, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
 ) -> AuditEvent:
     return AuditEvent(action, "tenant", show_id(tenant.public_id), before=before, after=after)

@@ -46,36 +46,36 @@ class Tokens:
     def __init__(self, deps: AccountDeps) -> None:
         self._deps = deps
 
-    async def make(self, caller: Caller, wish: TokenRequest) -> Made:
+    async def make(self, caller: Caller, request: TokenRequest) -> Made:
         """A token of the caller's own. A token makes none that may do more, or lives longer, than itself."""
 
         async def make(tx: Tx) -> Made:
             user = await lock_user_tx(tx, caller.user_id)
-            await self._check_reach_tx(tx, caller, wish)
-            return await self._make_tx(tx, user, wish, actor=caller.actor, maker=caller)
+            await self._check_reach_tx(tx, caller, request)
+            return await self._make_tx(tx, user, request, actor=caller.actor, maker=caller)
 
         return await self._deps.db.with_tx(make)
 
-    async def make_for(self, actor: Actor, user: User, wish: TokenRequest) -> Made:
+    async def make_for(self, actor: Actor, user: User, request: TokenRequest) -> Made:
         """A token of this person's, made by somebody who may."""
-        return await self._deps.db.with_tx(lambda tx: self._make_tx(tx, user, wish, actor=actor))
+        return await self._deps.db.with_tx(lambda tx: self._make_tx(tx, user, request, actor=actor))
 
     async def _make_tx(
-        self, tx: Tx, user: User, wish: TokenRequest, *, actor: Actor, maker: Caller | None = None
+        self, tx: Tx, user: User, request: TokenRequest, *, actor: Actor, maker: Caller | None = None
     ) -> Made:
         now = self._deps.clock()
-        _check(wish, user, now)
-        key = (device_password if wish.kind == "device" else token_key)(self._deps.random_bytes)
+        _check(request, user, now)
+        key = (device_password if request.kind == "device" else token_key)(self._deps.random_bytes)
         token = await tx.one(
             Token,
             q.add_token,
             public_id=self._deps.new_id(now),
             user_id=user.id,
-            name=wish.name,
-            kind=wish.kind,
+            name=request.name,
+            kind=request.kind,
             key_hash=hash_of(key),
-            scopes=" ".join(wish.protocols or [scope for scope in SCOPES if scope in wish.scopes]),
-            expires_at=wish.expires_at,
+            scopes=" ".join(request.protocols or [scope for scope in SCOPES if scope in request.scopes]),
+            expires_at=request.expires_at,
             parent_id=maker.token_id if maker else None,
             made_in=maker.key_public_id if maker and maker.session_id else None,
             now=now,
@@ -131,7 +131,7 @@ class Tokens:
             await self._deps.db.with_tx(lambda tx: tx.run(q.touch_token, id=token_id, now=now))
         return holder
 
-    async def _check_reach_tx(self, tx: Tx, caller: Caller, wish: TokenRequest) -> None:
+    async def _check_reach_tx(self, tx: Tx, caller: Caller, request: TokenRequest) -> None:
         """A key that was ended since the request came in makes no other."""
         if caller.session_id is not None:
             if not await tx.one(int, q.has_session, id=caller.session_id, public_id=caller.key_public_id):
@@ -141,19 +141,19 @@ class Tokens:
         own = await tx.one(Token, q.get_token, id=caller.token_id)
         if own.revoked_at is not None:
             raise Unauthorized("This token is unknown, expired or revoked.")
-        if not set(wish.scopes) <= caller.scopes or wish.protocols:
+        if not set(request.scopes) <= caller.scopes or request.protocols:
             raise Forbidden("A token cannot create one with more scopes than its own.")
-        if outlives(wish.expires_at, own.expires_at):
+        if outlives(request.expires_at, own.expires_at):
             raise Forbidden("A token cannot create one that expires later than itself.")
 
 
-def _check(wish: TokenRequest, user: User, now: Millis) -> None:
+def _check(request: TokenRequest, user: User, now: Millis) -> None:
     problems = []
-    if bool(wish.scopes) == bool(wish.protocols):
+    if bool(request.scopes) == bool(request.protocols):
         problems.append(Problem("scopes", "Name either scopes or protocols."))
-    if "admin" in wish.scopes and user.role != "admin":
+    if "admin" in request.scopes and user.role != "admin":
         problems.append(Problem("scopes", "Only an administrator's token can have the scope admin."))
-    if wish.expires_at is not None and wish.expires_at <= now:
+    if request.expires_at is not None and request.expires_at <= now:
         problems.append(Problem("expires_at", "This moment has passed."))
     if problems:
         raise Invalid(problems[0].message, tuple(problems))

@@ -25,7 +25,7 @@ from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.ids import TenantId, show_id
 from tsuzuki.model.plans import get_plan, money
 from tsuzuki.model.times import DAY, Millis, iso
-from tsuzuki.notifications.announcing import tell_tx, tenant_tellees_tx
+from tsuzuki.notifications.announcing import tell_tx, tenant_recipients_tx
 from tsuzuki.notifications.tasks import SENDS, Message, MessageType
 
 q = load_queries("tsuzuki.billing")
@@ -33,8 +33,8 @@ q = load_queries("tsuzuki.billing")
 
 async def tell_tenant_tx(tx: Tx, of: Activity, message: Message) -> None:
     """Tell every channel of the tenant of this activity."""
-    tellees = await tenant_tellees_tx(tx, of.tenant_id)
-    await tell_tx(tx, tellees, f"activity-{of.id}", lambda _: message, now=message.at)
+    recipients = await tenant_recipients_tx(tx, of.tenant_id)
+    await tell_tx(tx, recipients, f"activity-{of.id}", lambda _: message, now=message.at)
 
 
 # -- in words; pure

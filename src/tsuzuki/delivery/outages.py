@@ -11,7 +11,7 @@ from tsuzuki.delivery.fanout import NOTHING, Delivered, Reader, feed_readers_tx,
 from tsuzuki.model.ids import FeedId, SeriesId, SourceId, WatchId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.notifications.announcing import Tellee, tell_tx
+from tsuzuki.notifications.announcing import Recipient, tell_tx
 from tsuzuki.notifications.policy import broken, healed
 from tsuzuki.notifications.tasks import Message
 from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, WatchChanged, add_events_tx, prune_events_tx
@@ -45,18 +45,18 @@ async def lock_origin_tx(tx: Tx, watch_id: WatchId) -> Origin:
     return origin
 
 
-async def outage_tellees_tx(tx: Tx, origin: Origin) -> list[Tellee]:
+async def outage_recipients_tx(tx: Tx, origin: Origin) -> list[Recipient]:
     """The channels to be told that this origin broke or healed."""
     if origin.feed_id is not None:
-        return await tx.many(Tellee, q.feed_tellees, feed_id=origin.feed_id)
+        return await tx.many(Recipient, q.feed_recipients, feed_id=origin.feed_id)
     return await tx.many(
-        Tellee, q.source_tellees, source_id=origin.source_id, series_id=origin.series_id, watch_id=origin.watch_id
+        Recipient, q.source_recipients, source_id=origin.source_id, series_id=origin.series_id, watch_id=origin.watch_id
     )
 
 
-async def operator_tellees_tx(tx: Tx, name: str) -> list[Tellee]:
+async def operator_recipients_tx(tx: Tx, name: str) -> list[Recipient]:
     """The channels of those who run this server, to be told of what has this name."""
-    return await tx.many(Tellee, q.operator_tellees, name=name)
+    return await tx.many(Recipient, q.operator_recipients, name=name)
 
 
 async def prune_outages_tx(tx: Tx, *, before: Millis, most: int) -> int:
@@ -87,8 +87,10 @@ async def alert_healed_tx(tx: Tx, watch_id: WatchId, *, now: Millis) -> Delivere
 
 async def alert_operators_tx(tx: Tx, name: str, about: str, *, reason: str, now: Millis) -> Delivered:
     """Tell those who run this server that a source is no longer called; `about` is told once to each channel."""
-    tellees = await operator_tellees_tx(tx, name)
-    return Delivered(0, await tell_tx(tx, tellees, about, lambda name: broken(name, mask_text(reason), now), now=now))
+    recipients = await operator_recipients_tx(tx, name)
+    return Delivered(
+        0, await tell_tx(tx, recipients, about, lambda name: broken(name, mask_text(reason), now), now=now)
+    )
 
 
 async def _tell_tx(
@@ -98,7 +100,7 @@ async def _tell_tx(
     message = word(origin.name)
     readers = await _readers_tx(tx, origin, message.at)
     await add_events_tx(tx, [_event(origin, reader, reason) for reader in readers], message.at)
-    told = await tell_tx(tx, await outage_tellees_tx(tx, origin), about, word, now=message.at)
+    told = await tell_tx(tx, await outage_recipients_tx(tx, origin), about, word, now=message.at)
     return Delivered(0, ((EVENTS_WAKEUP,) if readers else ()) + told)
 
 

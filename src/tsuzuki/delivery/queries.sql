@@ -124,7 +124,7 @@ returning id;
 -- name: close_outage
 update outage set healed_at = :now where watch_id = :watch_id and healed_at is null returning id;
 
--- name: feed_tellees
+-- name: feed_recipients
 select channel.id as channel_id, channel.public_id as channel_public_id,
   case when subscription.name = '' then feed.title else subscription.name end as name
 from subscription
@@ -133,7 +133,7 @@ join channel on channel.shelf_id = subscription.shelf_id
 where subscription.feed_id = :feed_id and subscription.notify and subscription.suspended_at is null and channel.is_enabled
 order by channel.id;
 
--- name: source_tellees
+-- name: source_recipients
 -- A source often breaks for many series at once. A reader is told of the first that breaks and of the last that heals:
 -- not while another of the same source, which they follow too, is broken.
 select channel.id as channel_id, channel.public_id as channel_public_id, source.name
@@ -152,7 +152,7 @@ where follow.series_id = :series_id and follow.notify and follow.status <> 'drop
   )
 order by channel.id;
 
--- name: operator_tellees
+-- name: operator_recipients
 -- The channels of those who run this server, on the shelf that each of them reads from; nobody else's there.
 select distinct channel.id as channel_id, channel.public_id as channel_public_id, cast(:name as text) as name
 from user_account

@@ -191,12 +191,12 @@ class Events:
             return named, False
         newest = await self._db.read(lambda tx: newest_of_shelf_tx(tx, shelf_id))
         if newest == EventCursor():
-            await self._lay_ground(shelf_id)
+            await self._add_first_event(shelf_id)
         if named == EventCursor():
             return named, False  # there was no event yet when this reader looked: all are told
         return newest, bool(last_event_id)
 
-    async def _lay_ground(self, shelf_id: ShelfId) -> None:
+    async def _add_first_event(self, shelf_id: ShelfId) -> None:
         """An event to stand on: only whose place is an event can be told later that others after it were forgotten."""
         await self._db.with_tx(lambda tx: counts_changed_tx(tx, [shelf_id], self._clock()))
         self._wakeup.wake(EVENTS_WAKEUP)

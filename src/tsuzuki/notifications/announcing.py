@@ -18,7 +18,7 @@ from tsuzuki.queue.tasks import Task, enqueue_many_tx, finish_tx, skip_tx
 q = load_queries("tsuzuki.notifications")
 
 
-class Tellee(msgspec.Struct, frozen=True):
+class Recipient(msgspec.Struct, frozen=True):
     """A channel that is to be told, and what its reader calls the thing."""
 
     channel_id: ChannelId
@@ -39,17 +39,17 @@ class NoticeSubject(msgspec.Struct, frozen=True):
 
 
 async def tell_tx(
-    tx: Tx, tellees: Sequence[Tellee], about: str, word: Callable[[str], Message], *, now: Millis
+    tx: Tx, recipients: Sequence[Recipient], about: str, word: Callable[[str], Message], *, now: Millis
 ) -> tuple[str, ...]:
     """A send for each channel, under an id that `about` makes stable; whom to wake after the commit."""
     sends = [
         Send(
-            channel_id=tellee.channel_id,
-            channel=show_id(tellee.channel_public_id),
-            delivery_id=delivery_id(tellee.channel_public_id, about),
-            message=word(tellee.name),
+            channel_id=recipient.channel_id,
+            channel=show_id(recipient.channel_public_id),
+            delivery_id=delivery_id(recipient.channel_public_id, about),
+            message=word(recipient.name),
         )
-        for tellee in tellees
+        for recipient in recipients
     ]
     if not sends:
         return ()
@@ -89,22 +89,22 @@ async def _announce_tx(tx: Tx, task: Task[Notice], now: Millis) -> int:
         return 0
     if notice.installment_id is None:
         notice = msgspec.structs.replace(notice, count=await tell_surge_tx(tx, notice, now))
-    sends = [_send(notice, subject, tellee) for tellee in await tellees_tx(tx, notice)]
+    sends = [_send(notice, subject, recipient) for recipient in await recipients_tx(tx, notice)]
     if sends:
         await enqueue_many_tx(tx, SENDS, [send.task() for send in sends], now=now)
     await finish_tx(tx, task, now=now)
     return len(sends)
 
 
-def _send(notice: Notice, subject: NoticeSubject, tellee: Tellee) -> Send:
+def _send(notice: Notice, subject: NoticeSubject, recipient: Recipient) -> Send:
     return Send(
-        channel_id=tellee.channel_id,
-        channel=show_id(tellee.channel_public_id),
-        delivery_id=delivery_id(tellee.channel_public_id, notice.key),
+        channel_id=recipient.channel_id,
+        channel=show_id(recipient.channel_public_id),
+        delivery_id=delivery_id(recipient.channel_public_id, notice.key),
         message=msgspec.structs.replace(
             news(
                 notice,
-                name=tellee.name,
+                name=recipient.name,
                 title=title_of(subject.title, subject.beginning),
                 url=subject.url,
                 number=subject.number,
@@ -122,20 +122,20 @@ def _page(notice: Notice, subject: NoticeSubject) -> str:
     return series if notice.installment_id is None else f"{series}/chapters/{notice.installment_id}"
 
 
-async def tellees_tx(tx: Tx, notice: Notice) -> list[Tellee]:
+async def recipients_tx(tx: Tx, notice: Notice) -> list[Recipient]:
     """The channels of those who got an entry in that delivery and want to be told."""
     if notice.installment_id is None:
         if notice.kind == "item":
-            return await tx.many(Tellee, q.items_tellees, id=notice.of_id, at=notice.at)
-        return await tx.many(Tellee, q.chapters_tellees, id=notice.of_id, at=notice.at)
+            return await tx.many(Recipient, q.items_recipients, id=notice.of_id, at=notice.at)
+        return await tx.many(Recipient, q.chapters_recipients, id=notice.of_id, at=notice.at)
     if notice.kind == "item":
-        return await tx.many(Tellee, q.item_tellees, id=notice.installment_id, at=notice.at)
-    return await tx.many(Tellee, q.chapter_tellees, id=notice.installment_id, at=notice.at)
+        return await tx.many(Recipient, q.item_recipients, id=notice.installment_id, at=notice.at)
+    return await tx.many(Recipient, q.chapter_recipients, id=notice.installment_id, at=notice.at)
 
 
-async def tenant_tellees_tx(tx: Tx, tenant_id: TenantId) -> list[Tellee]:
+async def tenant_recipients_tx(tx: Tx, tenant_id: TenantId) -> list[Recipient]:
     """Every channel of a tenant's shelves that is on."""
-    return await tx.many(Tellee, q.tenant_tellees, tenant_id=tenant_id)
+    return await tx.many(Recipient, q.tenant_recipients, tenant_id=tenant_id)
 
 
 async def subject_tx(tx: Tx, notice: Notice) -> NoticeSubject | None:

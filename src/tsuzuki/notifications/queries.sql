@@ -1,9 +1,9 @@
--- fragment: tellee
+-- fragment: recipient
 channel.id as channel_id, channel.public_id as channel_public_id
 
--- name: item_tellees
+-- name: item_recipients
 -- Entries of this delivery only: who subscribed since then was not told of a back-catalogue (R8). Muted ones are left out.
-select {tellee}, case when subscription.name = '' then feed.title else subscription.name end as name
+select {recipient}, case when subscription.name = '' then feed.title else subscription.name end as name
 from entry
 join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
 join feed on feed.id = entry.feed_id
@@ -12,8 +12,8 @@ where entry.item_id = :id and entry.created_at = :at
   and subscription.notify and subscription.suspended_at is null and channel.is_enabled
 order by channel.id;
 
--- name: chapter_tellees
-select {tellee}, series.title as name
+-- name: chapter_recipients
+select {recipient}, series.title as name
 from entry
 join follow on follow.shelf_id = entry.shelf_id and follow.series_id = entry.series_id
 join series on series.id = entry.series_id
@@ -22,9 +22,9 @@ where entry.chapter_id = :id and entry.created_at = :at
   and follow.notify and follow.status <> 'dropped' and follow.held_at is null and channel.is_enabled
 order by channel.id;
 
--- name: items_tellees
+-- name: items_recipients
 -- A flood: who got something of it and was there before it.
-select {tellee}, case when subscription.name = '' then feed.title else subscription.name end as name
+select {recipient}, case when subscription.name = '' then feed.title else subscription.name end as name
 from subscription
 join feed on feed.id = subscription.feed_id
 join channel on channel.shelf_id = subscription.shelf_id
@@ -35,8 +35,8 @@ where subscription.feed_id = :id and subscription.notify and subscription.suspen
   )
 order by channel.id;
 
--- name: chapters_tellees
-select {tellee}, series.title as name
+-- name: chapters_recipients
+select {recipient}, series.title as name
 from follow
 join series on series.id = follow.series_id
 join channel on channel.shelf_id = follow.shelf_id
@@ -47,9 +47,9 @@ where follow.series_id = :id and follow.notify and follow.status <> 'dropped' an
   )
 order by channel.id;
 
--- name: tenant_tellees
+-- name: tenant_recipients
 -- What concerns a tenant's account is told on every channel of its shelves, of those that sleep too.
-select {tellee}, tenant.name
+select {recipient}, tenant.name
 from shelf
 join tenant on tenant.id = shelf.tenant_id
 join channel on channel.shelf_id = shelf.id

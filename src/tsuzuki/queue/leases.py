@@ -94,14 +94,14 @@ class LeaseKeeper:
     async def look(self) -> None:
         """One round: leave what is no longer ours, renew what is, take what nobody keeps."""
         now = self._worker_context.clock()
-        await self._mend(now)
+        await self._repair(now)
         held = list(self._held.values())
         leases = await self._worker_context.db.read(lambda tx: running_tx(tx, self._queue.name))
         await self._leave_lost(held, leases)
         await self._beat()
         await self._take_lost(leases)
 
-    async def _mend(self, now: Millis) -> None:
+    async def _repair(self, now: Millis) -> None:
         """REL-19g: at the start, and whenever the clock went back."""
         if self._last_now is None or now < self._last_now:
             settings = self._queue.settings

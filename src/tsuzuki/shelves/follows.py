@@ -141,24 +141,24 @@ class Follows:
 
     # -- coming
 
-    async def add(self, shelf_id: ShelfId, wish: FollowRequest) -> NewFollow:
+    async def add(self, shelf_id: ShelfId, request: FollowRequest) -> NewFollow:
         """Follow a series; Conflict when the shelf does. Who comes back finds everything as it was left (I9)."""
-        followed = await with_tx_again(self._deps.db, lambda tx: self._add_tx(tx, shelf_id, wish))
+        followed = await with_tx_again(self._deps.db, lambda tx: self._add_tx(tx, shelf_id, request))
         self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
         return followed
 
-    async def _add_tx(self, tx: Tx, shelf_id: ShelfId, wish: FollowRequest) -> NewFollow:
+    async def _add_tx(self, tx: Tx, shelf_id: ShelfId, request: FollowRequest) -> NewFollow:
         now = self._deps.clock()
         await check_shelf_limit_tx(tx, shelf_id, "follows")
         await lock_series_merges_shared_tx(tx)
-        series_id = await known_series_tx(tx, wish.series)
+        series_id = await known_series_tx(tx, request.series)
         # What is being delivered is waited for and counts as available; what is delivered next sees the follow.
         await lock_series_tx(tx, series_id)
         await lock_reading_tx(tx, shelf_id)
         if await find_follow_of_tx(tx, shelf_id, series_id) is not None:
             raise Conflict(_FOLLOWED)
         former = await take_former_tx(tx, shelf_id, series_id)
-        row = await self._row_tx(tx, shelf_id, series_id, wish, former=former)
+        row = await self._row_tx(tx, shelf_id, series_id, request, former=former)
         try:
             follow_id = await add_follow_tx(tx, shelf_id, row)
         except UniqueViolation as error:
@@ -174,7 +174,7 @@ class Follows:
         return NewFollow(await show_follow_tx(tx, shelf_id, follow_id), available, restored)
 
     async def _row_tx(
-        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, wish: FollowRequest, *, former: FormerFollow | None
+        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, request: FollowRequest, *, former: FormerFollow | None
     ) -> PlainFollowRow:
         """What the reader says now, else what was before, else the usual."""
         usual = former or FormerFollow(None, "reading", True, ReleasePreferences(), [])  # noqa: FBT003  a row
@@ -182,10 +182,10 @@ class Follows:
             id=0,
             public_id=self._deps.new_id(),
             series_id=series_id,
-            group_id=await self._group_tx(tx, shelf_id, wish.group, usual.group_id),
-            status=new_or(wish.status, usual.status),
-            notify=new_or(wish.notify, usual.notify),
-            preferences=new_or(wish.preferences, usual.preferences),
+            group_id=await self._group_tx(tx, shelf_id, request.group, usual.group_id),
+            status=new_or(request.status, usual.status),
+            notify=new_or(request.notify, usual.notify),
+            preferences=new_or(request.preferences, usual.preferences),
             created_at=self._deps.clock(),
         )
 

@@ -154,68 +154,68 @@ class Subscriptions:
 
     # -- coming
 
-    async def add(self, shelf_id: ShelfId, wish: NewSubscription) -> Subscription:
+    async def add(self, shelf_id: ShelfId, new: NewSubscription) -> Subscription:
         """Follow a feed; Conflict when the shelf does, RefusedAddress for one that may not be called."""
-        made = await self._add_vetted(shelf_id, await self._vet(wish))
+        made = await self._add_vetted(shelf_id, await self._vet(new))
         self._tell()
         return made
 
-    async def add_many(self, shelf_id: ShelfId, wishes: Iterable[NewSubscription]) -> Sequence[SubscriptionResult]:
+    async def add_many(self, shelf_id: ShelfId, many: Iterable[NewSubscription]) -> Sequence[SubscriptionResult]:
         """Follow those that can be followed; each says what became of it."""
         tried = []
-        asked = tuple(wishes)
-        for wish, vetted in zip(asked, await self.vet_all(asked), strict=True):
+        asked = tuple(many)
+        for new, vetted in zip(asked, await self.vet_all(asked), strict=True):
             try:
-                tried.append(SubscriptionResult(wish.link, await self._add_vetted(shelf_id, vetted)))
+                tried.append(SubscriptionResult(new.link, await self._add_vetted(shelf_id, vetted)))
             except TsuzukiError as error:
-                tried.append(SubscriptionResult(wish.link, error=error))
+                tried.append(SubscriptionResult(new.link, error=error))
         self._tell()
         return tried
 
-    async def vet_all(self, wishes: Iterable[NewSubscription]) -> Sequence[NewSubscription | TsuzukiError]:
-        """Each wish with its canonical address, or why it is refused; many names are looked up at the same time."""
+    async def vet_all(self, many: Iterable[NewSubscription]) -> Sequence[NewSubscription | TsuzukiError]:
+        """Each with its canonical address, or why it is refused; many names are looked up at the same time."""
         places = asyncio.Semaphore(_LOOKUPS)
 
-        async def vet(wish: NewSubscription) -> NewSubscription | TsuzukiError:
+        async def vet(new: NewSubscription) -> NewSubscription | TsuzukiError:
             async with places:
                 try:
-                    return await self._vet(wish)
+                    return await self._vet(new)
                 except TsuzukiError as error:
                     return error
 
-        return await asyncio.gather(*map(vet, wishes))
+        return await asyncio.gather(*map(vet, many))
 
-    async def _vet(self, wish: NewSubscription) -> NewSubscription:
-        link = await self._deps.vet(web_address(wish.link), wish.proxy or None)
-        return msgspec.structs.replace(wish, link=link)
+    async def _vet(self, new: NewSubscription) -> NewSubscription:
+        link = await self._deps.vet(web_address(new.link), new.proxy or None)
+        return msgspec.structs.replace(new, link=link)
 
     async def _add_vetted(self, shelf_id: ShelfId, vetted: NewSubscription | TsuzukiError) -> Subscription:
         if isinstance(vetted, TsuzukiError):
             raise vetted
         return await with_tx_again(self._deps.db, lambda tx: self.add_tx(tx, shelf_id, vetted))
 
-    async def add_tx(self, tx: Tx, shelf_id: ShelfId, wish: NewSubscription) -> Subscription:
+    async def add_tx(self, tx: Tx, shelf_id: ShelfId, new: NewSubscription) -> Subscription:
         """`add` within a transaction, for an address that was vetted."""
         now, public_id = self._deps.clock(), self._deps.new_id()
-        group_id = await self._group_tx(tx, shelf_id, wish.group)
-        if await find_subscription_to_tx(tx, shelf_id, wish.link, wish.proxy) is not None:
-            raise _followed(wish.link)
+        group_id = await self._group_tx(tx, shelf_id, new.group)
+        if await find_subscription_to_tx(tx, shelf_id, new.link, new.proxy) is not None:
+            raise _followed(new.link)
         await check_shelf_limit_tx(tx, shelf_id, "follows")
-        feed_id = await follow_feed_tx(tx, wish.link, proxy=wish.proxy, now=now)
+        feed_id = await follow_feed_tx(tx, new.link, proxy=new.proxy, now=now)
         await fetch_whole_tx(tx, feed_id, now)
         row = NewRow(
             public_id=public_id,
             shelf_id=shelf_id,
             feed_id=feed_id,
             group_id=group_id,
-            name=wish.name,
-            site_url=wish.site_url,
-            suspended_at=now if wish.is_suspended else None,
-            full_text=wish.full_text,
+            name=new.name,
+            site_url=new.site_url,
+            suspended_at=now if new.is_suspended else None,
+            full_text=new.full_text,
         )
         former = await take_former_tx(tx, shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
         if former is not None:
-            return await self._return_tx(tx, as_before(former, row, keeps_group=wish.group is None), former)
+            return await self._return_tx(tx, as_before(former, row, keeps_group=new.group is None), former)
         await self._put_tx(tx, row)
         await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
         return await self._told_tx(tx, shelf_id, public_id, "added")

@@ -172,7 +172,7 @@ class SubscriptionChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubscriptionResult(msgspec.Struct, frozen=True):
-    """What became of one wish of many."""
+    """What became of one of many."""
 
     link: str
     subscription: Subscription | None = None

@@ -75,13 +75,13 @@ class Lists:
             await check_shelf_limit_tx(tx, shelf_id, "follows")  # before a group is made for it
         except LimitExceeded as error:
             return ImportedFeed(line=outline.line, link=vetted.link, outcome="failed", error=error)
-        wish = msgspec.structs.replace(
+        new = msgspec.structs.replace(
             vetted,
             name="" if outline.title == outline.link else outline.title,
             site_url=outline.site_url,
             group=await self._group_tx(tx, shelf_id, outline.group),
         )
-        made = await self._subscriptions.add_tx(tx, shelf_id, wish)
+        made = await self._subscriptions.add_tx(tx, shelf_id, new)
         return ImportedFeed(line=outline.line, link=made.link, outcome="created", id=made.public_id)
 
     async def _group_tx(self, tx: Tx, shelf_id: ShelfId, name: str) -> PublicId | None:

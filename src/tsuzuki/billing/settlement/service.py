@@ -47,7 +47,7 @@ from tsuzuki.billing.types import (
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import UniqueViolation
-from tsuzuki.delivery.outages import operator_tellees_tx
+from tsuzuki.delivery.outages import operator_recipients_tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import MINUTE, Millis
@@ -151,7 +151,7 @@ async def note_dispute_tx(tx: Tx, told: StripeDispute, intent: Intent, now: Mill
     await record_tx(tx, SYSTEM, audit_event, now=now)
     message = disputed(invoice, told.amount_cents, f"{told.reason}, {told.status}", now)
     about = f"dispute-{told.dispute_id}-{told.status}"
-    await tell_tx(tx, await operator_tellees_tx(tx, invoice.number), about, lambda _: message, now=now)
+    await tell_tx(tx, await operator_recipients_tx(tx, invoice.number), about, lambda _: message, now=now)
     _log.error("payment_disputed", invoice=invoice.number, dispute=told.dispute_id, status=told.status)
     return await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.disputed", invoice.snapshot(), now=now)
 

@@ -51,8 +51,8 @@ class FeedsIn:
     async def bring_feeds(self) -> None:
         """The feeds, each judged as if somebody had typed its address."""
         async for chunk in self._landing.chunks("feeds.jsonl"):
-            wishes = [NewSubscription(link=each.line.link, proxy=each.line.proxy) for each in chunk]
-            for each, vetted in zip(chunk, await self._subscriptions.vet_all(wishes), strict=True):
+            asked = [NewSubscription(link=each.line.link, proxy=each.line.proxy) for each in chunk]
+            for each, vetted in zip(chunk, await self._subscriptions.vet_all(asked), strict=True):
                 if isinstance(vetted, TsuzukiError):
                     self._landing.journal.leave_out(each, f"{each.line.link}: {vetted}")
                 else:
