@@ -33,6 +33,7 @@ from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, NotFound, Problem
 from tsuzuki.model.ids import PublicId, TenantId, UserId
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 
 
@@ -181,8 +182,7 @@ class Sharing:
             audit_event = on_shelf("shelf.rename", shelf, before={"name": shelf.name}, after={"name": wanted})
             await record_tx(tx, who.actor, audit_event, now=now)
             if await is_billed_tx(tx):
-                snapshot = ShelfSnapshot(renamed.name, renamed.plan, renamed.status)
-                await insert_activity_tx(tx, shelf.id, "shelf.renamed", snapshot, now=now)
+                await insert_activity_tx(tx, shelf.id, "shelf.renamed", copied(ShelfSnapshot, renamed), now=now)
             return msgspec.structs.replace(shelf, name=wanted)
 
         return await self._deps.db.with_tx(rename)

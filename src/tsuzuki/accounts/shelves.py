@@ -11,6 +11,7 @@ from tsuzuki.accounts.types import Actor, Member, MemberShelf, OldShared, Shelf,
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId, show_id
 from tsuzuki.model.plans import FREE, SELF_HOSTED, get_plan
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.accounts.shelves")
@@ -179,7 +180,7 @@ async def make_shelf_tx(tx: Tx, deps: AccountDeps, user: User, *, actor: Actor, 
     await put_member_tx(tx, shelf.id, user.id, "owner", now=now)
     await record_tx(tx, actor, on_shelf("shelf.create", shelf, after={"name": name, "owner": user.username}), now=now)
     if is_billed:
-        await insert_activity_tx(tx, shelf.id, "shelf.created", _snapshot(shelf), now=now)
+        await insert_activity_tx(tx, shelf.id, "shelf.created", copied(ShelfSnapshot, shelf), now=now)
     return shelf
 
 
@@ -193,7 +194,7 @@ async def drop_shelf_tx(tx: Tx, deps: AccountDeps, shelf: Shelf, *, actor: Actor
     if get_plan(shelf.plan).price_cents or await tx.one(bool, q.was_charged, shelf_id=shelf.id):
         asleep = await empty_shelf_tx(tx, shelf.id, now=now)
         if shelf.status != "inactive" and await is_billed_tx(tx):
-            await insert_activity_tx(tx, shelf.id, "shelf.deactivated", _snapshot(asleep), now=now)
+            await insert_activity_tx(tx, shelf.id, "shelf.deactivated", copied(ShelfSnapshot, asleep), now=now)
     else:
         await delete_shelf_tx(tx, shelf.id)
     before = {"name": shelf.name, "people": [member.username for member in people]}
@@ -213,7 +214,3 @@ def on_shelf(
 ) -> AuditEvent:
     """Something that was done to a shelf."""
     return AuditEvent(action, "shelf", show_id(shelf.public_id), before=before, after=after)
-
-
-def _snapshot(shelf: Shelf) -> ShelfSnapshot:
-    return ShelfSnapshot(shelf.name, shelf.plan, shelf.status)

@@ -18,12 +18,13 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import tenant_tx
 from tsuzuki.accounts.shelves import add_shelf_tx
 from tsuzuki.accounts.store import count_tenant_contents_tx, delete_tenant_tx, list_tenants_tx
-from tsuzuki.accounts.types import Actor, Shelf, Slice, Tenant, TenantContents
+from tsuzuki.accounts.types import Actor, Slice, Tenant, TenantContents
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.plans import FREE, SELF_HOSTED, get_plan
+from tsuzuki.model.structs import copied
 
 q = load_queries("tsuzuki.accounts")
 
@@ -73,12 +74,15 @@ class Tenants:
         tenant = await tx.one(Tenant, q.add_tenant, public_id=self._deps.new_id(now), name=name, now=now)
         public_ids = self._deps.new_id(now), self._deps.new_id(now)
         shelf = await add_shelf_tx(tx, tenant.id, public_ids, name=FIRST_SHELF, plan=chosen.id, now=now)
-        await record_tx(tx, actor, _audit_event("tenant.create", tenant, after={"name": name, "plan": chosen.id}), now=now)
+        await record_tx(
+            tx, actor, _audit_event("tenant.create", tenant, after={"name": name, "plan": chosen.id}), now=now
+        )
         if not is_billed:
             return TenantChanged(tenant, ())
         logged = await insert_tenant_activity_tx(tx, tenant.id, "tenant.created", tenant_snapshot(tenant), now=now)
         return TenantChanged(
-            tenant, (logged, await insert_activity_tx(tx, shelf.id, "shelf.created", shelf_snapshot(shelf), now=now))
+            tenant,
+            (logged, await insert_activity_tx(tx, shelf.id, "shelf.created", copied(ShelfSnapshot, shelf), now=now)),
         )
 
     async def rename(self, actor: Actor, public_id: PublicId, name: str) -> Tenant:
@@ -125,11 +129,6 @@ def _audit_event(
     action: str, tenant: Tenant, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
 ) -> AuditEvent:
     return AuditEvent(action, "tenant", show_id(tenant.public_id), before=before, after=after)
-
-
-def shelf_snapshot(shelf: Shelf) -> ShelfSnapshot:
-    """A shelf as its activities remember it."""
-    return ShelfSnapshot(shelf.name, shelf.plan, shelf.status)
 
 
 def tenant_snapshot(tenant: Tenant) -> TenantSnapshot:

@@ -22,6 +22,7 @@ from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import NotFound, TsuzukiError
 from tsuzuki.model.ids import TenantId
+from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.billing")
@@ -52,9 +53,7 @@ async def _take_up_tx(tx: Tx, now: Millis) -> list[Activity]:
         if start > (account.renewed_at or account.anchor_at):
             await tx.run(q.skip_periods, tenant_id=account.id, start=start, now=now)
     return [
-        await insert_activity_tx(
-            tx, shelf.id, "shelf.adopted", ShelfSnapshot(shelf.name, shelf.plan, shelf.status), now=now
-        )
+        await insert_activity_tx(tx, shelf.id, "shelf.adopted", copied(ShelfSnapshot, shelf), now=now)
         for shelf in await tx.many(Unlogged, q.unlogged_shelves)
     ]
 
