@@ -12,8 +12,8 @@ from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.discovery import discover
 from tsuzuki.connectors.feed.visiting import visit
 from tsuzuki.connectors.registry import Registry, builtin
-from tsuzuki.connectors.selectors.trying import try_source
-from tsuzuki.connectors.selectors.written import WrittenConfig, WrittenSource
+from tsuzuki.connectors.selectors.connector import WrittenConfig, WrittenSource
+from tsuzuki.connectors.selectors.trial import try_source
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")

@@ -18,7 +18,7 @@ from tsuzuki.connectors.html.safe import plain_text, sanitise
 from tsuzuki.connectors.local import read_comic_info
 from tsuzuki.connectors.opml import read_opml
 from tsuzuki.connectors.page_feeds import read_page
-from tsuzuki.connectors.selectors.extracting import ExtractionPlan, extract_html, extract_json
+from tsuzuki.connectors.selectors.extraction import ExtractionPlan, extract_html, extract_json
 from tsuzuki.connectors.wellknown import read_lookup
 from tsuzuki.inbox.search.policy import Passage, parse_search, snippets
 from tsuzuki.model.errors import TsuzukiError

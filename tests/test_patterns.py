@@ -25,7 +25,7 @@ ANYWHERE = "finditer"
 
 MADE_AT_RUN_TIME = {
     "tsuzuki.connectors.chapter_names:_marked": "called at import, so that its patterns are found by their names",
-    "tsuzuki.connectors.selectors.loading:_text_problem": "the patterns of its types, found where they stand",
+    "tsuzuki.connectors.selectors.reader:_text_problem": "the patterns of its types, found where they stand",
     "tsuzuki.inbox.search.policy:_pattern": "words of a search, escaped, without anything that repeats",
 }
 """Functions that make patterns, and why these need not be attacked here."""

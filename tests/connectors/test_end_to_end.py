@@ -19,8 +19,8 @@ from tsuzuki.connectors.local import LocalConfig, LocalFolder
 from tsuzuki.connectors.mangadex.connector import MangaDex, MangaDexConfig
 from tsuzuki.connectors.registry import SAMPLE
 from tsuzuki.connectors.selectors.connector import SelectorsSource
-from tsuzuki.connectors.selectors.loading import load_definition
-from tsuzuki.connectors.selectors.trying import try_source
+from tsuzuki.connectors.selectors.reader import load_definition
+from tsuzuki.connectors.selectors.trial import try_source
 from tsuzuki.model.errors import HttpStatus, RateLimited
 from tsuzuki.net.client import Client
 from tsuzuki.net.localfiles import LocalFiles

@@ -14,7 +14,7 @@ from tsuzuki.connectors.local import LocalConfig
 from tsuzuki.connectors.mangadex.connector import MangaDexConfig
 from tsuzuki.connectors.protocol import Connector, Unsupported
 from tsuzuki.connectors.registry import SAMPLE
-from tsuzuki.connectors.selectors.connector import SelectorsSource
+from tsuzuki.connectors.selectors.connector import SelectorsSource, WrittenConfig
 from tsuzuki.connectors.selectors.definition import (
     ChaptersStep,
     DatePick,
@@ -26,9 +26,8 @@ from tsuzuki.connectors.selectors.definition import (
     SeriesStep,
     StatusPick,
 )
-from tsuzuki.connectors.selectors.loading import load_definition
-from tsuzuki.connectors.selectors.trying import describe_try, try_source
-from tsuzuki.connectors.selectors.written import WrittenConfig
+from tsuzuki.connectors.selectors.reader import load_definition
+from tsuzuki.connectors.selectors.trial import describe_try, try_source
 from tsuzuki.model.fetching import Reply
 
 ROOT = Path(__file__).parents[2]

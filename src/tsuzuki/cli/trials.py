@@ -81,9 +81,9 @@ async def _try_source(
     from tsuzuki.app.pipeline import open_fetching
     from tsuzuki.connectors.config import decode_config
     from tsuzuki.connectors.selectors.connector import SelectorsSource
-    from tsuzuki.connectors.selectors.loading import load_definition
-    from tsuzuki.connectors.selectors.trying import describe_try
-    from tsuzuki.connectors.selectors.trying import try_source as trial_of
+    from tsuzuki.connectors.selectors.reader import load_definition
+    from tsuzuki.connectors.selectors.trial import describe_try
+    from tsuzuki.connectors.selectors.trial import try_source as trial_of
     from tsuzuki.net.options import SourceIdentity
 
     name, written = definition

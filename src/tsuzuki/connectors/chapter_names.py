@@ -7,7 +7,7 @@ length (SEC-21); a name is cut at `MAX_NAME` first.
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 
 import msgspec
@@ -60,20 +60,8 @@ _KANJI_UNITS = {"十": 10, "百": 100, "千": 1000}
 _KANJI_RUN = re.compile(
     r"(?P<before>第)(?P<run>[〇零一二三四五六七八九十百千]{1,9})(?P<after>[話话回章篇節节巻卷集季期部])"
 )
-_WORDS = {
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-    "eleven": "11",
-    "twelve": "12",
-}
+_COUNTED = "one two three four five six seven eight nine ten eleven twelve"
+_WORDS = {word: str(number) for number, word in enumerate(_COUNTED.split(), start=1)}
 _WORD_NUMBER = re.compile(rf"(?<=chapter |episode )(?:{'|'.join(_WORDS)})\b")
 _ROMAN_NUMBER = re.compile(r"(?<=chapter |episode )(?P<roman>[ivxlc]{1,8})(?=\Z|[\s:.,-])")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
@@ -133,21 +121,15 @@ def _take_volume(text: str) -> tuple[Decimal | None, str]:
 
 
 def _number_in(text: str, *, is_whole: bool) -> Decimal | None:
+    """By the word beside it; else the number at the beginning, or the only one, outside of brackets."""
     for pattern in (_CHAPTER, _ORDINAL, _CJK_CHAPTER, _HASH):
         found = pattern.search(text)
         if found:
             return _value(found)
-    return _bare_number(text, is_whole=is_whole)
-
-
-def _bare_number(text: str, *, is_whole: bool) -> Decimal | None:
-    """A number without a word beside it: at the beginning, else the only one, outside of brackets."""
     outside = _BRACKETED.sub(" ", text).strip()
     outside = outside if outside or not is_whole else text.strip("[](){}")
-    found = list(_BARE.finditer(outside))
-    if not found or (len(found) > 1 and found[0].start() > 0):
-        return None
-    return _value(found[0])
+    bare = list(_BARE.finditer(outside))
+    return _value(bare[0]) if bare and (len(bare) == 1 or bare[0].start() == 0) else None
 
 
 def _value(found: re.Match[str]) -> Decimal | None:
@@ -193,23 +175,16 @@ def without_restarts(chapters: tuple[FoundChapter, ...]) -> tuple[FoundChapter, 
     Season 2, episode 3 would otherwise be taken for another release of season 1, episode 3 and never be announced.
     Unnumbered, it goes by its own identity (R3). Volumes that merely overlap, as groups disagree, are left alone.
     """
-    restarted = set(_restarted_volumes(chapters))
-    if not restarted:
-        return chapters
-    return tuple(
-        msgspec.structs.replace(chapter, number=None) if chapter.volume in restarted else chapter
-        for chapter in chapters
-    )
-
-
-def _restarted_volumes(chapters: tuple[FoundChapter, ...]) -> Iterator[Decimal]:
     numbers: dict[Decimal, set[Decimal]] = defaultdict(set)
     for chapter in chapters:
         if chapter.volume is not None and chapter.number is not None:
             numbers[chapter.volume].add(chapter.number)
-    seen: set[Decimal] = set()
-    for volume in sorted(numbers):
-        own = numbers[volume]
+    restarted, seen = set[Decimal](), set[Decimal]()
+    for volume, own in sorted(numbers.items()):
         if seen and min(own) <= min(seen) and own & seen:
-            yield volume
+            restarted.add(volume)
         seen |= own
+    return tuple(
+        msgspec.structs.replace(chapter, number=None) if chapter.volume in restarted else chapter
+        for chapter in chapters
+    )

@@ -19,7 +19,6 @@ HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z", max_
 HeaderValue = Annotated[str, Meta(pattern=r"^[\t -~\u0080-\u00ff]*\Z", max_length=4000)]
 
 OUR_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection", "via", "te", "upgrade", "expect"})
-_PROXY_SCHEMES = frozenset({"http", "https"})
 
 
 class SourceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,8 +37,9 @@ class SourceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def problems(self) -> Iterator[Problem]:
         """What is wrong though every type is right. A connector's config adds its own to `super().problems()`."""
-        if self.proxy is not None:
-            yield from _proxy_problems(self.proxy)
+        proxy = None if self.proxy is None else _split(self.proxy)
+        if self.proxy is not None and (proxy is None or proxy.scheme not in {"http", "https"} or not proxy.hostname):
+            yield Problem("proxy", "A proxy is written as http://host:port or https://host:port; SOCKS cannot be used.")
         for name in self.headers:
             if name.lower() in OUR_HEADERS:
                 yield Problem(f"headers.{name}", f"{name} is set by the client itself and cannot be configured.")
@@ -51,7 +51,8 @@ C = TypeVar("C", bound=SourceConfig)
 def decode_config(kind: type[C], raw: Any) -> C:
     """The config of a source, or `Invalid` with every unknown, mistyped and impossible key (SEC-27)."""
     if not isinstance(raw, Mapping):
-        raise _invalid([Problem("config", f"Expected an object, got {_type_name(raw)}.")])
+        given = "null" if raw is None else type(raw).__name__
+        raise _invalid([Problem("config", f"Expected an object, got {given}.")])
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     if unreadable := [Problem(place, UNREADABLE) for place in unreadable_places(raw)]:
         raise _invalid(unreadable)
@@ -78,8 +79,7 @@ def decode_config(kind: type[C], raw: Any) -> C:
 def config_schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """JSON Schema of a config; secret keys are marked `writeOnly`."""
     schema: dict[str, Any] = readable_patterns(msgspec.json.schema(kind))
-    definition = schema["$defs"][kind.__name__]
-    for name, described in definition["properties"].items():
+    for name, described in schema["$defs"][kind.__name__]["properties"].items():
         if is_secret(name):
             described["writeOnly"] = True
     return schema
@@ -100,16 +100,6 @@ def _mistyped(name: str, error: msgspec.ValidationError) -> Problem:
     message, _, place = str(error).partition(" - at `")
     inside = re.sub(r"^(?:key` in `)?\$", "", place.rstrip("`"))
     return Problem(f"config.{name}{inside}", f"{readable(message)}.")
-
-
-def _type_name(value: Any) -> str:
-    return "null" if value is None else type(value).__name__
-
-
-def _proxy_problems(proxy: str) -> Iterator[Problem]:
-    parts = _split(proxy)
-    if parts is None or parts.scheme not in _PROXY_SCHEMES or not parts.hostname:
-        yield Problem("proxy", "A proxy is written as http://host:port or https://host:port; SOCKS cannot be used.")
 
 
 def masked(config: Mapping[str, Any]) -> dict[str, Any]:

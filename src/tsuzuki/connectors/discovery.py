@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 import msgspec
 
 from tsuzuki.connectors.feed.visiting import ACCEPT, FeedOutcome, read_outcome, read_reply
+from tsuzuki.connectors.html.addresses import path_of
 from tsuzuki.connectors.page_feeds import MAX_FEEDS, DiscoveredFeed, PageFeeds, guesses_for, read_page, web_address
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.connectors.wellknown import directory_lookup, known_feeds, read_lookup
@@ -41,11 +42,6 @@ class DiscoveredFeeds(msgspec.Struct, frozen=True):
     """The usual places that were asked for a feed."""
 
 
-class _Probed(msgspec.Struct, frozen=True):
-    found: tuple[DiscoveredFeed, ...]
-    guessed: tuple[str, ...]
-
-
 def discover(url: str) -> Visit[DiscoveredFeeds]:
     """The feeds at an address, whoever asks: a page without any is no error, one that cannot be had is.
 
@@ -59,30 +55,23 @@ def discover(url: str) -> Visit[DiscoveredFeeds]:
         try:
             outcome = yield from read_outcome(reply)
         except NotAFeed:
-            page: PageFeeds = yield Parse(read_page, _arguments(reply))
+            link_header = reply.headers.get("link", "")[:MAX_HEADER]
+            page: PageFeeds = yield Parse(read_page, (reply.body, reply.url, reply.charset, link_header))
         else:
-            return _feed_itself(reply, outcome)
+            assert outcome.harvest is not None
+            title = outcome.harvest.title or reply.url
+            return DiscoveredFeeds(title, (DiscoveredFeed(reply.url, title),), outcome)
     except SourceError as error:
         problem, page = error, _unseen(url, error)
-    probed = yield from _probe(known, page, has_failed=problem is not None)
-    if problem is not None and not probed.found:
-        raise _with_guesses(problem, probed.guessed)
-    feeds = {feed.url: feed for feed in (*probed.found, *page.listed)}
+    found, guessed = yield from _probe(known, page, has_failed=problem is not None)
+    if problem is not None and not found:
+        raise _with_guesses(problem, guessed)
+    feeds = {feed.url: feed for feed in (*found, *page.listed)}
     ordered = sorted(feeds.values(), key=lambda feed: feed.is_of_comments)
-    discovered = DiscoveredFeeds(page.title or url, tuple(ordered[:MAX_FEEDS]), guessed=probed.guessed)
+    discovered = DiscoveredFeeds(page.title or url, tuple(ordered[:MAX_FEEDS]), guessed=guessed)
     if problem is None:
         return discovered
     return msgspec.structs.replace(discovered, problem=_told(url, problem), status=problem.status)
-
-
-def _arguments(reply: Reply) -> tuple[bytes, str, str | None, str]:
-    return reply.body, reply.url, reply.charset, reply.headers.get("link", "")[:MAX_HEADER]
-
-
-def _feed_itself(reply: Reply, outcome: FeedOutcome) -> DiscoveredFeeds:
-    assert outcome.harvest is not None
-    title = outcome.harvest.title or reply.url
-    return DiscoveredFeeds(title, (DiscoveredFeed(reply.url, title),), outcome)
 
 
 def _unseen(url: str, problem: SourceError) -> PageFeeds:
@@ -112,11 +101,7 @@ def guesses_told(guessed: tuple[str, ...]) -> str:
     """Which usual places have no feed, in one sentence; empty where none was asked."""
     if not guessed:
         return ""
-    return f"No feed is at the usual places either: {', '.join(_after_host(address) for address in guessed)}."
-
-
-def _after_host(address: str) -> str:
-    return "/" + address.partition("://")[2].partition("/")[2]
+    return f"No feed is at the usual places either: {', '.join(map(path_of, guessed))}."
 
 
 def _looked_up(url: str) -> Visit[tuple[str, ...]]:
@@ -132,8 +117,10 @@ def _looked_up(url: str) -> Visit[tuple[str, ...]]:
     return feeds
 
 
-def _probe(known: Iterable[str], page: PageFeeds, *, has_failed: bool) -> Visit[_Probed]:
-    """The addresses that really are feeds: all that are known or named, then guesses until one hits or none will."""
+def _probe(
+    known: Iterable[str], page: PageFeeds, *, has_failed: bool
+) -> Visit[tuple[list[DiscoveredFeed], tuple[str, ...]]]:
+    """The feeds among all addresses that are known or named, then guesses until one hits or none will; and those."""
     listed = {feed.url for feed in page.listed}
     has_enough = any(not feed.is_of_comments for feed in page.listed)
     certain = dict.fromkeys((*known, *page.known, *(() if has_enough else page.named)))
@@ -152,7 +139,7 @@ def _probe(known: Iterable[str], page: PageFeeds, *, has_failed: bool) -> Visit[
             misses[address] = result
             if _is_hopeless(tuple(misses.values()), has_failed=has_failed):
                 break
-    return _Probed(tuple(found.values()), tuple(misses))
+    return list(found.values()), tuple(misses)
 
 
 def _is_hopeless(statuses: Sequence[int], *, has_failed: bool) -> bool:

@@ -128,7 +128,7 @@ def _misfit(entry: Filter, state: int | str | bool | SortState) -> str | None:  
     """Why this state cannot be that filter's; None when it can."""
     match entry:
         case Select(values=choices):
-            fits = _is_index(state) and 0 <= int(str(state)) < len(choices)
+            fits = type(state) is int and 0 <= state < len(choices)
             return None if fits else f"Expected a number from 0 to {len(choices) - 1}."
         case Sort(values=choices):
             fits = isinstance(state, SortState) and 0 <= state.index < len(choices)
@@ -138,13 +138,9 @@ def _misfit(entry: Filter, state: int | str | bool | SortState) -> str | None:  
         case CheckBox():
             return None if isinstance(state, bool) else "Expected true or false."
         case TriState():
-            return None if _is_index(state) and state in {0, 1, 2} else "Expected 0, 1 or 2."
+            return None if type(state) is int and 0 <= state <= 2 else "Expected 0, 1 or 2."
         case _:
             return "This line is no filter."
-
-
-def _is_index(state: object) -> bool:
-    return isinstance(state, int) and not isinstance(state, bool)
 
 
 def _place(group: str | None, name: str) -> str:

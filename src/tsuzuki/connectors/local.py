@@ -55,14 +55,8 @@ def address(path: str, entry: str | None = None) -> str:
     return f"{SCHEME}{quote(path)}{query}"
 
 
-def read_of(url: str, max_bytes: int) -> ReadFile:
-    """What to read for an address of ours; `Invalid` for any other. Whether it is below the root, the reader checks."""
-    path, entry = parts(url)
-    return ReadFile(path, entry=entry, max_bytes=max_bytes)
-
-
 def parts(url: str) -> tuple[str, str | None]:
-    """Path and entry of an address of ours."""
+    """Path and entry of an address of ours, or `Invalid`. Whether it is below the root, the reader checks."""
     if not url.startswith(SCHEME):
         raise Invalid(f"{url[:200]!r} is not an address of a local file.")
     path, _, query = url.removeprefix(SCHEME).partition("?")
@@ -105,43 +99,31 @@ def read_comic_info(data: bytes) -> ComicInfo:
         return ComicInfo()
     if root is None or root.getroottree().docinfo.internalDTD is not None:  # UTF-16 hides a DTD from the search above
         return ComicInfo()
-    return _read({etree.QName(child).localname: _text(child) for child in root if isinstance(child.tag, str)})
+    elements = [child for child in root if isinstance(child.tag, str)]
+    return _read({etree.QName(child).localname: (child.text or "").strip()[:MAX_TEXT] for child in elements})
 
 
 def _read(texts: dict[str, str]) -> ComicInfo:
+    volume, web = parse_number(texts.get("Volume")), texts.get("Web", "").split(" ", maxsplit=1)[0]
     genres = [genre.strip() for name in ("Genre", "Tags") for genre in texts.get(name, "").split(",")]
     return ComicInfo(
         title=texts.get("Title") or None,
         series=texts.get("Series") or None,
         number=parse_number(texts.get("Number")),
-        volume=_volume(parse_number(texts.get("Volume"))),
+        # Western comics write the year in which the series began there, which is no volume.
+        volume=None if volume is not None and volume >= FIRST_YEAR else volume,
         summary=texts.get("Summary") or None,
         writer=texts.get("Writer") or None,
         artist=texts.get("Penciller") or None,
         genres=tuple(dict.fromkeys(genre for genre in genres if genre)),
         language=texts.get("LanguageISO") or None,
         translator=texts.get("Translator") or texts.get("ScanInformation") or None,
-        web=_web(texts.get("Web", "")),
+        web=web if web.startswith(("https://", "http://")) else None,
         year=_whole(texts.get("Year"), FIRST_YEAR, 9999),
         month=_whole(texts.get("Month"), 1, 12),
         day=_whole(texts.get("Day"), 1, 31),
         is_nsfw=texts.get("AgeRating", "") in {"Adults Only 18+", "X18+", "R18+", "Mature 17+"},
     )
-
-
-def _text(element: etree._Element) -> str:
-    return (element.text or "").strip()[:MAX_TEXT]
-
-
-def _volume(number: Decimal | None) -> Decimal | None:
-    """Western comics write the year in which the series began there, which is no volume."""
-    return None if number is not None and number >= FIRST_YEAR else number
-
-
-def _web(text: str) -> str | None:
-    """The first of the addresses it lists, if it is one."""
-    first = text.split(" ", maxsplit=1)[0]
-    return first if first.startswith(("https://", "http://")) else None
 
 
 def _whole(text: str | None, low: int, high: int) -> int | None:
@@ -242,7 +224,8 @@ class LocalFolder(Connector):
 
     def image(self, config: LocalConfig, image_url: str) -> ReadFile:
         """The file or archive entry."""
-        return read_of(image_url, IMAGE_CAP)
+        path, entry = parts(image_url)
+        return ReadFile(path, entry, IMAGE_CAP)
 
     def _series(self) -> Visit[list[FileEntry]]:
         inside: tuple[FileEntry, ...] = yield ReadFolder("")
@@ -259,20 +242,15 @@ class LocalFolder(Connector):
             broken = _plain_chapter(entry.name, stem(entry.name), entry.modified_at or None, series=stem(series))
             return msgspec.structs.replace(broken, is_readable=False)
         count = sum(is_image(one.name) and not one.is_folder for one in inside)
-        if not count:
-            return None
-        return _chapter(entry, info, count, series=stem(series))
+        return _chapter(entry, info, count, series=stem(series)) if count else None
 
     def _info(self, path: str, inside: Iterable[FileEntry]) -> Visit[ComicInfo]:
         found = next((entry for entry in inside if entry.name.lower() == INFO_FILE.lower()), None)
         if found is None or found.size > MAX_BYTES:
             return ComicInfo()
-        read = (
-            ReadFile(path, found.name, MAX_BYTES)
-            if is_archive(path)
-            else ReadFile(f"{path}/{found.name}", None, MAX_BYTES)
-        )
-        data: bytes = yield read
+        name = f"{path}/{found.name}"
+        file = ReadFile(path, found.name, MAX_BYTES) if is_archive(path) else ReadFile(name, None, MAX_BYTES)
+        data: bytes = yield file
         info: ComicInfo = yield Parse(read_comic_info, (data,))
         return info
 

@@ -5,7 +5,7 @@ grow (SEC-19), and depth and size are bounded (SEC-20). Written by a serializer,
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -80,21 +80,18 @@ def _outlines(root: Element, lines_before: int) -> Iterator[Outline]:
         said = {str(name).lower(): str(value).strip() for name, value in element.attrib.items()}
         title = one_line(said.get("title") or said.get("text") or "")[:LONGEST_NAME]
         link = said.get("xmlurl")
+        group = groups[-1][1] if groups else ""
         if not link:
-            path = BETWEEN_GROUPS.join(part for part in (_path(groups), title) if part)
+            path = BETWEEN_GROUPS.join(part for part in (group, title) if part)
             groups.append((element, path[:LONGEST_NAME]))
             continue
         yield Outline(
             link=link,
             title=title,
             site_url=said.get("htmlurl") or None,
-            group=_path(groups).strip(),
+            group=group.strip(),
             line=lines_before + int(getattr(element, "sourceline", None) or 0),
         )
-
-
-def _path(groups: Sequence[tuple[Element, str]]) -> str:
-    return groups[-1][1] if groups else ""
 
 
 def write_opml(title: str, feeds: dict[str, list[Outline]]) -> bytes:

@@ -9,22 +9,18 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.feed.document import decode
-from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.html.addresses import http_url, path_of
 from tsuzuki.connectors.html.safe import one_line
 from tsuzuki.connectors.html.tags import is_bomb
 from tsuzuki.connectors.wellknown import feeds_told, generator_paths, known_feeds
 from tsuzuki.model.errors import RefusedAddress, TooLarge
 
 _FEED_SCHEME = re.compile(r"(?:feed|pcast|itpc|rss):/{0,2}(?=[^/])", re.IGNORECASE)
+"""An address that says it is a feed: `feed:https://...`, `feed://...`."""
 _WEB_SCHEME = re.compile(r"https?:", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|\Z))", re.IGNORECASE)
 """`javascript:`, `mailto:`; not the name before a port."""
 _WITH_PORT = re.compile(r"[^/?#]*:(?!443(?:[/?#]|\Z))\d+(?:[/?#]|\Z)")
-
-
-def names_feed_scheme(text: str) -> bool:
-    """Whether an address says by its scheme that it is a feed: `feed:https://...`, `feed://...`."""
-    return _FEED_SCHEME.match(text) is not None
 
 
 def web_address(text: str) -> str:
@@ -63,17 +59,8 @@ FOLDER_PATHS = COMMON_PATHS[:3]
 """Of the page's own folder; fewer, for they are asked for before those of the site."""
 
 _TYPES = frozenset(
-    {
-        "application/rss+xml",
-        "application/atom+xml",
-        "application/feed+json",
-        "application/rdf+xml",
-        "application/rss",
-        "application/atom",
-        "text/rss+xml",
-        "text/atom+xml",
-        "text/rss",
-    }
+    {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml", "application/rss"}
+    | {"application/atom", "text/rss+xml", "text/atom+xml", "text/rss"}
 )
 _MAYBE_TYPES = frozenset({"application/json", "application/xml", "text/xml"})
 _FEED_LIKE = re.compile(r"(?:^|[/._?=-])(?:feeds?|rss2?|atom)(?:[/._?&=-]|\Z)", re.IGNORECASE)
@@ -164,9 +151,8 @@ class _Page:
     def from_anchors(self) -> Iterator[DiscoveredFeed]:
         """The feeds that links in its text name, by their type or their scheme."""
         for node in islice(self._tree.css("a[href]"), MAX_LINKS):
-            if (_media_type(node) in _TYPES or names_feed_scheme(_attribute(node, "href"))) and (
-                address := self._address(node)
-            ):
+            is_feed = _media_type(node) in _TYPES or _FEED_SCHEME.match(_attribute(node, "href"))
+            if is_feed and (address := self._address(node)):
                 yield self._feed(address, _label(node))
 
     def feed_like_anchors(self) -> list[str]:
@@ -181,7 +167,7 @@ class _Page:
                 continue
             if _SAYS_FEED.search(_label(node)):
                 said[address] = None
-            elif len(looks) < MAX_NAMED and _FEED_LIKE.search(_after_host(address)):
+            elif len(looks) < MAX_NAMED and _FEED_LIKE.search(path_of(address)):
                 looks[address] = None
         return list(said | looks)[:MAX_NAMED]
 
@@ -212,12 +198,6 @@ def _label(node: LexborNode) -> str:
 
 
 def _names_feed(rels: list[str], media_type: str, address: str) -> bool:
-    if "feed" in rels:
-        return True
-    if "alternate" not in rels:
-        return False
-    return media_type in _TYPES or (media_type in _MAYBE_TYPES and bool(_FEED_LIKE.search(_after_host(address))))
-
-
-def _after_host(address: str) -> str:
-    return address.partition("://")[2].partition("/")[2]
+    if "feed" in rels or "alternate" not in rels:
+        return "feed" in rels
+    return media_type in _TYPES or (media_type in _MAYBE_TYPES and bool(_FEED_LIKE.search(path_of(address))))

@@ -4,31 +4,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
-from typing import Any, Protocol
+from importlib.metadata import EntryPoint
 
 from tsuzuki.connectors.local import LocalFolder
 from tsuzuki.connectors.mangadex.connector import MangaDex
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, Described, Unsupported
-from tsuzuki.connectors.selectors.connector import SelectorsSource
-from tsuzuki.connectors.selectors.definition import Definition
-from tsuzuki.connectors.selectors.loading import load_definition
-from tsuzuki.connectors.selectors.written import WrittenSource
+from tsuzuki.connectors.selectors.connector import SelectorsSource, WrittenSource
+from tsuzuki.connectors.selectors.reader import load_definition
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 
 ENTRY_POINTS = "tsuzuki.connectors"
 SAMPLE = "sample.yaml"
 """The definition of the guide's sample site: shipped to be read and tried, not a source for everyone."""
 _ID = re.compile(r"[a-z][a-z0-9-]*(?:\.[a-z0-9][a-z0-9_-]*)+")
-
-
-class EntryPoint(Protocol):
-    """The part of `importlib.metadata.EntryPoint` that we use."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def value(self) -> str: ...
-    def load(self) -> Any: ...
 
 
 class Registry:
@@ -77,14 +65,13 @@ def builtin() -> Iterator[tuple[str, Described]]:
     yield "built-in", MangaDex()
     yield "built-in", LocalFolder()
     yield "built-in", WrittenSource()
-    for name, definition in _shipped():
-        yield name, SelectorsSource(definition)
+    yield from _shipped()
 
 
 @cache
-def _shipped() -> tuple[tuple[str, Definition], ...]:
+def _shipped() -> tuple[tuple[str, Described], ...]:
     """Constants of the package; to read them takes a tenth of a start."""
-    return tuple((name, load_definition(text, name)) for name, text in shipped_definitions())
+    return tuple(defined(shipped_definitions()))
 
 
 def shipped_definitions() -> Iterator[tuple[str, str]]:
@@ -108,16 +95,12 @@ def installed(entry_points: Iterable[EntryPoint]) -> Iterator[tuple[str, Describ
     """
     for entry in entry_points:
         origin = f"entry point {entry.name} ({entry.value})"
-        yield origin, _loaded(origin, entry)
-
-
-def _loaded(origin: str, entry: EntryPoint) -> Described:
-    try:
-        target = entry.load()
-        is_maker = callable(target) and (isinstance(target, type) or not isinstance(target, Described))
-        made: object = target() if is_maker else target
-    except Exception as error:  # foreign code may raise anything; the operator gets its name
-        raise Invalid(f"{origin} cannot be loaded: {type(error).__name__}: {error}") from error
-    if not isinstance(made, Described) or not isinstance(made.info, ConnectorInfo):
-        raise Invalid(f"{origin} is not a connector: it has no info.")
-    return made
+        try:
+            target = entry.load()
+            is_maker = callable(target) and (isinstance(target, type) or not isinstance(target, Described))
+            made: object = target() if is_maker else target
+        except Exception as error:  # foreign code may raise anything; the operator gets its name
+            raise Invalid(f"{origin} cannot be loaded: {type(error).__name__}: {error}") from error
+        if not isinstance(made, Described) or not isinstance(made.info, ConnectorInfo):
+            raise Invalid(f"{origin} is not a connector: it has no info.")
+        yield origin, made

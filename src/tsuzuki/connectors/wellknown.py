@@ -25,16 +25,10 @@ _YOUTUBE_IN_PAGE = (
 """Where its pages name their channel, the surest first: a page of a video names other people's channels, too."""
 _YOUTUBE_HOSTS = frozenset({"youtube.com", "music.youtube.com", "youtu.be"})
 _APPLE_PODCAST = re.compile(r"/(?:[\w-]{1,20}/)?podcast/(?:[^/]{1,500}/)?id(\d{1,15})(?:/|\Z)")
-_SUBSTACK_SHARE = re.compile(r"/pub/([\w-]{1,100})")
-_BLUESKY = re.compile(r"/profile/([\w.:-]{1,300})")
 _REPOSITORY = re.compile(r"/([\w.-]+)/([\w.-]+?)(?:\.git)?(?:/|\Z)")
 _PERSON = re.compile(r"/([\w.-]+)/?\Z")
 _REDDIT = re.compile(r"/(?:r|user|u)/[\w.-]+(?:/(?:new|top|hot|rising))?")
-_MEDIUM = re.compile(r"/(@?[\w.-]+)")
-_MASTODON = re.compile(r"/@(\w[\w.-]*)/?\Z")
 _NOT_OWNERS = frozenset({"about", "explore", "features", "login", "marketplace", "settings", "sponsors", "topics"})
-
-
 MOST_LOOKED_UP = 3
 
 
@@ -53,9 +47,7 @@ def known_feeds(page_url: str) -> tuple[str, ...]:
     if preset is not None:
         return (preset,)
     guess = _HOSTS.get(host) or next((found for suffix, found in _SUFFIXES if host.endswith(suffix)), None)
-    if guess is not None:
-        return guess(parts)
-    return _mastodon(parts)
+    return (guess or _mastodon)(parts)
 
 
 def feeds_told(page_url: str, text: str) -> tuple[str, ...]:
@@ -118,36 +110,18 @@ def _github(parts: SplitResult) -> tuple[str, ...]:
     return (f"https://github.com/{person.group(1)}.atom",) if person and person.group(1) not in _NOT_OWNERS else ()
 
 
-def _gitlab(parts: SplitResult) -> tuple[str, ...]:
-    found = _REPOSITORY.match(parts.path)
-    root = f"https://{parts.hostname}/{found.group(1)}/{found.group(2)}" if found else ""
-    return (f"{root}/-/releases.atom", f"{root}/-/tags?format=atom") if found else ()
-
-
-def _gitea(parts: SplitResult) -> tuple[str, ...]:
-    found = _REPOSITORY.match(parts.path)
-    return (f"https://{parts.hostname}/{found.group(1)}/{found.group(2)}/releases.rss",) if found else ()
-
-
 def _reddit(parts: SplitResult) -> tuple[str, ...]:
     found = _REDDIT.match(parts.path)
     return (f"https://www.reddit.com{found.group()}/.rss",) if found else ("https://www.reddit.com/.rss",)
 
 
-def _medium(parts: SplitResult) -> tuple[str, ...]:
-    found = _MEDIUM.match(parts.path)
-    return (f"https://medium.com/feed/{found.group(1)}",) if found else ()
+def _by_path(pattern: str | re.Pattern[str], *feeds: str) -> Guess:
+    """These feeds, with what the pattern's groups find in the page's path as `{0}`, `{1}`; none where it finds none."""
 
-
-def _mastodon(parts: SplitResult) -> tuple[str, ...]:
-    found = _MASTODON.match(parts.path)
-    return (f"{parts.scheme}://{parts.netloc}/@{found.group(1)}.rss",) if found else ()
-
-
-def _below_page(suffix: str) -> Guess:
     def guess(parts: SplitResult) -> tuple[str, ...]:
-        found = _PERSON.match(parts.path)
-        return (f"https://{parts.netloc}/{found.group(1)}{suffix}",) if found else ()
+        found = re.match(pattern, parts.path)
+        site = {"scheme": parts.scheme, "netloc": parts.netloc, "host": parts.hostname}
+        return tuple(feed.format(*found.groups(), **site) for feed in feeds) if found else ()
 
     return guess
 
@@ -156,27 +130,20 @@ def _at_root(path: str) -> Guess:
     return lambda parts: (f"https://{parts.netloc}{path}",)
 
 
-def _bluesky(parts: SplitResult) -> tuple[str, ...]:
-    found = _BLUESKY.match(parts.path)
-    return (f"https://bsky.app/profile/{found.group(1)}/rss",) if found else ()
-
-
-def _substack_share(parts: SplitResult) -> tuple[str, ...]:
-    found = _SUBSTACK_SHARE.match(parts.path)
-    return (f"https://{found.group(1)}.substack.com/feed",) if found else ()
-
-
+_mastodon = _by_path(r"/@(\w[\w.-]*)/?\Z", "{scheme}://{netloc}/@{0}.rss")
 _HOSTS: dict[str, Guess] = {
     **dict.fromkeys(_YOUTUBE_HOSTS, _youtube),
     "github.com": _github,
-    "gitlab.com": _gitlab,
-    "codeberg.org": _gitea,
+    "gitlab.com": _by_path(
+        _REPOSITORY, "https://{host}/{0}/{1}/-/releases.atom", "https://{host}/{0}/{1}/-/tags?format=atom"
+    ),
+    "codeberg.org": _by_path(_REPOSITORY, "https://{host}/{0}/{1}/releases.rss"),
     "reddit.com": _reddit,
     "old.reddit.com": _reddit,
-    "medium.com": _medium,
-    "bsky.app": _bluesky,
-    "open.substack.com": _substack_share,
-    "letterboxd.com": _below_page("/rss/"),
+    "medium.com": _by_path(r"/(@?[\w.-]+)", "https://medium.com/feed/{0}"),
+    "bsky.app": _by_path(r"/profile/([\w.:-]{1,300})", "https://bsky.app/profile/{0}/rss"),
+    "open.substack.com": _by_path(r"/pub/([\w-]{1,100})", "https://{0}.substack.com/feed"),
+    "letterboxd.com": _by_path(_PERSON, "https://{netloc}/{0}/rss/"),
     "news.ycombinator.com": _at_root("/rss"),
     "lobste.rs": _at_root("/rss"),
 }

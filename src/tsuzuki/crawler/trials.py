@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.connectors.selectors.trying import Trial, try_source
+from tsuzuki.connectors.selectors.trial import Trial, try_source
 from tsuzuki.model.errors import SourceError, TsuzukiError
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.secrets import mask_text

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from tsuzuki.connectors.config import config_schema, masked
-from tsuzuki.connectors.selectors.written import DOCUMENT
+from tsuzuki.connectors.selectors.connector import DOCUMENT
 from tsuzuki.model.errors import Invalid, Problem
 from tsuzuki.web.forms import Form, problem
 from tsuzuki.web.labels import find_label, label_of

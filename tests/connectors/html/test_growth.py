@@ -63,7 +63,7 @@ def test_a_placeholder_is_known_in_time_by_its_length(piece: str):
 
 @pytest.mark.parametrize("piece", ["width", "; width :  ", "style ", "display", " ", "; ", "width:1p"])
 def test_a_tracker_is_known_in_time_by_its_length(piece: str):
-    must_be_linear(lambda text: is_tracker(text, width=text, height=text, style=text), repeated(piece))
+    must_be_linear(lambda text: is_tracker(text, {"width": text, "height": text, "style": text}), repeated(piece))
 
 
 PIECES = [

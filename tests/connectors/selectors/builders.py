@@ -5,7 +5,7 @@ from textwrap import dedent
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.selectors.connector import SelectorsSource
 from tsuzuki.connectors.selectors.definition import Definition
-from tsuzuki.connectors.selectors.loading import load_definition
+from tsuzuki.connectors.selectors.reader import load_definition
 
 CONFIG = SourceConfig()
 SITE = "https://site.example"

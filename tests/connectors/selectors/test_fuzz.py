@@ -8,8 +8,8 @@ from tests.connectors.builders import a_reply, run
 from tests.connectors.selectors.builders import CONFIG, HEAD, SMALL
 from tests.scale import examples
 from tsuzuki.connectors.selectors.connector import SelectorsSource
-from tsuzuki.connectors.selectors.loading import BadDefinition, load_definition
-from tsuzuki.connectors.selectors.trying import describe_try, try_source
+from tsuzuki.connectors.selectors.reader import BadDefinition, load_definition
+from tsuzuki.connectors.selectors.trial import describe_try, try_source
 from tsuzuki.model.errors import Invalid, SourceError
 
 WORDS = [

@@ -7,7 +7,7 @@ import yaml
 from tests.connectors.selectors.builders import CHAPTERS, HEAD, PAGES, POPULAR, SMALL, a_definition
 from tsuzuki.connectors.registry import shipped_definitions
 from tsuzuki.connectors.selectors.definition import Definition, Pick
-from tsuzuki.connectors.selectors.loading import MAX_CHARACTERS, BadDefinition, load_definition
+from tsuzuki.connectors.selectors.reader import MAX_CHARACTERS, BadDefinition, load_definition
 
 
 def problems_of(text, name="site.yaml"):

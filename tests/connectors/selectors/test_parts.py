@@ -7,7 +7,7 @@ import pytest
 from tests.connectors.builders import NOON
 from tests.connectors.selectors.builders import SMALL, a_definition
 from tsuzuki.connectors.selectors.definition import first_match, pattern_problem
-from tsuzuki.connectors.selectors.extracting import (
+from tsuzuki.connectors.selectors.extraction import (
     ExtractionPlan,
     as_text,
     extract_html,

@@ -9,8 +9,8 @@ from tests.connectors.sample_site import from_files
 from tests.connectors.selectors.builders import CONFIG, SMALL, a_source
 from tsuzuki.connectors.registry import SAMPLE
 from tsuzuki.connectors.selectors.connector import SelectorsSource
-from tsuzuki.connectors.selectors.loading import load_definition
-from tsuzuki.connectors.selectors.trying import describe_try, try_source
+from tsuzuki.connectors.selectors.reader import load_definition
+from tsuzuki.connectors.selectors.trial import describe_try, try_source
 from tsuzuki.model.errors import Unreachable
 from tsuzuki.model.times import DAY, HOUR, Millis, iso
 

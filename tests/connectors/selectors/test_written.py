@@ -8,9 +8,8 @@ from tests.connectors.builders import run
 from tests.connectors.sample_site import from_files
 from tsuzuki.connectors.config import config_schema, decode_config
 from tsuzuki.connectors.registry import SAMPLE, Registry, builtin
-from tsuzuki.connectors.selectors.connector import SelectorsSource
-from tsuzuki.connectors.selectors.trying import try_source
-from tsuzuki.connectors.selectors.written import WRITTEN, WrittenConfig, WrittenSource
+from tsuzuki.connectors.selectors.connector import WRITTEN, SelectorsSource, WrittenConfig, WrittenSource
+from tsuzuki.connectors.selectors.trial import try_source
 from tsuzuki.model.errors import Invalid
 from tsuzuki.sources.sites import info_of, source_info
 

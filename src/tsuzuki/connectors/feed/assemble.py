@@ -8,7 +8,7 @@ from tsuzuki.connectors.feed.dates import moment_of
 from tsuzuki.connectors.feed.identity import Key, keys_of, link_key, told_apart
 from tsuzuki.connectors.feed.items import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
-from tsuzuki.connectors.feed.raw import MAX_LIST, MAX_LISTED, RawFeed, RawItem, RawMedia, RawText
+from tsuzuki.connectors.feed.raw import MAX_LIST, MAX_LISTED, RawFeed, RawItem, RawText
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
 from tsuzuki.model.harvest import Enclosure, FeedHarvest, FoundItem
@@ -67,7 +67,6 @@ _MARKUP = re.compile(r"[<&]")
 
 def assemble(feed: RawFeed) -> FeedHarvest:
     """The harvest of a feed, entries in document order, each once."""
-    site_url = http_url(feed.site_url, feed.url)
     links = [_link(item, feed.url) for item in feed.items]
     keys = keys_of(feed.items, links)
     sanitiser = Sanitiser()
@@ -78,12 +77,13 @@ def assemble(feed: RawFeed) -> FeedHarvest:
         for item, key, link in zip(feed.items, keys, links, strict=True)
     ]
     items = told_apart(found, [key.own for key in keys])
+    spares = (feed.spare_descriptions[name] for name in _SPARES if name in feed.spare_descriptions)
     return FeedHarvest(
         kind=feed.kind,
         title=words_of(feed.title, MAX_TITLE),
         items=tuple(items),
-        site_url=site_url,
-        description=words_of(feed.description or _first(feed.spare_descriptions), MAX_SUMMARY) or None,
+        site_url=http_url(feed.site_url, feed.url),
+        description=words_of(feed.description or next(spares, None), MAX_SUMMARY) or None,
         language=_name(feed.language).replace("_", "-") or None,
         icon_url=feed.icon or feed.logo or feed.image,
         author=_names(feed.authors) or _name(feed.owner) or None,
@@ -101,12 +101,14 @@ def _found(
 ) -> FoundItem:
     texts = _texts(item)
     content = _markup(texts[0], sanitiser, _base(texts[0], feed, link), link or "") if texts else SafeHtml("")
+    # Where there is something that it is the title of, and not a song that somebody listened to.
+    spare_title = item.spare_title if item.media or item.thumbnails else None
     published_at, published = _published(item)
     updated_at = moment_of(item.updated)
     return FoundItem(
         key=key.key,
         other_keys=key.former,
-        title=words_of(item.title or _title_of_media(item), MAX_TITLE),
+        title=words_of(item.title or spare_title, MAX_TITLE),
         link=item.original_link or link,
         link_key=link_key(item.original_link or link),
         content=content,
@@ -137,15 +139,6 @@ def _texts(item: RawItem) -> list[RawText]:
     own = [item.content, item.summary, *(item.spare_texts.get(name) for name in _SPARES)]
     texts = [text for text in own if text is not None]
     return texts or list(item.spare_texts.values())
-
-
-def _title_of_media(item: RawItem) -> RawText | None:
-    """Where there is something that it is the title of, and not a song that somebody listened to."""
-    return item.spare_title if item.media or item.thumbnails else None
-
-
-def _first(texts: dict[str, RawText]) -> RawText | None:
-    return next((texts[name] for name in _SPARES if name in texts), None)
 
 
 def _published(item: RawItem) -> tuple[Millis | None, str | None]:
@@ -210,18 +203,14 @@ def _enclosures(item: RawItem, most: int) -> tuple[Enclosure, ...]:
     found: dict[str, Enclosure] = {}
     for media in item.media[:most]:
         if not is_player(media) and media.url not in found:
-            found[media.url] = _enclosure(media, duration)
+            found[media.url] = Enclosure(
+                url=media.url,
+                media_type=_name(media.media_type) or None,
+                length=media.length,
+                title=_name(media.title) or None,
+                duration_seconds=media.duration_seconds or (None if is_image(media) else duration),
+            )
     return tuple(found.values())
-
-
-def _enclosure(media: RawMedia, duration: int | None) -> Enclosure:
-    return Enclosure(
-        url=media.url,
-        media_type=_name(media.media_type) or None,
-        length=media.length,
-        title=_name(media.title) or None,
-        duration_seconds=media.duration_seconds or (None if is_image(media) else duration),
-    )
 
 
 def _image(item: RawItem) -> str | None:

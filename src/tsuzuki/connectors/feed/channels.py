@@ -1,14 +1,25 @@
 """The feed around the entries: a table from element names to what they say of it; and where the entries are."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 
 from lxml.etree import _Element as Element
 
 from tsuzuki.connectors.feed.document import Unsure
-from tsuzuki.connectors.feed.elements import XML_LANG, DocumentScope, Names, attribute, author_of, is_of_atom, words
+from tsuzuki.connectors.feed.elements import (
+    XML_LANG,
+    DocumentScope,
+    Handler,
+    Names,
+    add_author,
+    add_creator,
+    attribute,
+    is_of_atom,
+    last_words,
+    words,
+)
 from tsuzuki.connectors.feed.items import read_item
-from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed, add
+from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.model.errors import NotAFeed
 from tsuzuki.model.times import HOUR, MINUTE, Millis
@@ -42,8 +53,6 @@ def _number(text: str | None) -> int:
     text = (text or "").strip()
     return int(text[:8]) if text.isascii() and text.isdigit() else 0
 
-
-Handler = Callable[[DocumentScope, RawFeed, Element], None]
 
 MAX_SKIPPED = 50
 """Hours or days that are looked at; there are 24 and 7."""
@@ -121,16 +130,11 @@ def _link(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
         feed.site_url = (feed.site_url or address) if is_spare else (address or feed.site_url)
 
 
-def _language(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    feed.language = words(element) or feed.language
+def _address(name: str) -> Handler:
+    def handler(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+        setattr(feed, name, http_url(words(element), scope.base_of(element)))
 
-
-def _icon(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    feed.icon = http_url(words(element), scope.base_of(element))
-
-
-def _logo(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    feed.logo = http_url(words(element), scope.base_of(element))
+    return handler
 
 
 def _image(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
@@ -144,36 +148,15 @@ def _itunes_image(scope: DocumentScope, feed: RawFeed, element: Element) -> None
     feed.image = address or feed.image
 
 
-def _author(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    add(feed.authors, scope.person(element))
-
-
-def _creator(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    add(feed.authors, author_of(words(element)))
-
-
 def _owner(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.owner = feed.owner or scope.person(element)
 
 
-def _ttl(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    feed.ttl_minutes = words(element)
+def _skipped(name: str) -> Handler:
+    def handler(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+        setattr(feed, name, [words(child) for child in islice(element, MAX_SKIPPED)])
 
-
-def _period(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    feed.update_period = words(element)
-
-
-def _frequency(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    feed.update_frequency = words(element)
-
-
-def _skip_hours(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    feed.skip_hours = [words(child) for child in islice(element, MAX_SKIPPED)]
-
-
-def _skip_days(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
-    feed.skip_days = [words(child) for child in islice(element, MAX_SKIPPED)]
+    return handler
 
 
 _HANDLERS: dict[str, Handler] = {
@@ -189,21 +172,21 @@ _HANDLERS: dict[str, Handler] = {
     "itunes:summary": _spare_description("itunes:summary"),
     "itunes:subtitle": _spare_description("itunes:subtitle"),
     "link": _link,
-    "language": _language,
-    "dc:language": _language,
-    "icon": _icon,
-    "logo": _logo,
+    "language": last_words("language"),
+    "dc:language": last_words("language"),
+    "icon": _address("icon"),
+    "logo": _address("logo"),
     "image": _image,
     "itunes:image": _itunes_image,
-    "author": _author,
-    "managingeditor": _author,
-    "dc:creator": _creator,
-    "dc:author": _creator,
-    "itunes:author": _creator,
+    "author": add_author,
+    "managingeditor": add_author,
+    "dc:creator": add_creator,
+    "dc:author": add_creator,
+    "itunes:author": add_creator,
     "itunes:owner": _owner,
-    "ttl": _ttl,
-    "sy:updateperiod": _period,
-    "sy:updatefrequency": _frequency,
-    "skiphours": _skip_hours,
-    "skipdays": _skip_days,
+    "ttl": last_words("ttl_minutes"),
+    "sy:updateperiod": last_words("update_period"),
+    "sy:updatefrequency": last_words("update_frequency"),
+    "skiphours": _skipped("skip_hours"),
+    "skipdays": _skipped("skip_days"),
 }

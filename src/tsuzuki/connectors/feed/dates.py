@@ -141,26 +141,13 @@ def _numbered(found: re.Match[str]) -> Millis:
 
 
 def _dated(year: str, month: int, *, day: int, rest: str) -> Millis:
-    hour, minute, second, half, zone = _clock(rest)
+    found = _CLOCK.fullmatch(rest)
+    hour, minute, second, half, zone = found.groups() if found else (None, None, None, None, rest)
     if half:
         hour = str(int(hour or 0) % 12 + (12 if half.lower() == "p" else 0))
-    moment = _local(_full_year(year), month, day, clock=(hour, minute, second))
+    century = 0 if len(year) > 3 else 1900 if int(year) >= 69 else 2000
+    moment = _local(century + int(year), month, day, clock=(hour, minute, second))
     return from_datetime(moment.replace(tzinfo=_zone(zone)))
-
-
-def _clock(rest: str) -> tuple[str | None, str | None, str | None, str | None, str]:
-    found = _CLOCK.fullmatch(rest)
-    if found is None:
-        return None, None, None, None, rest
-    hour, minute, second, half, zone = found.groups()
-    return hour, minute, second, half, zone
-
-
-def _full_year(year: str) -> int:
-    number = int(year)
-    if len(year) > 3:
-        return number
-    return number + (1900 if number >= 69 else 2000)
 
 
 def _local(year: int, month: int, day: int, *, clock: tuple[str | None, str | None, str | None]) -> datetime:

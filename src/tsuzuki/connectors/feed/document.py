@@ -52,7 +52,8 @@ def decode(body: bytes, charset: str | None = None) -> str:
     for opening, encoding in _OPENINGS:
         if body.startswith(opening):
             return body.decode(encoding, "replace")
-    declared = _declared(body)
+    found = _DECLARED.match(body[:300])
+    declared = _codec(found.group(1).decode("ascii")) if found else None
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -60,11 +61,6 @@ def decode(body: bytes, charset: str | None = None) -> str:
     if "\x1b" in text and declared and declared.startswith(_SEVEN_BIT):
         return body.decode(declared, "replace")
     return text
-
-
-def _declared(body: bytes) -> str | None:
-    found = _DECLARED.match(body[:300])
-    return _codec(found.group(1).decode("ascii")) if found else None
 
 
 def _codec(name: str | None) -> str | None:
@@ -86,8 +82,7 @@ def _decode_legacy(body: bytes, codecs_named: tuple[str | None, ...]) -> str:
             if text.count("\ufffd") * 50 <= len(text):
                 return text
     # Claimed UTF-8, but with stray bytes: keep what is UTF-8, read each stray byte as Windows-1252.
-    text = body.decode("utf-8", "surrogateescape")
-    return text.translate(_STRAYS)
+    return body.decode("utf-8", "surrogateescape").translate(_STRAYS)
 
 
 MAX_BYTES = 10 * 1024 * 1024
@@ -126,9 +121,7 @@ class _Counter:
 def root_text(text: str) -> str:
     """The document from its root element to that element's end. No declaration or DTD is left in it."""
     start = _skip_prolog(text)
-    root = _FEED_ROOT.match(text, start)
-    if root is None:
-        root = _root_after_junk(text, start)
+    root = _FEED_ROOT.match(text, start) or _root_after_junk(text, start)
     name = root.group()[1:]
     end = text.rfind(f"</{name}>")
     return text[root.start() : end + len(name) + 3] if end > root.start() else text[root.start() :]
@@ -176,16 +169,12 @@ def _root_after_junk(text: str, start: int) -> re.Match[str]:
     if _PAGE.search(text, start, start + 1024):
         raise _web_page()
     first = _ANY_ROOT.match(text, start)
-    found = None if first and _closes(text, first.group(1)) else _FEED_ROOT.search(text, start)
+    is_one_element = first and text.rstrip().endswith(f"</{first.group(1)}>")  # and so of a type of its own
+    found = None if is_one_element else _FEED_ROOT.search(text, start)
     if found is None or _BINARY.search(text, start, found.start()):
         what = f"an XML document of the type <{first.group(1)}>" if first else "neither XML nor JSON"
         raise NotAFeed(f"The answer is not a feed: it is {what}.")
     return found
-
-
-def _closes(text: str, name: str) -> bool:
-    """Whether the whole document is this one element, and so of a type of its own."""
-    return text.rstrip().endswith(f"</{name}>")
 
 
 def _web_page() -> NotAFeed:
@@ -209,8 +198,11 @@ def check_bytes(body: bytes) -> None:
 def parse_tree(text: str, *, recover: bool = False) -> Element:
     """The tree of a well-formed document, or what can be recovered of any other; else Unsure."""
     signs = text.count("<")  # as many elements at most, in number and in depth: what cannot be is not looked for
+    encoded = text.encode()
     try:
-        root = _parsed(text, should_count=signs > MAX_NODES, recover=recover)
+        if signs > MAX_NODES:
+            etree.fromstring(encoded, _hardened(_Counter(), recover=recover))
+        root: Element | None = etree.fromstring(encoded, _hardened(recover=recover))
     except etree.XMLSyntaxError as error:
         legal = without_forbidden(text)
         if len(legal) == len(text):
@@ -226,13 +218,6 @@ def parse_tree(text: str, *, recover: bool = False) -> Element:
 def without_forbidden(text: str) -> str:
     """A document without the characters that XML forbids (REL-37): not looked for until they have done harm."""
     return _FORBIDDEN.sub("", text)
-
-
-def _parsed(text: str, *, should_count: bool, recover: bool) -> Element | None:
-    encoded = text.encode()
-    if should_count:
-        etree.fromstring(encoded, _hardened(_Counter(), recover=recover))
-    return etree.fromstring(encoded, _hardened(recover=recover))
 
 
 def _hardened(target: Any = None, *, recover: bool) -> etree.XMLParser:

@@ -2,14 +2,16 @@
 
 import base64
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from html import escape
 from html.entities import html5
+from typing import Any
 from urllib.parse import urljoin
 
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.raw import RawText
+from tsuzuki.connectors.feed.raw import RawFeed, RawItem, RawText, add
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import plain_text
 
@@ -83,18 +85,17 @@ _C1 = {code: bytes([code]).decode("cp1252", "ignore") or None for code in range(
 _CLOSE_OR_ENTITY = re.compile(r"</\w+>|&#?\w+;")
 _TAG_NAMES = re.compile(r"</?(\w+)")
 _ENTITY_NAMES = re.compile(r"&(\w+);")
-_KNOWN = """
+_HTML_NAMES = """
 a abbr acronym address area article aside audio b bdi bdo big blockquote br button canvas caption center cite code col
 colgroup data datalist dd del details dfn dialog dir div dl dt em fieldset figcaption figure font footer form h1 h2 h3
 h4 h5 h6 header hr i img input ins kbd label legend li map mark menu meter nav noscript ol option p picture pre progress
 q rp rt ruby s samp section select small source span strike strong sub summary sup table tbody td textarea tfoot th
 thead time tr tt u ul var video wbr
 """
-_HTML_TAGS = frozenset(_KNOWN.split())
-_NEVER_CLOSED = "area br col embed hr img input source track wbr"
-_VOID = frozenset(_NEVER_CLOSED.split())
+_HTML_TAGS = frozenset(_HTML_NAMES.split())
+_VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "source", "track", "wbr"})
 _HTML_TYPES = frozenset({"html", "text/html", "xhtml", "application/xhtml+xml"})
-_TEXT_TYPES = frozenset({"", "text", "plain", "text/plain"})
+_TEXT_TYPES = _HTML_TYPES | {"", "text", "plain", "text/plain"}
 _MAYBE_DOUBLE = re.compile("[\xc2-\xf4][\x80-\xbf]")
 
 
@@ -144,7 +145,8 @@ def text_of(element: Element, names: Names, *, default: str, base: str | None, g
     declared = default
     if element.keys():
         declared = (attribute(element, "type") or default).lower().partition(";")[0].strip()
-        if not _is_text(declared) or (attribute(element, "mode") or "").lower() == "base64":
+        is_text = declared in _TEXT_TYPES or declared.startswith("text/") or "xml" in declared
+        if not is_text or (attribute(element, "mode") or "").lower() == "base64":
             value = _unpacked(element.text or "")
             return RawText(value, is_html=declared in _HTML_TYPES, base=base) if value else None
     if len(element):
@@ -154,10 +156,6 @@ def text_of(element: Element, names: Names, *, default: str, base: str | None, g
         return None
     is_html = declared in _HTML_TYPES or (guess and looks_like_html(value))
     return RawText(value, is_html=is_html, base=base)
-
-
-def _is_text(declared: str) -> bool:
-    return declared in _TEXT_TYPES or declared in _HTML_TYPES or declared.startswith("text/") or "xml" in declared
 
 
 def _unpacked(text: str) -> str | None:
@@ -270,3 +268,26 @@ class DocumentScope:
         if not said and "uri" not in found and "url" not in found:
             return author_of(words(element))
         return next((author for text in said if (author := author_of(text))), None)
+
+
+Handler = Callable[[DocumentScope, Any, Element], None]
+"""Adds what an element says to the feed or the entry that it stands in."""
+
+
+def last_words(name: str) -> Handler:
+    """Note what the element says under this name; the last that says anything counts."""
+
+    def handler(_scope: DocumentScope, raw: RawFeed | RawItem, element: Element) -> None:
+        setattr(raw, name, words(element) or getattr(raw, name))
+
+    return handler
+
+
+def add_author(scope: DocumentScope, raw: RawFeed | RawItem, element: Element) -> None:
+    """A person, as Atom and RSS write one."""
+    add(raw.authors, scope.person(element))
+
+
+def add_creator(_scope: DocumentScope, raw: RawFeed | RawItem, element: Element) -> None:
+    """A name, as Dublin Core and iTunes write one."""
+    add(raw.authors, author_of(words(element)))

@@ -15,14 +15,12 @@ from tsuzuki.model.tokens import text_of
 
 MAX_KEY = 500
 
-_TRACKING = re.compile(
+# Names of parameters: those that follow a reader first, then those of sessions.
+_NOISE = re.compile(
     r"(?:utm_\w+|at_(?:campaign|medium|custom\d)|mtm_\w+|pk_\w+|piwik_\w+|ga_\w+|hsa_\w+|_ga|_gl|_hsenc|_hsmi|fbclid"
     r"|gclid|dclid|gbraid|wbraid|msclkid|yclid|twclid|igshid|igsh|mc_[ce]id|mkt_tok|oly_(?:anon|enc)_id|rss_?id|cmpid"
-    r"|ncid|ns_\w+|wt_mc|xtor|s_cid|spm|vero_id|wickedid|__s)",
-    re.IGNORECASE,
-)
-_SESSION = re.compile(
-    r"(?:jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|sessionid|session_id|session|sid|cfid|cftoken|zenid"
+    r"|ncid|ns_\w+|wt_mc|xtor|s_cid|spm|vero_id|wickedid|__s"
+    r"|jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|sessionid|session_id|session|sid|cfid|cftoken|zenid"
     r"|oscsid|_?nonce|cachebuster|cache_?bust)",
     re.IGNORECASE,
 )
@@ -43,15 +41,10 @@ def stable_url(url: str) -> str:
     host = (parts.hostname or "").removesuffix(".")
     if port and (parts.scheme, port) not in {("http", 80), ("https", 443)}:
         host = f"{host}:{port}"
-    query = "&".join(pair for pair in parts.query.split("&") if pair and not _is_noise(pair))
+    query = "&".join(pair for pair in parts.query.split("&") if pair and not _NOISE.fullmatch(pair.partition("=")[0]))
     fragment = "" if _TRACKING_FRAGMENT.match(parts.fragment) else parts.fragment
     path = _PATH_SESSION.sub("", parts.path) or "/"
     return f"https://{host}{path}" + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
-
-
-def _is_noise(pair: str) -> bool:
-    name = pair.partition("=")[0]
-    return bool(_TRACKING.fullmatch(name) or _SESSION.fullmatch(name))
 
 
 def stable_guid(guid: str) -> str:

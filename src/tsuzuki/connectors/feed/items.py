@@ -1,7 +1,6 @@
 """One entry of RSS, RDF or Atom: a table from element names to what they add to the entry."""
 
 import re
-from collections.abc import Callable
 
 from lxml.etree import _Element as Element
 
@@ -9,9 +8,12 @@ from tsuzuki.connectors.feed.elements import (
     RDF_ABOUT,
     RDF_RESOURCE,
     DocumentScope,
+    Handler,
+    add_author,
+    add_creator,
     attribute,
-    author_of,
     is_of_atom,
+    last_words,
     words,
 )
 from tsuzuki.connectors.feed.raw import MAX_LIST, RawItem, RawMedia, add
@@ -62,8 +64,6 @@ def is_player(media: RawMedia) -> bool:
     """Whether a file is only a player's program, such as the Flash one that YouTube still names."""
     return media.media_type == "application/x-shockwave-flash"
 
-
-Handler = Callable[[DocumentScope, RawItem, Element], None]
 
 _OF_A_PICTURE = frozenset({"media:title", "media:description"})
 _WEB_PAGES = frozenset({"", "html", "text/html", "xhtml", "application/xhtml+xml"})
@@ -158,30 +158,10 @@ def _spare_text(name: str, default: str) -> Handler:
     return handler
 
 
-def _author(scope: DocumentScope, item: RawItem, element: Element) -> None:
-    add(item.authors, scope.person(element))
-
-
-def _creator(_scope: DocumentScope, item: RawItem, element: Element) -> None:
-    add(item.authors, author_of(words(element)))
-
-
 def _source(scope: DocumentScope, item: RawItem, element: Element) -> None:
     for child in element:
         if scope.names[child.tag] == "author":
             add(item.source_authors, scope.person(child))
-
-
-def _published(_scope: DocumentScope, item: RawItem, element: Element) -> None:
-    item.published = words(element) or item.published
-
-
-def _updated(_scope: DocumentScope, item: RawItem, element: Element) -> None:
-    item.updated = words(element) or item.updated
-
-
-def _created(_scope: DocumentScope, item: RawItem, element: Element) -> None:
-    item.created = words(element) or item.created
 
 
 def _category(_scope: DocumentScope, item: RawItem, element: Element) -> None:
@@ -223,8 +203,7 @@ def _media_group(scope: DocumentScope, item: RawItem, element: Element) -> None:
 
 
 def _thumbnail(scope: DocumentScope, item: RawItem, element: Element) -> None:
-    address = http_url(attribute(element, "url") or words(element), scope.base_of(element))
-    add(item.thumbnails, address)
+    add(item.thumbnails, http_url(attribute(element, "url") or words(element), scope.base_of(element)))
 
 
 def _image(scope: DocumentScope, item: RawItem, element: Element) -> None:
@@ -241,10 +220,7 @@ def _number(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.number = item.number or words(element) or None
 
 
-def _duration(_scope: DocumentScope, item: RawItem, element: Element) -> None:
-    item.duration = words(element) or item.duration
-
-
+_published, _updated, _created = map(last_words, ("published", "updated", "created"))
 _HANDLERS: dict[str, Handler] = {
     "title": _title,
     "dc:title": _title,
@@ -264,10 +240,10 @@ _HANDLERS: dict[str, Handler] = {
     "itunes:summary": _spare_text("itunes:summary", "text"),
     "itunes:subtitle": _spare_text("itunes:subtitle", "text"),
     "source": _source,
-    "author": _author,
-    "dc:creator": _creator,
-    "dc:author": _creator,
-    "itunes:author": _creator,
+    "author": add_author,
+    "dc:creator": add_creator,
+    "dc:author": add_creator,
+    "itunes:author": add_creator,
     "pubdate": _published,
     "published": _published,
     "issued": _published,
@@ -293,5 +269,5 @@ _HANDLERS: dict[str, Handler] = {
     "comments": _comments,
     "itunes:episode": _number,
     "podcast:episode": _number,
-    "itunes:duration": _duration,
+    "itunes:duration": last_words("duration"),
 }

@@ -28,8 +28,10 @@ def read_json(text: str, url: str) -> RawFeed:
         document = msgspec.json.decode(text.lstrip("\ufeff \t\r\n").encode(errors="replace"))
     except (msgspec.DecodeError, RecursionError) as error:
         raise NotAFeed("The answer looks like JSON but cannot be read as such.") from error
-    if not isinstance(document, dict) or not _is_feed(document):
+    version = document.get("version") if isinstance(document, dict) else None
+    if not isinstance(version, str) or not _VERSION.match(version) or "items" not in document:
         raise NotAFeed("The answer is JSON, but not a JSON Feed.")
+    hubs = (hub for hub in _list(document, "hubs") if isinstance(hub, dict))
     return RawFeed(
         kind="json",
         url=url,
@@ -40,22 +42,16 @@ def read_json(text: str, url: str) -> RawFeed:
         language=_string(document, "language"),
         icon=_address(document, "icon", url) or _address(document, "favicon", url),
         authors=_authors(document),
-        hub=_hub(document, url),
+        hub=next((address for hub in hubs if (address := _address(hub, "url", url))), None),
         self_url=_address(document, "feed_url", url),
     )
 
 
-def _is_feed(document: dict[str, Any]) -> bool:
-    version = document.get("version")
-    return isinstance(version, str) and _VERSION.match(version) is not None and "items" in document
-
-
 def _item(entry: dict[str, Any], url: str) -> RawItem:
-    page = _address(entry, "url", url)
     return RawItem(
         title=_text(entry, "title"),
         guid=_string(entry, "id"),
-        link=page or _address(entry, "external_url", url),
+        link=_address(entry, "url", url) or _address(entry, "external_url", url),
         content=_text(entry, "content_html", is_html=True) or _text(entry, "content_text"),
         summary=_text(entry, "summary"),
         authors=_authors(entry),
@@ -89,11 +85,6 @@ def _authors(holder: dict[str, Any]) -> list[str]:
     people = [*_list(holder, "authors"), holder.get("author")]
     names = [_string(person, "name") or _string(person, "url") for person in people if isinstance(person, dict)]
     return list(dict.fromkeys(author for name in names if name and (author := author_of(name))))
-
-
-def _hub(document: dict[str, Any], url: str) -> str | None:
-    hubs = (hub for hub in _list(document, "hubs") if isinstance(hub, dict))
-    return next((address for hub in hubs if (address := _address(hub, "url", url))), None)
 
 
 def _string(holder: dict[str, Any], name: str) -> str | None:

@@ -69,25 +69,24 @@ def raw_feed(parsed: Found, url: str) -> RawFeed | None:
 
 def _item(entry: Found, url: str) -> RawItem:
     links = _links(entry)
-    contents = [_content(part, url) for part in _value(entry, "content") or []]
-    content = next((text for text in contents if text is not None), None)
-    summary = _text(entry, "summary", url)
+    contents = (_content(part, url) for part in _value(entry, "content") or [])
     guid = _plain(entry, "id")
+    pictures = _value(entry, "media_thumbnail") or []
     return RawItem(
         title=_text(entry, "title", url),
         guid=guid,
         guid_is_link=bool(_value(entry, "guidislink")) and (guid or "").startswith(("http://", "https://", "/")),
         link=_link(entry, url),
         other_link=_first_link(links, "alternate", url),
-        content=content,
-        summary=summary,
+        content=next((text for text in contents if text is not None), None),
+        summary=_text(entry, "summary", url),
         authors=_authors(entry),
         published=_plain(entry, "published"),
         updated=_plain(entry, "updated"),
         created=_plain(entry, "created"),
         categories=_categories(entry),
         media=_media(entry, links, url),
-        thumbnails=_thumbnails(entry, url),
+        thumbnails=[address for picture in pictures if (address := http_url(_plain(picture, "url"), url))],
         image=http_url(_nested(entry, "image", "href"), url),
         comments=_plain(entry, "comments") or _first_link(links, "replies", url, only=_WEB_PAGES),
         number=_plain(entry, "itunes_episode") or _plain(entry, "podcast_episode"),
@@ -181,8 +180,3 @@ def _one_media(holder: Found, name: str, url: str) -> RawMedia | None:
         duration_seconds=seconds_of(_plain(holder, "duration")),
         medium=_plain(holder, "medium"),
     )
-
-
-def _thumbnails(entry: Found, url: str) -> list[str]:
-    pictures = [picture for picture in _value(entry, "media_thumbnail") or [] if isinstance(picture, dict)]
-    return [address for picture in pictures if (address := http_url(_plain(picture, "url"), url))]

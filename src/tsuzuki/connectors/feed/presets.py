@@ -53,10 +53,6 @@ def _comicseries_feed(url: str) -> str | None:
     return f"https://{slug}.thecomicseries.com/rss/" if re.fullmatch(r"[\w-]+", slug) and slug != "www" else None
 
 
-def _xkcd_feed(_url: str) -> str:
-    return "https://xkcd.com/atom.xml"
-
-
 def _path_number(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
     def number(url: str) -> str | None:
         found = pattern.search(urlsplit(url).path)
@@ -65,16 +61,12 @@ def _path_number(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
     return number
 
 
-def _none(_url: str) -> None:
-    return None
-
-
 PRESETS = (
     Preset("Webtoons", ("webtoons.com",), _webtoons_feed, lambda url: _query(url, "episode_no"), only_thumbnails=True),
-    Preset("Tapas", ("tapas.io", "tapastic.com"), _tapas_feed, _none, only_thumbnails=True),
+    Preset("Tapas", ("tapas.io", "tapastic.com"), _tapas_feed, lambda _: None, only_thumbnails=True),
     Preset("ComicFury", ("comicfury.com",), _comicfury_feed, _path_number(_LAST_NUMBER)),
     Preset("ComicFury", (".thecomicseries.com",), _comicseries_feed, _path_number(_LAST_NUMBER)),
-    Preset("xkcd", ("xkcd.com",), _xkcd_feed, _path_number(_XKCD)),
+    Preset("xkcd", ("xkcd.com",), lambda _: "https://xkcd.com/atom.xml", _path_number(_XKCD)),
 )
 _HOST_SOMEWHERE = re.compile("|".join(re.escape(host) for preset in PRESETS for host in preset.hosts))
 

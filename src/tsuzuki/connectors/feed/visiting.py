@@ -59,7 +59,9 @@ def read_outcome(
 ) -> Visit[FeedOutcome]:
     """What an answer says of the feed that was asked for; NotAFeed where it is none."""
     if reply.status == 304:
-        return _outcome(reply, None, validators=_kept(reply, validators), body_hash=previous_body_hash)
+        new = reply.validators
+        kept = Validators(new.etag or validators.etag, new.last_modified or validators.last_modified, reply.url)
+        return _outcome(reply, None, validators=kept, body_hash=previous_body_hash)
     digest = body_hash(reply.body)
     harvest = None if digest == previous_body_hash else (yield from read_reply(reply, tells_all_keys=tells_all_keys))
     return _outcome(reply, harvest, validators=reply.validators, body_hash=digest)
@@ -88,14 +90,10 @@ def moved_to(hops: tuple[Hop, ...]) -> str | None:
     return target
 
 
-def _kept(reply: Reply, stored: Validators) -> Validators:
-    new = reply.validators
-    return Validators(new.etag or stored.etag, new.last_modified or stored.last_modified, reply.url)
-
-
 def _outcome(
     reply: Reply, harvest: FeedHarvest | None, *, validators: Validators, body_hash: bytes | None
 ) -> FeedOutcome:
+    retries_after = [*(hop.retry_after for hop in reply.hops), reply.headers.get("retry-after")]
     return FeedOutcome(
         harvest=harvest,
         validators=validators,
@@ -103,10 +101,5 @@ def _outcome(
         status=reply.status,
         moved_to=moved_to(reply.hops),
         headers=reply.headers,
-        retry_after=_retry_after(reply),
+        retry_after=", ".join(filter(None, retries_after)) or None,
     )
-
-
-def _retry_after(reply: Reply) -> str | None:
-    said = [*(hop.retry_after for hop in reply.hops), reply.headers.get("retry-after")]
-    return ", ".join(text for text in said if text) or None

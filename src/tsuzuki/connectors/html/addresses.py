@@ -32,6 +32,11 @@ def parts_of(address: str) -> SplitResult | None:
     return parts
 
 
+def path_of(address: str) -> str:
+    """An address without its scheme and host, beginning with a slash."""
+    return "/" + address.partition("://")[2].partition("/")[2]
+
+
 def http_url(text: str | None, base: str = "") -> str | None:
     """The absolute http(s) address that `text` means beside `base`; None when it means none."""
     if not text or len(text) > MAX_ADDRESS:

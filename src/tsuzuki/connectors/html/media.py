@@ -11,44 +11,16 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, largest_of, parts_of
 
-HOSTS = frozenset(
-    {
-        "ad.doubleclick.net",
-        "ads.pheedo.com",
-        "api.pheedo.com",
-        "b.scorecardresearch.com",
-        "bat.bing.com",
-        "da.feedsportal.com",
-        "feeds.wordpress.com",
-        "googleads.g.doubleclick.net",
-        "pi.feedsportal.com",
-        "pixel.quantserve.com",
-        "pixel.wp.com",
-        "rss.buysellads.com",
-        "sb.scorecardresearch.com",
-        "secure-us.imrworldwide.com",
-        "stats.wordpress.com",
-        "stats.wp.com",
-        "www.facebook.com",
-        "www.google-analytics.com",
-        "feeds.feedburner.com",
-        "feedproxy.google.com",
-        "rss.feedsportal.com",
-        "analytics.twitter.com",
-        "pixel.mathtag.com",
-        "pxl.host",
-        "track.hubspot.com",
-        "www.assoc-amazon.com",
-        "ir-na.amazon-adsystem.com",
-        "ws-na.amazon-adsystem.com",
-        "pixel.newscred.com",
-        "tracking.feedpress.it",
-        "www.awin1.com",
-        "c.statcounter.com",
-        "www.linksynergy.com",
-        "ad.linksynergy.com",
-    }
-)
+_COUNTERS = """
+ad.doubleclick.net ads.pheedo.com api.pheedo.com b.scorecardresearch.com bat.bing.com da.feedsportal.com
+feeds.wordpress.com googleads.g.doubleclick.net pi.feedsportal.com pixel.quantserve.com pixel.wp.com
+rss.buysellads.com sb.scorecardresearch.com secure-us.imrworldwide.com stats.wordpress.com stats.wp.com
+www.facebook.com www.google-analytics.com feeds.feedburner.com feedproxy.google.com rss.feedsportal.com
+analytics.twitter.com pixel.mathtag.com pxl.host track.hubspot.com www.assoc-amazon.com ir-na.amazon-adsystem.com
+ws-na.amazon-adsystem.com pixel.newscred.com tracking.feedpress.it www.awin1.com c.statcounter.com www.linksynergy.com
+ad.linksynergy.com
+"""
+HOSTS = frozenset(_COUNTERS.split())
 """Hosts whose pictures in feeds are never content."""
 
 _PATHS = re.compile(r"/(?:pixel|beacon|track(?:ing|er)?|1x1|spacer)\.(?:gif|png|php)\Z", re.IGNORECASE)
@@ -57,16 +29,15 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGN
 _TINY = frozenset({"0", "1", "0px", "1px"})
 
 
-def is_tracker(address: str, *, width: str, height: str, style: str) -> bool:
+def is_tracker(address: str, attributes: Mapping[str, str | None]) -> bool:
     """True for a picture nobody is meant to see: one pixel, hidden, or from a host that only counts."""
-    if width.strip() in _TINY or height.strip() in _TINY:
+    if any((attributes.get(name) or "").strip() in _TINY for name in ("width", "height")):
         return True
+    style = attributes.get("style")
     if style and (_TINY_STYLE.search(style) or _HIDDEN_STYLE.search(style)):
         return True
     parts = parts_of(address)
-    if parts is None:
-        return False
-    return (parts.hostname or "") in HOSTS or _PATHS.search(parts.path) is not None
+    return parts is not None and (parts.hostname in HOSTS or _PATHS.search(parts.path) is not None)
 
 
 PREFIX = "item-"
@@ -90,7 +61,7 @@ def keep_anchors(tree: LexborHTMLParser, pages: set[str]) -> None:
     for node in tree.css("[id], a[name]"):
         name = node.attributes.get("id") or node.attributes.get("name") or ""
         if name in wanted and name not in found:
-            found[name] = node.attrs["id"] = _named(name)
+            found[name] = node.attrs["id"] = PREFIX + _NOT_IN_NAMES.sub("-", name.removeprefix(PREFIX))[:LONGEST]
     for node, name in links:
         if name in found:
             node.attrs["href"] = f"#{found[name]}"
@@ -100,10 +71,6 @@ def _place(link: LexborNode, pages: set[str]) -> str:
     """The place in this text that a link leads to; empty for one that leads elsewhere."""
     page, _, name = (link.attributes.get("href") or "").strip().partition("#")
     return unquote(name) if name and (not page or page in pages) else ""
-
-
-def _named(name: str) -> str:
-    return PREFIX + _NOT_IN_NAMES.sub("-", name.removeprefix(PREFIX))[:LONGEST]
 
 
 _YOUTUBE = re.compile(r"/(?:embed|v|shorts)/([\w-]{1,64})")
@@ -154,18 +121,8 @@ def link_for(frame_address: str, base: str, title: str = "") -> tuple[str, str] 
 
 
 _WORTH_A_LOOK = ("<img", "<iframe", "<noscript", "<embed", "<object", "srcset", "data-")
-_LAZY_SOURCES = (
-    "data-src",
-    "data-lazy-src",
-    "data-original",
-    "data-lazy",
-    "data-original-src",
-    "data-hi-res-src",
-    "data-actualsrc",
-    "data-echo",
-    "data-url",
-    "data-image",
-)
+_LAZY = "src lazy-src original lazy original-src hi-res-src actualsrc echo url image"
+_LAZY_SOURCES = tuple(f"data-{name}" for name in _LAZY.split())
 _LAZY_SETS = ("data-srcset", "data-lazy-srcset", "data-original-set")
 _STAND_INS = ("placeholder", "spacer", "blank", "transparent", "loading", "lazy", "grey", "gray", "1x1", "pixel")
 _PICTURE_FILE = re.compile(r"\.(?:gif|png|svg|jpe?g)")
@@ -200,7 +157,7 @@ def _reveal_source(node: LexborNode, base: str) -> None:
     current = attributes.get("src") or ""
     source = _real_source(attributes, current, srcset=srcset, base=base)
     source = http_url(source, base) or source
-    if node.tag == "img" and _is_tracker(attributes, source):
+    if node.tag == "img" and is_tracker(source, attributes):
         node.decompose()
         return
     if source != current:
@@ -211,8 +168,8 @@ def _reveal_source(node: LexborNode, base: str) -> None:
 
 def _real_source(attributes: Mapping[str, str | None], current: str, *, srcset: str | None, base: str) -> str:
     for name in _LAZY_SOURCES:
-        lazy = attributes.get(name)
-        if lazy and _looks_like_address(lazy):
+        lazy = attributes.get(name) or ""
+        if lazy and not lazy.startswith(("{", "[", "data:")) and " " not in lazy.strip():
             return lazy
     address = http_url(current, base)
     if srcset and (address is None or is_placeholder(address)):
@@ -232,10 +189,6 @@ def _is_stand_in(name: str) -> bool:
     return bool(places) and _PICTURE_FILE.search(name, min(places)) is not None
 
 
-def _looks_like_address(text: str) -> bool:
-    return not text.startswith(("{", "[", "data:")) and " " not in text.strip()
-
-
 def _settle_fallback(noscript: LexborNode) -> None:
     """A noscript image stands for the placeholder before it, unless that one shows the picture already."""
     if noscript.css_first("img") is None:
@@ -243,7 +196,8 @@ def _settle_fallback(noscript: LexborNode) -> None:
         return
     before = _element_before(noscript)
     if before is not None and before.tag == "img":
-        if _is_shown(before):
+        source = _attribute(before, "src")
+        if source and not is_placeholder(source):
             noscript.decompose()
             return
         before.decompose()
@@ -257,25 +211,11 @@ def _element_before(node: LexborNode) -> LexborNode | None:
     return before if before is not None and before.is_element_node else None
 
 
-def _is_shown(image: LexborNode) -> bool:
-    source = _attribute(image, "src")
-    return bool(source) and not is_placeholder(source)
-
-
-def _is_tracker(attributes: Mapping[str, str | None], address: str) -> bool:
-    return is_tracker(
-        address,
-        width=attributes.get("width") or "",
-        height=attributes.get("height") or "",
-        style=attributes.get("style") or "",
-    )
-
-
 def _frame_to_link(tree: LexborHTMLParser, frame: LexborNode, base: str) -> None:
     source = next((text for name in ("src", "data-src", "data") if (text := _attribute(frame, name))), "")
     source = source or next((_attribute(node, "value") for node in frame.css(_ADDRESS_OF_OBJECT)), "")
     known = link_for(source, base, title=_attribute(frame, "title").strip())
-    if known is None or _is_tracker(frame.attributes, known[0]):
+    if known is None or is_tracker(known[0], frame.attributes):
         frame.unwrap() if frame.tag == "object" else frame.decompose()
         return
     address, words = known

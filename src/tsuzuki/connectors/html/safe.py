@@ -134,8 +134,8 @@ class Sanitiser:
         if settled.is_too_deep:
             return text_to_html(_without_tags(html))
         self._kept.base, self._kept.has_dropped = base, False
-        # A reference may have meant such a character.
-        safe = _with_plain_breaks(valid_text(self._cleaner.clean(reveal(settled.html, base, page)))).strip()
+        cleaned = self._cleaner.clean(reveal(settled.html, base, page))
+        safe = _with_plain_breaks(valid_text(cleaned)).strip()  # a reference may have meant one of those
         if self._kept.has_dropped:  # the cleaner then leaves attributes in another order than it would write itself
             safe = _PROOF.clean(safe).strip()
         if is_deep(safe):
@@ -245,22 +245,16 @@ def _escaped(text: str) -> str:
 def plain_text(html: str) -> str:
     """The words of some markup on one line; scripts and styles have none."""
     html = valid_text(html)
-    if "<" in html or "&" in html:
-        html = _words(html)
-    return one_line(html)
-
-
-def _words(html: str) -> str:
-    """The words of valid markup, blanks as they come."""
+    if "<" not in html and "&" not in html:
+        return one_line(html)
     settled = settle(html, MAX_NESTING)
     if settled.is_too_deep:
-        return _without_tags(html)
-    html = settled.html
-    tree = LexborHTMLParser(_BLOCK.sub(" ", html), is_fragment=True)
-    if _MAYBE_DROPPED.search(html):
+        return one_line(_without_tags(html))
+    tree = LexborHTMLParser(_BLOCK.sub(" ", settled.html), is_fragment=True)
+    if _MAYBE_DROPPED.search(settled.html):
         for node in tree.css(_DROPPED_SELECTOR):
             node.decompose()
-    return tree.text()
+    return one_line(tree.text())
 
 
 def _without_tags(html: str) -> str:

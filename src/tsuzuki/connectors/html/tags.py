@@ -78,7 +78,7 @@ def _set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-_KNOWN = """
+NAMES = _set("""
 a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink blockquote body br
 button canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed
 fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe image
@@ -86,8 +86,7 @@ img input ins kbd label legend li link main map mark marquee math menu meta mete
 object ol optgroup option output p param picture plaintext pre progress q rb rp rt rtc ruby s samp script search section
 select slot small source span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead
 time title tr track tt u ul var video wbr xmp
-"""
-NAMES = _set(_KNOWN)
+""")
 _LEFT_OUT = _set("canvas noembed noframes plaintext script select style svg template textarea title xmp")
 """Elements that are never shown: they go with what is in them, and no parser sees how they change its rules."""
 _WITH_TAGS = _set("canvas select svg template")
@@ -105,12 +104,11 @@ _BLOCKS = _set(
 )
 _STEPS = _BLOCKS | _WALLS | _set("iframe noscript select template")
 """and one of a phrase not through these."""
-_BARE_ATTRIBUTES = """
+_BARE_ATTRIBUTES = _set("""
 allowfullscreen async autofocus autoplay checked compact controls default defer disabled download hidden inert ismap
 itemscope loop multiple muted nohref noshade novalidate nowrap open playsinline readonly required reversed selected
 align alt border class dir height href id itemprop lang name rel role src style target title type valign value width
-"""
-_NAMES_OF_ATTRIBUTES = _set(_BARE_ATTRIBUTES)
+""")
 _MOST_REOPENED = 500_000
 
 
@@ -123,11 +121,11 @@ class Settled(msgspec.Struct, frozen=True):
 
 def settle(html: str, limit: int) -> Settled:
     """The markup without what is never shown, its stray `<` as text. Too deep where it may nest beyond `limit`."""
-    if _is_ordinary(html) and html.count("<") <= limit:
+    is_ordinary = not _ODD.search(html) and all(name.lower() in _ORDINARY for name in set(_NAMES.findall(html)))
+    if is_ordinary and html.count("<") <= limit:
         return Settled(html, is_too_deep=False)
     depth = _Depth(limit)
-    written = "".join(_Scan(html, depth).pieces())
-    return Settled(written, depth.is_passed)
+    return Settled("".join(_Scan(html, depth).pieces()), depth.is_passed)
 
 
 def is_deeper(html: str, limit: int) -> bool:
@@ -138,10 +136,6 @@ def is_deeper(html: str, limit: int) -> bool:
     for _ in _Scan(html, depth, is_whole=True).pieces():
         pass
     return depth.is_passed
-
-
-def _is_ordinary(html: str) -> bool:
-    return not _ODD.search(html) and all(name in _ORDINARY for name in map(str.lower, set(_NAMES.findall(html))))
 
 
 class _Scan:
@@ -212,7 +206,7 @@ class _Scan:
             is_single = inside.endswith("/") and bool(_NAME.fullmatch(name))
             return is_single or name in self._ended or bool(_OWN_NAME.fullmatch(name))
         words = inside.split()
-        return not words or not all(map(_WORD.fullmatch, words)) or not _NAMES_OF_ATTRIBUTES.isdisjoint(words)
+        return not words or not all(map(_WORD.fullmatch, words)) or not _BARE_ATTRIBUTES.isdisjoint(words)
 
     def _end(self, name: str, written: str) -> str:
         if name in self._left_out:
@@ -243,15 +237,15 @@ class _Scan:
         return f"{written}</iframe>" if name == "iframe" else ""
 
 
+_COMMENT_END = re.compile("--!?>")
+
+
 def _end_of_comment(html: str, start: int) -> int:
     for empty in ("<!-->", "<!--->"):
         if html.startswith(empty, start):
             return start + len(empty)
     found = _COMMENT_END.search(html, start + 4)
     return found.end() if found else len(html)
-
-
-_COMMENT_END = re.compile("--!?>")
 
 
 class _Depth:
@@ -303,8 +297,7 @@ class _Depth:
 
 
 _XML_TAG = re.compile(r"<(?:!(\[CDATA\[|--)|(/?)([A-Za-z_][\w.:-]*+)[^<>]*+>)")
-_OFTEN_UNCLOSED = "area base br col dd dt embed hr img input li link meta option p source td th tr wbr"
-_UNCLOSED = frozenset(_OFTEN_UNCLOSED.split())
+_UNCLOSED = _set("area base br col dd dt embed hr img input li link meta option p source td th tr wbr")
 
 
 def shape_of(text: str, *, max_depth: int, max_tags: int) -> tuple[int, int]:
@@ -347,9 +340,8 @@ _ANY_VALUE = r"""\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+)"""
 _ANY_ATTRIBUTE = re.compile(rf"[^\s/>][^\s/>=]*+(?:{_ANY_VALUE})?+")
 _OPENING = re.compile(rf"<(!--|([A-Za-z][^\s/>]*+)(?:[\s/]++|{_ANY_ATTRIBUTE.pattern})*+)")
 _ENDS = {name: re.compile(f"</{name}", re.IGNORECASE) for name in ("script", "style")}
-_UNCLOSED_BY_NATURE = frozenset(
-    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
-    | {"p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "option"}
+_UNCLOSED_BY_NATURE = _set(
+    "area base br col embed hr img input link meta param source track wbr p li dt dd td th tr tbody thead option"
 )
 
 

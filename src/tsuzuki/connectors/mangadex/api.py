@@ -80,15 +80,11 @@ class MangaAnswer(msgspec.Struct, frozen=True):
 class MangaList(msgspec.Struct, frozen=True):
     data: list[MangaDexManga]
     total: int
-    limit: int = 0
-    offset: int = 0
 
 
 class ChapterList(msgspec.Struct, frozen=True):
     data: list[MangaDexChapter]
     total: int
-    limit: int = 0
-    offset: int = 0
 
 
 class AtHomeChapter(msgspec.Struct, frozen=True, rename="camel"):
@@ -202,14 +198,13 @@ def details_of(manga: MangaDexManga, language: str) -> SeriesDetails:
 def chapter_of(chapter: MangaDexChapter) -> FoundChapter:
     """One release. One that only links elsewhere, or was taken down, is listed and not readable here."""
     attributes = chapter.attributes
-    number = _number(attributes.chapter)
     is_elsewhere = bool(attributes.external_url) and attributes.pages == 0
     return FoundChapter(
         url=f"{SITE}/chapter/{chapter.id}",
         title=(attributes.title or "").strip()
         or (f"Chapter {attributes.chapter}" if attributes.chapter else "Oneshot"),
         source_key=chapter.id,
-        number=number,
+        number=_number(attributes.chapter),
         volume=_number(attributes.volume),
         language=attributes.translated_language,
         group=_group(chapter.relationships),

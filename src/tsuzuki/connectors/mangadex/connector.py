@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.filters import Filter, FilterValue
-from tsuzuki.connectors.mangadex import searching
+from tsuzuki.connectors.mangadex import search
 from tsuzuki.connectors.mangadex.api import (
     SITE,
     AtHome,
@@ -31,7 +31,7 @@ from tsuzuki.connectors.mangadex.api import (
     releases_of,
     series_of,
 )
-from tsuzuki.connectors.mangadex.searching import Query
+from tsuzuki.connectors.mangadex.search import Query
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, SeriesAt, Visit
 from tsuzuki.model.errors import HttpStatus, Invalid, Problem, ShapeChanged
 from tsuzuki.model.fetching import Ask, CallPace, Parse, RateHeaders, Reply
@@ -55,6 +55,7 @@ LANGUAGES = (
 )  # fmt: skip
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ContentRating = Literal["safe", "suggestive", "erotica", "pornographic"]
 Uuid = Annotated[str, Meta(pattern=rf"^{_UUID.pattern}\Z")]
 
 
@@ -62,11 +63,7 @@ class MangaDexConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fie
     """`contentrating` is what lists and feeds may contain; `datasaver` takes the smaller images."""
 
     language: Annotated[str, Meta(pattern=r"^[a-z]{2}(-[a-z]{2})?\Z")] = "en"
-    contentrating: tuple[Literal["safe", "suggestive", "erotica", "pornographic"], ...] = (
-        "safe",
-        "suggestive",
-        "erotica",
-    )
+    contentrating: tuple[ContentRating, ...] = ("safe", "suggestive", "erotica")
     datasaver: bool = False
     excludedgroups: Annotated[tuple[Uuid, ...], Meta(max_length=100)] = ()
     excludeduploaders: Annotated[tuple[Uuid, ...], Meta(max_length=100)] = ()
@@ -113,7 +110,7 @@ class MangaDex(Connector):
 
     def filters(self, config: MangaDexConfig) -> tuple[Filter, ...]:
         """Tags, status, demographic, origin, rating and order."""
-        return searching.declared(config.contentrating)
+        return search.declared(config.contentrating)
 
     def popular(self, config: MangaDexConfig, page: int) -> Visit[SeriesPage]:
         """By followers."""
@@ -154,10 +151,10 @@ class MangaDex(Connector):
         """By title and filters; a pasted address or id of a series finds that series."""
         identity = _UUID.search(text.lower())
         if identity:
-            query = [("ids[]", identity[0]), *(("contentRating[]", rating) for rating in searching.RATINGS.values())]
+            query = [("ids[]", identity[0]), *(("contentRating[]", rating) for rating in search.RATINGS.values())]
             return (yield from self._list(config, page, query, any_language=True))
         title = [("title", text.strip())] if text.strip() else []
-        return (yield from self._list(config, page, [*title, *searching.query_of(filters, config.contentrating)]))
+        return (yield from self._list(config, page, [*title, *search.query_of(filters, config.contentrating)]))
 
     def _list(
         self, config: MangaDexConfig, page: int, query: Query, *, any_language: bool = False

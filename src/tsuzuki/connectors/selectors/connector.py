@@ -2,11 +2,15 @@
 
 # ruff: noqa: ARG002  # the protocol's signatures; what a definition says needs no config
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Annotated
+
+from msgspec import Meta
 
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.filters import Filter, FilterValue, Select, TextFilter, with_values
-from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.html.addresses import http_url, path_of
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, SeriesAt, Visit
 from tsuzuki.connectors.selectors import values
 from tsuzuki.connectors.selectors.definition import (
@@ -17,21 +21,22 @@ from tsuzuki.connectors.selectors.definition import (
     Pick,
     SeriesStep,
 )
-from tsuzuki.connectors.selectors.extracting import MAX_BYTES, Extract, ExtractionPlan, extract_html, extract_json
+from tsuzuki.connectors.selectors.extraction import MAX_BYTES, Extract, ExtractionPlan, extract_html, extract_json
+from tsuzuki.connectors.selectors.reader import MAX_CHARACTERS, BadDefinition, load_definition
 from tsuzuki.connectors.selectors.values import (
     StepAnswer,
     address_to_call,
     hosts_of,
-    key_of,
     own_address,
     read_chapters,
     read_series,
     series_values,
     with_query,
 )
-from tsuzuki.model.errors import ShapeChanged
+from tsuzuki.model.errors import Problem, ShapeChanged
 from tsuzuki.model.fetching import Ask, Parse, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
+from tsuzuki.model.secrets import is_secret
 
 ANY = "Any"
 IMAGE_CAP = 32 * 1024 * 1024
@@ -47,7 +52,7 @@ class SelectorsSource(Connector):
     def series_at(self, config: SourceConfig, url: str) -> SeriesAt | None:
         """Whatever is on a host of this source; whether it is a series, its details tell."""
         own = self._own(url)
-        return None if own is None else SeriesAt(key_of(own), own)
+        return None if own is None else SeriesAt(path_of(own), own)
 
     def filters(self, config: SourceConfig) -> tuple[Filter, ...]:
         """Those of the definition's search."""
@@ -61,11 +66,13 @@ class SelectorsSource(Connector):
         """The definition's list; without one, its fixed series."""
         if self.definition.popular is None and self.definition.series:
             return _on_one_page(self._fixed() if page == 1 else ())
-        return self._list(self.definition.popular, "list popular series", page)
+        step = self.definition.popular
+        return super().popular(config, page) if step is None else self._list(step, page)
 
     def latest(self, config: SourceConfig, page: int) -> Visit[SeriesPage]:
         """The definition's list."""
-        return self._list(self.definition.latest, "list the latest series", page)
+        step = self.definition.latest
+        return super().latest(config, page) if step is None else self._list(step, page)
 
     def search(
         self, config: SourceConfig, page: int, *, text: str, filters: tuple[FilterValue, ...] = ()
@@ -76,23 +83,15 @@ class SelectorsSource(Connector):
             wanted = text.casefold().strip()
             fitting = tuple(series for series in self._fixed() if wanted in series.title.casefold())
             return _on_one_page(fitting if page == 1 else ())
-        return self._list(self.definition.search, "search", page, text=text, chosen=chosen)
+        step = self.definition.search
+        return (
+            super().search(config, page, text=text)
+            if step is None
+            else self._list(step, page, text=text, chosen=chosen)
+        )
 
     def _list(
-        self,
-        step: SeriesStep | None,
-        doing: str,
-        page: int,
-        *,
-        text: str | None = None,
-        chosen: tuple[Filter, ...] = (),
-    ) -> Visit[SeriesPage]:
-        if step is None:
-            self._decline(doing)
-        return self._listed(step, page, text=text, chosen=chosen)
-
-    def _listed(
-        self, step: SeriesStep, page: int, *, text: str | None, chosen: tuple[Filter, ...]
+        self, step: SeriesStep, page: int, *, text: str | None = None, chosen: tuple[Filter, ...] = ()
     ) -> Visit[SeriesPage]:
         variables = {
             "page": str(page - 1 + step.first_page),
@@ -113,13 +112,13 @@ class SelectorsSource(Connector):
     def details(self, config: SourceConfig, series_url: str) -> Visit[SeriesDetails]:
         """By the definition; without `details`, what its fixed series say."""
         step = self.definition.details
-        fixed = next((one for one in self.definition.series if self._address(one) == self._own(series_url)), None)
+        fixed = next((one for one in self.definition.series if self._own(one.url) == self._own(series_url)), None)
         if step is None:
             yield from ()
             if fixed is None:
                 self._decline("show a series")
             return _fixed_details(fixed, self.definition)
-        answer = yield from self._call(step, series_url)
+        answer = yield from self._ask(step, self._address_of(step, series_url))
         row = next(iter(answer.found.rows), {})
         title = values.text_of(row, "title", step.title)
         if title is None:
@@ -166,16 +165,13 @@ class SelectorsSource(Connector):
         """With the definition's own headers, such as the Referer that image hosts ask for, but no others."""
         return Ask(image_url, headers=self.definition.headers, max_bytes=IMAGE_CAP)
 
-    def _call(self, step: DefinitionStep, url: str) -> Visit[StepAnswer]:
-        return (yield from self._ask(step, self._address_of(step, url)))
-
     def _address_of(self, step: DefinitionStep, url: str, page: int = 1) -> str:
         variables = series_values(self.definition, url) | {"page": str(page)}
         return address_to_call(self.definition, step.url, variables)
 
     def _follow(self, step: DefinitionStep, url: str, onward: Pick | None, *, limit: int) -> Visit[list[StepAnswer]]:
         """This page and those that `next` leads to, each once; by number where the address has one."""
-        answers = [(yield from self._call(step, url))]
+        answers = [(yield from self._ask(step, self._address_of(step, url)))]
         seen = {answers[0].url}
         while (address := self._next(step, url, onward, answers=answers)) and address not in seen:
             if len(answers) >= limit:
@@ -204,13 +200,10 @@ class SelectorsSource(Connector):
     def _fixed(self) -> tuple[FoundSeries, ...]:
         found = []
         for series in self.definition.series:
-            url = self._address(series)
+            url = self._own(series.url) or series.url
             cover = http_url(series.cover, self.definition.base_url)
-            found.append(FoundSeries(key=key_of(url), url=url, title=series.title, cover_url=cover))
+            found.append(FoundSeries(key=path_of(url), url=url, title=series.title, cover_url=cover))
         return tuple(found)
-
-    def _address(self, series: FixedSeries) -> str:
-        return self._own(series.url) or series.url
 
     def _own(self, url: str) -> str | None:
         return own_address(self.definition, url)
@@ -277,3 +270,52 @@ def _fixed_details(series: FixedSeries, definition: Definition) -> SeriesDetails
         real_url=own_address(definition, series.url),
         update_strategy=series.update_strategy,
     )
+
+
+WRITTEN = "tsuzuki.definition"
+DOCUMENT = "application/yaml"
+_NAME = "definition"
+
+Text = Annotated[str, Meta(max_length=MAX_CHARACTERS, extra_json_schema={"contentMediaType": DOCUMENT})]
+
+
+class WrittenConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every source knows, and the text of the definition. Every process knows it without a restart."""
+
+    definition: Text
+
+    def problems(self) -> Iterator[Problem]:
+        """Every mistake of the definition by its line and column."""
+        yield from super().problems()
+        try:
+            source = _source_of(self.definition)
+        except BadDefinition as error:
+            for found in error.problems:
+                line, _, column = found.field.removeprefix(f"{_NAME}:").partition(":")
+                yield Problem(_NAME, f"Line {line}, column {column}: {found.message}")
+            return
+        for name in filter(is_secret, source.definition.headers):
+            yield Problem(_NAME, f"{name} belongs into the config's own headers: there it is shown to nobody.")
+
+
+class WrittenSource(Connector):
+    """Stands for whatever its config describes; alone it can do nothing."""
+
+    info = ConnectorInfo(
+        id=WRITTEN,
+        name="A definition of your own",
+        languages=("all",),
+        base_url="",
+        config=WrittenConfig,
+        abilities=Abilities(),
+    )
+
+    def fitted(self, config: WrittenConfig, base_url: str = "") -> Connector:
+        """The source that the definition describes."""
+        return _source_of(config.definition)
+
+
+@lru_cache(maxsize=128)
+def _source_of(text: str) -> SelectorsSource:
+    """Reading a definition takes milliseconds, and every call of its source needs it."""
+    return SelectorsSource(load_definition(text, _NAME))

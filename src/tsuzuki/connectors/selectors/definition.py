@@ -1,6 +1,6 @@
-"""What a definition file may say. The guide is docs/connectors.md; the checks beyond types are in checking.py."""
+"""What a definition file may say. The guide is docs/connectors.md; the checks beyond types are in reader.py."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 import re2
@@ -45,15 +45,7 @@ Address = Annotated[str, Meta(min_length=1, max_length=1000)]
 StatusWord = Literal["unknown", "ongoing", "completed", "licensed", "finished", "cancelled", "hiatus"]
 Reads = Literal["html", "json"]
 
-STATUS_CODES: dict[str, int] = {
-    "unknown": 0,
-    "ongoing": 1,
-    "completed": 2,
-    "licensed": 3,
-    "finished": 4,
-    "cancelled": 5,
-    "hiatus": 6,
-}
+STATUS_CODES: dict[str, int] = {word: code for code, word in enumerate(get_args(StatusWord))}
 """R10."""
 
 

@@ -1,7 +1,7 @@
 """From the texts that expressions found to the values a definition wants."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
@@ -9,10 +9,9 @@ import msgspec
 
 from tsuzuki.connectors.chapter_names import read_name, without_restarts
 from tsuzuki.connectors.feed.dates import moment_of
-from tsuzuki.connectors.html.addresses import http_url, parts_of
+from tsuzuki.connectors.html.addresses import http_url, parts_of, path_of
 from tsuzuki.connectors.selectors.definition import (
     STATUS_CODES,
-    ChaptersStep,
     DatePick,
     Definition,
     Pick,
@@ -20,7 +19,7 @@ from tsuzuki.connectors.selectors.definition import (
     StatusPick,
     first_match,
 )
-from tsuzuki.connectors.selectors.extracting import Extract, Texts
+from tsuzuki.connectors.selectors.extraction import Extract, Texts
 from tsuzuki.model.errors import Invalid, ShapeChanged
 from tsuzuki.model.harvest import FoundChapter, FoundSeries
 from tsuzuki.model.numbers import parse_number
@@ -55,12 +54,12 @@ def template_problem(template: str, known: tuple[str, ...], hosts: frozenset[str
 
 def fill(template: str, values: Mapping[str, str]) -> str:
     """The template with its variables; all but {url} are escaped, so that they stay within their place."""
-    return _VARIABLE.sub(lambda found: _filled(found[1], values), template)
 
+    def filled(found: re.Match[str]) -> str:
+        value = values.get(found[1], "")
+        return value if found[1] == "url" else quote(value, safe="")
 
-def _filled(name: str, values: Mapping[str, str]) -> str:
-    value = values.get(name, "")
-    return value if name == "url" else quote(value, safe="")
+    return _VARIABLE.sub(filled, template)
 
 
 def own_address(definition: Definition, text: str, base: str | None = None) -> str | None:
@@ -237,7 +236,10 @@ class StepAnswer(msgspec.Struct, frozen=True):
 
 
 def read_series(definition: Definition, step: SeriesStep, answer: StepAnswer) -> tuple[FoundSeries, ...]:
-    """Each once. Rows without a title, or that lead away from the source, are no series."""
+    """Each once, by its address without the host unless the site has a key: a site may move.
+
+    Rows without a title, or that lead away from the source, are no series.
+    """
     found: dict[str, FoundSeries] = {}
     for row in answer.found.rows:
         link, title = text_of(row, "link", step.link), text_of(row, "title", step.title)
@@ -245,7 +247,7 @@ def read_series(definition: Definition, step: SeriesStep, answer: StepAnswer) ->
         if url is None or title is None or url in found:
             continue
         cover = http_url(text_of(row, "cover", step.cover), answer.url)
-        key = text_of(row, "key", step.key) or key_of(url)
+        key = text_of(row, "key", step.key) or path_of(url)
         found[url] = FoundSeries(key=key, url=url, title=title, cover_url=cover)
     return tuple(found.values())
 
@@ -255,7 +257,9 @@ def read_chapters(definition: Definition, answers: list[StepAnswer]) -> tuple[Fo
     step = definition.chapters
     found: dict[str, FoundChapter] = {}
     for answer in answers:
-        rows = list(_chapters(definition, answer, step))
+        links = [(row, text_of(row, "link", step.link)) for row in answer.found.rows]
+        urls = [(row, own_address(definition, link, answer.url)) for row, link in links if link]
+        rows = [_chapter(definition, row, url, now=answer.received_at) for row, url in urls if url]
         if answer.found.rows and not rows:
             raise ShapeChanged(f"{answer.url}: {step.each!r} was found, but no link in it to {hosts_of(definition)}.")
         found.update((chapter.url, chapter) for chapter in rows if chapter.url not in found)
@@ -266,19 +270,6 @@ def read_chapters(definition: Definition, answers: list[StepAnswer]) -> tuple[Fo
 def hosts_of(definition: Definition) -> str:
     """Where its pages may be, in words."""
     return " or ".join(sorted(own_hosts(definition)))
-
-
-def key_of(url: str) -> str:
-    """The address without scheme and host, so that a site may move."""
-    return "/" + url.partition("://")[2].partition("/")[2]
-
-
-def _chapters(definition: Definition, answer: StepAnswer, step: ChaptersStep) -> Iterator[FoundChapter]:
-    for row in answer.found.rows:
-        link = text_of(row, "link", step.link)
-        url = own_address(definition, link, answer.url) if link else None
-        if url is not None:
-            yield _chapter(definition, row, url, now=answer.received_at)
 
 
 def _chapter(definition: Definition, row: Row, url: str, *, now: Millis) -> FoundChapter:

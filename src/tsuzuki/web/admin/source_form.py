@@ -13,7 +13,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.connectors.selectors.written import WRITTEN
+from tsuzuki.connectors.selectors.connector import WRITTEN
 from tsuzuki.crawler.trials import SourceTrial
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, Problem

@@ -20,7 +20,7 @@ from tsuzuki.connectors.selectors.definition import (
     SeriesStep,
     pattern_problem,
 )
-from tsuzuki.connectors.selectors.extracting import css_problem, parse_path, split_expression
+from tsuzuki.connectors.selectors.extraction import css_problem, parse_path, split_expression
 from tsuzuki.connectors.selectors.values import date_problem, own_address, own_hosts, template_problem
 from tsuzuki.model.errors import Invalid, Problem
 from tsuzuki.model.text import readable
@@ -171,8 +171,9 @@ class Shaper:
     def _value(self, node: Node, kind: inspect.Type, path: Path) -> Any:
         self.places[path] = (node.line, node.column)
         match kind:
-            case inspect.UnionType():
-                return self._optional(node, kind, path)
+            case inspect.UnionType(types=types):
+                inner = next(part for part in types if not isinstance(part, inspect.NoneType))
+                return None if node.value is None else self._value(node, inner, path)
             case inspect.StructType():
                 return self._struct(node, kind, path)
             case inspect.VarTupleType():
@@ -180,15 +181,10 @@ class Shaper:
             case inspect.DictType():
                 return self._dict(node, kind, path)
             case inspect.LiteralType(values=words):
-                return self._literal(node, words)
+                expected = f"Expected one of {', '.join(map(str, words))}."
+                return node.value if node.value in words else self._refuse(node, expected)
             case _:
                 return self._scalar(node, kind)
-
-    def _optional(self, node: Node, kind: inspect.UnionType, path: Path) -> Any:
-        if node.value is None:
-            return None
-        inner = next(part for part in kind.types if not isinstance(part, inspect.NoneType))
-        return self._value(node, inner, path)
 
     def _struct(self, node: Node, kind: inspect.StructType, path: Path) -> Any:
         if issubclass(kind.cls, Pick) and isinstance(node.value, str | list):
@@ -220,9 +216,6 @@ class Shaper:
         if kind.max_length is not None and len(node.value) > kind.max_length:
             return self._refuse(node, f"At most {kind.max_length} are taken here.")
         return {name: self._value(child, kind.value_type, (*path, name)) for name, child in node.value.items()}
-
-    def _literal(self, node: Node, words: tuple[Any, ...]) -> Any:
-        return node.value if node.value in words else self._refuse(node, f"Expected one of {', '.join(words)}.")
 
     def _scalar(self, node: Node, kind: inspect.Type) -> Any:
         reason = _scalar_problem(node, kind)
