@@ -130,7 +130,8 @@ def rewritten(html: str, url_of: Callable[[str], str | None]) -> str:
         return html
     tree = LexborHTMLParser(flattened(SafeHtml(html)), is_fragment=True)
     for node in tree.css("img, source, video"):
-        if node.tag == "img" or _is_of_picture(node):
+        is_of_picture = node.parent is not None and node.parent.tag == "picture"  # no source of a film or a sound
+        if node.tag == "img" or (node.tag == "source" and is_of_picture):
             _replace(node, "src", url_of)
         if node.tag == "video":
             _replace(node, "poster", url_of)
@@ -145,8 +146,3 @@ def _replace(node: LexborNode, attribute: str, url_of: Callable[[str], str | Non
     address = http_url(node.attributes.get(attribute))
     if address is not None:
         node.attrs[attribute] = url_of(address) or ""
-
-
-def _is_of_picture(node: LexborNode) -> bool:
-    """A source of a film or a sound is no image."""
-    return node.tag == "source" and node.parent is not None and node.parent.tag == "picture"

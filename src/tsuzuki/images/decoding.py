@@ -46,7 +46,7 @@ _SHORTEST = 12
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What the header says."""
+    """What an image is, by its header or by decoding it."""
 
     media_type: MediaType
     width: int
@@ -64,11 +64,9 @@ def sniff(data: bytes, *, is_whole: bool = False) -> Head | None:
     if reader is None:
         raise NotAnImage(f"This is not an image: {_what_it_is(data)}.")
     head = reader(data)
-    if head is None:
-        if is_whole or len(data) > LONGEST_HEADER:
-            raise NotAnImage("The image does not say how large it is.")
-        return None
-    return _within_bounds(head)
+    if head is None and (is_whole or len(data) > LONGEST_HEADER):
+        raise NotAnImage("The image does not say how large it is.")
+    return None if head is None else _within_bounds(head)
 
 
 def _reader_of(data: bytes) -> "Callable[[bytes], Head | None] | None":
@@ -154,16 +152,10 @@ def _jpeg(data: bytes) -> Head | None:
         if marker in {0xD9, 0xDA}:
             raise NotAnImage("The JPEG does not say how large it is.")
         if marker in _JPEG_SIZES:
-            return _jpeg_size(data, place)
+            height, width = (int.from_bytes(data[start : start + 2], "big") for start in (place + 5, place + 7))
+            return None if len(data) < place + 9 else Head("image/jpeg", width, height)
         place += 2 + max(2, int.from_bytes(data[place + 2 : place + 4], "big"))
     return None
-
-
-def _jpeg_size(data: bytes, place: int) -> Head | None:
-    if len(data) < place + 9:
-        return None
-    height, width = (int.from_bytes(data[start : start + 2], "big") for start in (place + 5, place + 7))
-    return Head("image/jpeg", width, height)
 
 
 def _avif(data: bytes) -> Head | None:
@@ -214,14 +206,6 @@ _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF")
 _QUALITY = 80
 
 
-class DecodedImage(msgspec.Struct, frozen=True):
-    """An image that decodes."""
-
-    media_type: MediaType
-    width: int
-    height: int
-
-
 class Small(msgspec.Struct, frozen=True):
     """A smaller image, as WebP."""
 
@@ -230,11 +214,16 @@ class Small(msgspec.Struct, frozen=True):
     height: int
 
 
-def examine(path: str) -> DecodedImage:
+def examine(path: str) -> Head:
     """What the file is, every frame of it decoded; NotAnImage or TooLarge with the reason."""
     with _opened(path) as image:
-        _load_all(image)
-        return DecodedImage(_TYPES[image.format or ""], image.width, image.height)
+        frames: int = getattr(image, "n_frames", 1)
+        if frames > MOST_FRAMES or frames * image.width * image.height > max(MOST_ANIMATED, MOST_PIXELS):
+            raise TooLarge(f"The animation has {frames:,} frames of {image.width} x {image.height}; that is too much.")
+        for frame in range(frames):
+            image.seek(frame)
+            image.load()
+        return Head(_TYPES[image.format or ""], image.width, image.height)
 
 
 def shrink(path: str, width: int) -> Small:
@@ -246,7 +235,9 @@ def shrink(path: str, width: int) -> Small:
         small = image.convert("RGBA" if image.has_transparency_data else "RGB")
         small = small.crop((0, 0, small.width, min(small.height, TALLEST * small.width)))
         small.thumbnail((width, TALLEST * width), reducing_gap=2.0)
-        return Small(_webp(small), small.width, small.height)
+        written = BytesIO()
+        small.save(written, "WEBP", quality=_QUALITY)
+        return Small(written.getvalue(), small.width, small.height)
 
 
 @contextmanager
@@ -270,19 +261,3 @@ def _opened(path: str) -> Iterator[Image.Image]:
 def _check_size(image: Image.Image) -> None:
     if image.width * image.height > MOST_PIXELS or max(image.size) > LONGEST_SIDE:
         raise TooLarge(f"The image has {image.width * image.height / 1e6:.0f} megapixels; that is too much.")
-
-
-def _load_all(image: Image.Image) -> None:
-    """Decode every frame, once it is known that they are not too many."""
-    frames: int = getattr(image, "n_frames", 1)
-    if frames > MOST_FRAMES or frames * image.width * image.height > max(MOST_ANIMATED, MOST_PIXELS):
-        raise TooLarge(f"The animation has {frames:,} frames of {image.width} x {image.height}; that is too much.")
-    for frame in range(frames):
-        image.seek(frame)
-        image.load()
-
-
-def _webp(image: Image.Image) -> bytes:
-    written = BytesIO()
-    image.save(written, "WEBP", quality=_QUALITY)
-    return written.getvalue()

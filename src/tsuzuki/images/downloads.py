@@ -1,4 +1,4 @@
-"""Makes copies of chapters whole: every page fetched, verified and pinned, one by one.
+"""Downloads of chapters: who keeps which, and every page fetched, verified and pinned, one by one.
 
 Each page is a transaction of its own, so that whoever takes the task after a crash goes on where it ended.
 """
@@ -59,11 +59,6 @@ COPIES: Final[Queue[CopyTask]] = Queue(
 )
 
 
-def copy_key(copy_id: int) -> str:
-    """One task for a copy, however many shelves want it."""
-    return f"copy-{copy_id}"
-
-
 NOT_KEPT = "This shelf does not keep this chapter."
 
 
@@ -90,7 +85,8 @@ class KeptChapters:
                 raise NotFound(NO_CHAPTER)
             await add_kept_tx(tx, shelf_id, copy.id, now)
             if copy.status != "done":
-                await enqueue_tx(tx, COPIES, copy_key(copy.id), CopyTask(copy.id), now=now)
+                # One task for a copy, however many shelves want it.
+                await enqueue_tx(tx, COPIES, f"copy-{copy.id}", CopyTask(copy.id), now=now)
             return _there(await find_kept_tx(tx, shelf_id, release_id))
 
         kept = await self._db.with_tx(keep)
@@ -176,7 +172,10 @@ class ChapterDownloader:
         except (LeaseLost, Unavailable):
             raise
         except TsuzukiError as error:
-            raise await self._failed(task, copy, error) from error
+            # While there are tries left it is only waiting.
+            is_over = is_hopeless(error) or task.attempt >= COPIES.settings.attempts
+            await self._say(copy, "failed" if is_over else "queued", error)
+            raise
         await self._db.with_tx(lambda tx: self._finish_tx(tx, task, copy, total))
 
     async def _skip(self, task: Task[CopyTask]) -> None:
@@ -207,25 +206,16 @@ class ChapterDownloader:
             except SourceError as error:
                 said = f"Page {position + 1}: {error}"
                 raise SourceError(said, status=error.status, retry_after=error.retry_after) from error
-            if await self._pin(copy, position, image.id):
+            if await self._db.with_tx(lambda tx: pin_page_tx(tx, copy.id, position, image.id)):  # noqa: B023  awaited
                 return
             if await self._db.read(lambda tx: find_copy_tx(tx, copy.id)) is None:
                 raise _NotWanted
         raise Retryable("The images are evicted as fast as they come; the cache is too small.")
 
-    async def _pin(self, copy: Copy, position: int, image_id: int) -> bool:
-        return await self._db.with_tx(lambda tx: pin_page_tx(tx, copy.id, position, image_id))
-
     async def _finish_tx(self, tx: Tx, task: Task[CopyTask], copy: Copy, total: int) -> None:
         now = self._clock()
         await set_copy_tx(tx, copy.id, "done", total=total, now=now)
         await finish_tx(tx, task, now=now)
-
-    async def _failed(self, task: Task[CopyTask], copy: Copy, error: TsuzukiError) -> TsuzukiError:
-        """Say it on the copy. While there are tries left it is only waiting."""
-        is_over = is_hopeless(error) or task.attempt >= COPIES.settings.attempts
-        await self._say(copy, "failed" if is_over else "queued", error)
-        return error
 
     async def _say(self, copy: Copy, status: CopyStatus, error: TsuzukiError) -> None:
         said = storable(str(error))[:LONGEST_ERROR]

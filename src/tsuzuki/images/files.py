@@ -290,15 +290,11 @@ class ImageCache:
         files = self._files.digests()
         while some := await asyncio.to_thread(lambda: list(islice(files, _CHUNK))):
             old = [digest for digest, stored_at in some if stored_at < before]
-            known = await self._known(old)
+            known = await self._db.read(lambda tx: stored_hashes_tx(tx, old))  # noqa: B023  awaited at once
             for digest in old:
                 if digest not in known:
                     count += await asyncio.to_thread(self._files.remove, digest, unless_since=before)
         return count
-
-    async def _known(self, digests: Iterable[bytes]) -> set[bytes]:
-        wanted = list(digests)
-        return await self._db.read(lambda tx: stored_hashes_tx(tx, wanted)) if wanted else set()
 
     async def _evict_aside(self) -> None:
         try:

@@ -81,7 +81,7 @@ class StreamSlots:
             raise Unavailable("Too much is being played at the moment. Try again in a minute.")
         mine = self._held.setdefault(shelf_id, [])
         if len(mine) >= self._per_shelf:
-            _end(mine.pop(0))
+            mine.pop(0).reschedule(asyncio.get_running_loop().time())  # ends it
         place = asyncio.timeout(None)
         try:
             async with place:
@@ -92,18 +92,11 @@ class StreamSlots:
                 raise
             raise Unavailable("Something newer is played on this shelf.") from None
         finally:
-            self._leave(shelf_id, place)
-
-    def _leave(self, shelf_id: ShelfId, place: asyncio.Timeout) -> None:
-        mine = self._held.get(shelf_id, [])
-        if place in mine:
-            mine.remove(place)
-        if not mine:
-            self._held.pop(shelf_id, None)
-
-
-def _end(place: asyncio.Timeout) -> None:
-    place.reschedule(asyncio.get_running_loop().time())
+            mine = self._held.get(shelf_id, [])
+            if place in mine:
+                mine.remove(place)
+            if not mine:
+                self._held.pop(shelf_id, None)
 
 
 LISTENERS = SourceIdentity(source="articles' media", apart="media", places=32, ratelimit=8.0)
@@ -195,7 +188,8 @@ class MediaService:
         part = None
         if answer.status == _PARTIAL and wanted is not None:
             part = read_part(answer.headers.get("content-range", ""), wanted)
-            self._check_size(answer, part.total)
+            if part.total is not None and part.total > self.limits.size:
+                raise TooLarge(f"The recording of {answer.host} is larger than {self.limits.size:,} bytes.")
         elif answer.status != _OK:
             raise _no_recording(answer)
         length = _length(answer)
@@ -234,10 +228,6 @@ class MediaService:
         while len(self._known) > _MOST_KNOWN:
             self._known.popitem(last=False)
         return found
-
-    def _check_size(self, answer: HttpAnswer, total: int | None) -> None:
-        if total is not None and total > self.limits.size:
-            raise TooLarge(f"The recording of {answer.host} is larger than {self.limits.size:,} bytes.")
 
 
 def _no_recording(answer: HttpAnswer) -> NotMedia:

@@ -87,6 +87,15 @@ _WAV = Container("audio/wav", "audio/wav")
 _OGG = Container("audio/ogg", "video/ogg")
 _MP4 = Container("audio/mp4", "video/mp4")
 _WEBM = Container("audio/webm", "video/webm")
+_MARKS = (
+    (rb"ID3", _MPEG),
+    (rb"OggS\0", _OGG),
+    (rb"fLaC", _FLAC),
+    (rb"\x1a\x45\xdf\xa3", _WEBM),
+    (rb"RIFF....WAVE", _WAV),
+    (rb"....ftyp", _MP4),
+)
+"""With what each begins."""
 
 
 class ByteRange(msgspec.Struct, frozen=True):
@@ -147,26 +156,10 @@ def kind_of(declared: str, told: Kind) -> Kind:
 
 def sniff(head: bytes) -> Container:
     """What begins with these bytes; NotMedia for what no browser plays, whatever else it is."""
-    found = _sniffed(head)
+    found = next((kind for mark, kind in _MARKS if re.match(mark, head, re.DOTALL)), None) or _framed(head)
     if found is None:
         raise NotMedia("It begins like no sound or film that a browser plays.")
     return found
-
-
-def _sniffed(head: bytes) -> Container | None:
-    if head.startswith(b"ID3"):
-        return _MPEG
-    if head.startswith(b"OggS\0"):
-        return _OGG
-    if head.startswith(b"fLaC"):
-        return _FLAC
-    if head.startswith(b"\x1a\x45\xdf\xa3"):
-        return _WEBM
-    if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
-        return _WAV
-    if head[4:8] == b"ftyp":
-        return _MP4
-    return _framed(head)
 
 
 def _framed(head: bytes) -> Container | None:

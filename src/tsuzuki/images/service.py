@@ -1,4 +1,4 @@
-"""The next pages, fetched while a reader looks at this one: a few, one at a time, and only while nobody waits."""
+"""Every image from the cache or its source; and the next pages, fetched while a reader looks at this one."""
 
 import asyncio
 from collections import OrderedDict
@@ -11,7 +11,7 @@ import structlog
 
 from tsuzuki.catalogue.single_flight import CallLocks, SingleFlight
 from tsuzuki.db import Database, Tx
-from tsuzuki.images.decoding import DecodedImage, Head, Small, examine, shrink
+from tsuzuki.images.decoding import Head, Small, examine, shrink
 from tsuzuki.images.fetching import Arrival, ArrivingReader, ImageFetcher
 from tsuzuki.images.files import Draft, Drafted, ImageFiles
 from tsuzuki.images.policy import LONGEST_ERROR, is_due, is_stale_address, retry_delay
@@ -185,10 +185,13 @@ class Images:
         if image.bytes <= AT_ONCE:
             body = self._files.read_at_once(image.hash, image.bytes)
         if body is None:
-            body = await asyncio.to_thread(self._load, image)
+            load = self._files.read if image.bytes <= SMALL else self._files.open
+            body = await asyncio.to_thread(load, image.hash, image.bytes)
         if body is None:
             return None
-        await self._touch(image)
+        now = self._clock()
+        if is_due(image.used_at, now):
+            await self._db.with_tx(lambda tx: touch_image_tx(tx, image.id, now))
         return OpenImage(image, body)
 
     async def _shown_now(self, image: Image) -> OpenImage:
@@ -210,23 +213,11 @@ class Images:
             return None
         return await self._db.read(lambda tx: find_copied_tx(tx, subject, user_id))
 
-    def _load(self, image: Image) -> bytes | int | None:
-        if image.bytes <= SMALL:
-            return self._files.read(image.hash, image.bytes)
-        return self._files.open(image.hash, image.bytes)
-
-    async def _touch(self, image: Image) -> None:
-        now = self._clock()
-        if is_due(image.used_at, now):
-            await self._db.with_tx(lambda tx: touch_image_tx(tx, image.id, now))
-
     def _refuse_too_early(self, known: KnownImage | None, *, refresh: bool = False) -> None:
         """What is broken is left alone for a while, and says so."""
-        now = self._clock()
-        if refresh or known is None or known.error is None or known.retry_at is None or known.retry_at <= now:
-            return
-        wait = known.retry_at - now
-        raise SourceError(f"{known.error} It is asked for again in {-(-wait // SECOND):,} s.", retry_after=wait)
+        wait = 0 if refresh or known is None or known.retry_at is None else known.retry_at - self._clock()
+        if known is not None and known.error is not None and wait > 0:
+            raise SourceError(f"{known.error} It is asked for again in {-(-wait // SECOND):,} s.", retry_after=wait)
 
     # -- what comes
 
@@ -258,7 +249,7 @@ class Images:
                 else:
                     arrival.found(image)
         except SourceError as error:
-            if not _is_ours(error):
+            if not isinstance(error, NotOurTurn):  # which says nothing of the image
                 await self._remember(subject, error, (known.failures if known else 0) + 1)
             arrival.fail(error)
         except asyncio.CancelledError:
@@ -300,12 +291,12 @@ class Images:
 
     async def _verified(self, draft: Draft, head: Head) -> NewImage:
         """The image in its place; NotAnImage or TooLarge when it does not decode."""
-        seen: DecodedImage = await self._pool.run(examine, (str(draft.path),))
+        seen: Head = await self._pool.run(examine, (str(draft.path),))
         if seen.media_type != head.media_type:
             raise NotAnImage("The image is not what its beginning says.")
         return await self._kept(draft, seen)
 
-    async def _kept(self, draft: Draft, seen: DecodedImage) -> NewImage:
+    async def _kept(self, draft: Draft, seen: Head) -> NewImage:
         digest = await asyncio.to_thread(draft.keep)
         return NewImage(digest, seen.media_type, seen.width, seen.height, draft.size)
 
@@ -335,13 +326,8 @@ class Images:
         made: Small = await self._pool.run(shrink, (path, small.thumbnail))
         with await asyncio.to_thread(self._files.draft) as draft:
             await asyncio.to_thread(draft.write, made.data)
-            new = await self._kept(draft, DecodedImage("image/webp", made.width, made.height))
+            new = await self._kept(draft, Head("image/webp", made.width, made.height))
             return await self._save(small, new, None)
-
-
-def _is_ours(error: SourceError) -> bool:
-    """Whether it was only not our turn yet, which says nothing of the image."""
-    return isinstance(error, NotOurTurn)
 
 
 AHEAD: Final = 3

@@ -85,13 +85,7 @@ class KnownImage(msgspec.Struct, frozen=True):
     @property
     def image(self) -> Image | None:
         """The image, if there is one and it is the one that the source shows."""
-        if self.id is None or self.hash is None or self.media_type is None or not self.is_current:
-            return None
-        assert self.width is not None  # a row of images has no gaps
-        assert self.height is not None
-        assert self.bytes is not None
-        assert self.used_at is not None
-        return Image(self.id, self.hash, self.media_type, self.width, self.height, self.bytes, self.used_at)
+        return None if self.id is None or not self.is_current else msgspec.convert(self, Image, from_attributes=True)
 
 
 class Cover(msgspec.Struct, frozen=True):

@@ -50,7 +50,9 @@ class HttpAnswer:
         """The decoded body in pieces; TooLarge past the cap, on the wire or decoded. The seam for streaming images."""
         if self.status in _BODILESS or self.request.method == "HEAD":
             return
-        self._check_declared_length(max_bytes)
+        length = self.headers.get("content-length", "")
+        if length.isdecimal() and len(length) < 20 and int(length) > max_bytes:
+            raise self._too_large(max_bytes)
         decoding = Decoding(self.headers.get("content-encoding", ""), max_bytes)
         pieces = 0
         while data := await self._receive():
@@ -89,11 +91,6 @@ class HttpAnswer:
             piece = await content.readany()
         self._received += len(piece)
         return piece
-
-    def _check_declared_length(self, max_bytes: int) -> None:
-        length = self.headers.get("content-length", "")
-        if length.isdecimal() and len(length) < 20 and int(length) > max_bytes:
-            raise self._too_large(max_bytes)
 
     def _too_large(self, max_bytes: int) -> TooLarge:
         return TooLarge(f"The answer of {self.host} is larger than {max_bytes:,} bytes.")
@@ -156,10 +153,7 @@ def _plain_headers(response: aiohttp.ClientResponse) -> dict[str, str]:
     for key in ("etag", "last-modified"):
         if key in joined and not is_echoable(joined[key]):
             del joined[key]
-    return {key: _text(value) for key, value in joined.items()}
-
-
-def _text(value: str) -> str:
-    if value.isprintable():
-        return value
-    return value.encode("utf-8", "surrogateescape").decode("latin-1")
+    return {
+        key: value if value.isprintable() else value.encode("utf-8", "surrogateescape").decode("latin-1")
+        for key, value in joined.items()
+    }

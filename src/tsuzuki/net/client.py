@@ -4,7 +4,6 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Self
 
 import msgspec
@@ -52,9 +51,7 @@ class Client:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -71,7 +68,10 @@ class Client:
         try:
             return await self._fetch(ask, origin)
         except Blocked as blocked:
-            solution = await self._solution(ask, origin, solver=self._solver, clearances=clearances, blocked=blocked)
+            try:
+                solution = await self._solver.solve(ask, origin, clearances=clearances)
+            except SourceError as error:
+                raise Blocked(f"{blocked} FlareSolverr could not pass it: {error}", status=blocked.status) from error
             return await self._fetch_solved(ask, origin, solution)
 
     @asynccontextmanager
@@ -135,7 +135,14 @@ class Client:
         challenge = challenge_error(answer.status, answer.host, answer.headers, body)
         if challenge is not None and answer.status not in ask.accept_statuses:
             raise challenge
-        return self._reply(answer, body)
+        return Reply(
+            url=str(answer.request.url),
+            status=answer.status,
+            headers=answer.headers,
+            body=body,
+            received_at=self._now(),
+            hops=answer.hops,
+        )
 
     async def _judge(self, answer: HttpAnswer, ask: Ask, origin: SourceIdentity) -> None:
         """Hold the watch back where the answer says so, then raise what its status is."""
@@ -186,15 +193,6 @@ class Client:
             return msgspec.structs.replace(ask, validators=Validators())
         return ask if is_reset(error.__cause__) else None
 
-    @staticmethod
-    async def _solution(
-        ask: Ask, origin: SourceIdentity, *, solver: Solver, clearances: int, blocked: Blocked
-    ) -> Solution | None:
-        try:
-            return await solver.solve(ask, origin, clearances=clearances)
-        except SourceError as error:
-            raise Blocked(f"{blocked} FlareSolverr could not pass it: {error}", status=blocked.status) from error
-
     async def _fetch_solved(self, ask: Ask, origin: SourceIdentity, solution: Solution | None) -> Reply:
         """Ask again ourselves, now that the check is passed; where that is not believed, take what the browser saw."""
         try:
@@ -209,13 +207,3 @@ class Client:
                 body=solution.body,
                 received_at=self._now(),
             )
-
-    def _reply(self, answer: HttpAnswer, body: bytes) -> Reply:
-        return Reply(
-            url=str(answer.request.url),
-            status=answer.status,
-            headers=answer.headers,
-            body=body,
-            received_at=self._now(),
-            hops=answer.hops,
-        )

@@ -143,16 +143,14 @@ class Dialer:
         lane = await self.lane_of(url, hidden=proxy is not None)
         if proxy is None:
             return Route(lane=lane, way=lane)
-        through, way = await self._judged_proxy(proxy)
+        through, way = await self.vetted_proxy(proxy)
         return Route(lane=lane, way=way, proxy=through)
 
-    async def vetted_proxy(self, text: str) -> Proxy:
-        """The proxy that this text names, itself at an address that may be called (SEC-01)."""
-        proxy, _ = await self._judged_proxy(text)
-        return proxy
+    async def vetted_proxy(self, text: str) -> tuple[Proxy, Lane]:
+        """The proxy that this text names, itself at an address that may be called (SEC-01), and its lane.
 
-    async def _judged_proxy(self, text: str) -> tuple[Proxy, Lane]:
-        """Proxies live on odd ports, so any high one will do."""
+        Proxies live on odd ports, so any high one will do.
+        """
         try:
             proxy = Proxy.read(text)
             url = proxy.url if proxy.url.port < _PROXY_PORTS_FROM else msgspec.structs.replace(proxy.url, port=443)

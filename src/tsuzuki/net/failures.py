@@ -101,14 +101,15 @@ def status_error(
     status: int, host: str, headers: Mapping[str, str], *, conditional: bool, wait: Millis | None
 ) -> SourceError | None:
     """The error that this status is, or None when the body is to be read. `wait` is what Retry-After asks for."""
-    if is_challenge_header(headers):
+    if headers.get("cf-mitigated", "").lower() == "challenge":  # Cloudflare says it itself
         return blocked(host, status)
     if status == HTTPStatus.FORBIDDEN:
         return Blocked(f"{host} refuses to answer us (403).", status=status, retry_after=wait)
     if status == HTTPStatus.GONE:
         return Gone(f"{host} says that this is gone for good (410).", status=status)
     if status == HTTPStatus.TOO_MANY_REQUESTS or (status == HTTPStatus.SERVICE_UNAVAILABLE and wait is not None):
-        return RateLimited(f"{host} asks us to slow down ({status}){_until(wait)}.", status=status, retry_after=wait)
+        until = "" if wait is None else f", for {max(1, wait // SECOND):,} s"
+        return RateLimited(f"{host} asks us to slow down ({status}){until}.", status=status, retry_after=wait)
     if status == HTTPStatus.NOT_MODIFIED:
         if conditional:
             return None
@@ -116,7 +117,8 @@ def status_error(
     if 200 <= status < 300:
         return None
     hint = f": {_HINTS[status]}" if status in _HINTS else ""
-    return HttpStatus(f"{host} answered {status}{_phrase(status)}{hint}.", status=status, retry_after=wait)
+    phrase = f" ({responses[status].lower()})" if responses.get(status) else ""
+    return HttpStatus(f"{host} answered {status}{phrase}{hint}.", status=status, retry_after=wait)
 
 
 def challenge_error(status: int, host: str, headers: Mapping[str, str], body: bytes) -> Blocked | None:
@@ -128,20 +130,6 @@ def challenge_error(status: int, host: str, headers: Mapping[str, str], body: by
     return blocked(host, status) if is_check else None
 
 
-def is_challenge_header(headers: Mapping[str, str]) -> bool:
-    """Cloudflare says it itself."""
-    return headers.get("cf-mitigated", "").lower() == "challenge"
-
-
 def blocked(host: str, status: int) -> Blocked:
     """The error for a page that wants a human."""
     return Blocked(f"{host} shows a page that only a person can pass (captcha or browser check).", status=status)
-
-
-def _until(wait: Millis | None) -> str:
-    return "" if wait is None else f", for {max(1, wait // SECOND):,} s"
-
-
-def _phrase(status: int) -> str:
-    phrase = responses.get(status)
-    return f" ({phrase.lower()})" if phrase else ""

@@ -19,29 +19,12 @@ Network = IPv4Network | IPv6Network
 
 DEFAULT_PORTS = frozenset({80, 443, 8000, 8008, 8080, 8443, 8888})
 
-_REFUSED_4 = tuple(
-    IPv4Network(text)
-    for text in (
-        "0.0.0.0/8",
-        "10.0.0.0/8",
-        "100.64.0.0/10",
-        "127.0.0.0/8",
-        "169.254.0.0/16",
-        "172.16.0.0/12",
-        "192.0.0.0/24",
-        "192.0.2.0/24",
-        "192.31.196.0/24",
-        "192.52.193.0/24",
-        "192.88.99.0/24",
-        "192.168.0.0/16",
-        "192.175.48.0/24",
-        "198.18.0.0/15",
-        "198.51.100.0/24",
-        "203.0.113.0/24",
-        "224.0.0.0/4",
-        "240.0.0.0/4",
-    )
-)
+_RESERVED_4 = """
+0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24
+192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
+240.0.0.0/4
+"""
+_REFUSED_4 = tuple(IPv4Network(text) for text in _RESERVED_4.split())
 _GLOBAL_6 = IPv6Network("2000::/3")
 _REFUSED_6 = tuple(IPv6Network(text) for text in ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"))
 _NAT64 = IPv6Network("64:ff9b::/96")
@@ -52,23 +35,8 @@ _NEVER: tuple[Network, ...] = tuple(
     for text in ("0.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "::/128", "fe80::/10", "ff00::/8")
 )
 
-_PRIVATE_SUFFIXES = (
-    "localhost",
-    "local",
-    "internal",
-    "intranet",
-    "lan",
-    "home",
-    "corp",
-    "private",
-    "localdomain",
-    "arpa",
-    "onion",
-    "test",
-    "invalid",
-)
-
-
+_SUFFIXES = "localhost local internal intranet lan home corp private localdomain arpa onion test invalid"
+_PRIVATE_SUFFIXES = frozenset(_SUFFIXES.split())
 _PRIVATE = (
     "not on the public internet (private, local or reserved), and TSUZUKI_ALLOW_PRIVATE_NETWORKS does not allow it"
 )
@@ -96,20 +64,16 @@ class AllowList(msgspec.Struct, frozen=True):
         hosts: set[str] = set()
         for entry in (raw.strip().lower() for raw in entries):
             if "/" in entry or entry[:1].isdigit() or ":" in entry:
-                networks.append(_network(entry))
+                try:
+                    networks.append(ip_network(entry, strict=False))
+                except ValueError as error:
+                    raise Invalid(f"{entry!r} is no network such as 127.0.0.0/8, and no host name") from error
             elif entry:
                 hosts.add(entry)
         return cls(networks=tuple(networks), hosts=frozenset(hosts))
 
     def __bool__(self) -> bool:
         return bool(self.networks or self.hosts)
-
-
-def _network(entry: str) -> Network:
-    try:
-        return ip_network(entry, strict=False)
-    except ValueError as error:
-        raise Invalid(f"{entry!r} is no network such as 127.0.0.0/8, and no host name") from error
 
 
 class AddressGuard(msgspec.Struct, frozen=True):
@@ -146,8 +110,8 @@ class AddressGuard(msgspec.Struct, frozen=True):
 
     def check_public_form(self, url: Url) -> None:
         """RefusedAddress unless name and port are such as the public internet has. Not for allow-listed targets."""
-        if url.literal is None:
-            self._check_name(url)
+        if url.literal is None and ("." not in url.host or url.host.rpartition(".")[2] in _PRIVATE_SUFFIXES):
+            raise RefusedAddress(f"The address {url} is refused: {url.host!r} is a name of a private network.")
         if url.port not in self.ports:
             ports = ", ".join(map(str, sorted(self.ports)))
             raise RefusedAddress(
@@ -163,11 +127,6 @@ class AddressGuard(msgspec.Struct, frozen=True):
         same = {plain, IPv4Address("127.0.0.1")} if plain == IPv6Address("::1") else {plain}
         return any(_is_in(one, self.allow.networks) for one in same)
 
-    def _check_name(self, url: Url) -> None:
-        last = url.host.rpartition(".")[2]
-        if last in _PRIVATE_SUFFIXES or "." not in url.host:
-            raise RefusedAddress(f"The address {url} is refused: {url.host!r} is a name of a private network.")
-
     def _reason_against(self, address: Address, lane: Lane) -> str | None:
         if _scope(address):
             return "an address with a zone"
@@ -178,7 +137,9 @@ class AddressGuard(msgspec.Struct, frozen=True):
             return None if self.is_allow_listed(plain) else "outside the allow-listed networks"
         if self.nat64 and isinstance(plain, IPv6Address) and plain in _NAT64:
             plain = IPv4Address(int(plain) & 0xFFFF_FFFF)
-        return None if _is_public(plain) else _PRIVATE
+        if isinstance(plain, IPv4Address):
+            return _PRIVATE if _is_in(plain, _REFUSED_4) else None
+        return None if plain in _GLOBAL_6 and not _is_in(plain, _REFUSED_6) else _PRIVATE
 
 
 def read_address(text: str) -> Address:
@@ -187,12 +148,6 @@ def read_address(text: str) -> Address:
         return ip_address(text)
     except ValueError as error:
         raise RefusedAddress(f"The address {text!r} is refused: it is no IP address.") from error
-
-
-def _is_public(address: Address) -> bool:
-    if isinstance(address, IPv4Address):
-        return not _is_in(address, _REFUSED_4)
-    return address in _GLOBAL_6 and not _is_in(address, _REFUSED_6)
 
 
 def _is_in(address: Address, networks: tuple[Network, ...]) -> bool:

@@ -23,37 +23,13 @@ _DIRECTIVE = re.compile(r'([A-Za-z-]+)(?:\s*=\s*("[^"]*"|[^,\s]*))?')
 
 # The client's own business: a source's config or a connector may not set these.
 _RESERVED = frozenset(
-    {
-        "accept-encoding",
-        "connection",
-        "content-length",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "via",
-    }
+    {"accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "proxy-authorization"}
+    | {"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "via"}
 )
 # What may go to a stranger. Everything else may be a credential, whatever it is called (SEC-09).
 _HARMLESS = frozenset(
-    {
-        "accept",
-        "accept-language",
-        "cache-control",
-        "content-type",
-        "if-modified-since",
-        "if-none-match",
-        "origin",
-        "pragma",
-        "range",
-        "referer",
-        "user-agent",
-    }
+    {"accept", "accept-language", "cache-control", "content-type", "if-modified-since", "if-none-match", "origin"}
+    | {"pragma", "range", "referer", "user-agent"}
 )
 
 

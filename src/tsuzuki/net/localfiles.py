@@ -89,12 +89,7 @@ class LocalFiles:
     def _archive(self, path: str) -> tuple[FileEntry, ...]:
         with self._opened_file(path) as file, _opened_archive(path, file) as archive:
             return tuple(
-                FileEntry(
-                    name=entry.filename.rstrip("/"),
-                    is_folder=entry.is_dir(),
-                    size=entry.file_size,
-                    modified_at=Millis(0),
-                )
+                FileEntry(entry.filename.rstrip("/"), entry.is_dir(), entry.file_size, modified_at=Millis(0))
                 for entry in archive.infolist()
             )
 

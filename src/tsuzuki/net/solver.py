@@ -6,8 +6,7 @@ where it ended (SEC-07). Its cookies count only beside its User-Agent, so the ja
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import aiohttp
@@ -15,7 +14,6 @@ import msgspec
 
 from tsuzuki.model.errors import Blocked, NotAFeed, SourceError, TimedOut, TooLarge, Unreachable
 from tsuzuki.model.fetching import Ask
-from tsuzuki.net.cookies import Jar
 from tsuzuki.net.exchange import Exchange
 from tsuzuki.net.failures import challenge_error, status_error
 from tsuzuki.net.headers import sendable
@@ -86,7 +84,7 @@ class Solver:
         """
         target = parse(ask.url)
         lane = await self._exchange.dialer.lane_of(target, hidden=True)
-        async with self._alone(origin):
+        async with self._locks.setdefault((origin.source, origin.proxy), asyncio.Lock()):  # one browser for a source
             if self._exchange.jars.of(origin).clearances > clearances:
                 return None
             async with self._exchange.turns.at(target, origin, lane):
@@ -104,28 +102,19 @@ class Solver:
         if self._http is not None:
             await self._http.close()
 
-    @asynccontextmanager
-    async def _alone(self, origin: SourceIdentity) -> AsyncIterator[None]:
-        """One browser at a time for a source."""
-        async with self._locks.setdefault((origin.source, origin.proxy), asyncio.Lock()):
-            yield
-
     async def _session_for(self, origin: SourceIdentity) -> str:
         key = (origin.source, origin.proxy)
         if key not in self._sessions:
             order: dict[str, Any] = {"cmd": "sessions.create"}
             if origin.proxy is not None:
-                order["proxy"] = await self._proxy(origin.proxy)
+                proxy, _ = await self._exchange.dialer.vetted_proxy(origin.proxy)
+                login = {} if proxy.user is None else {"username": proxy.user, "password": proxy.password}
+                order["proxy"] = {"url": proxy.url.origin, **login}
             spoken = await self._say(order, 0)
             if spoken.session is None:
                 raise NotAFeed("FlareSolverr opened no session.")
             self._sessions[key] = spoken.session
         return self._sessions[key]
-
-    async def _proxy(self, text: str) -> dict[str, str]:
-        proxy = await self._exchange.dialer.vetted_proxy(text)
-        login = {} if proxy.user is None else {"username": proxy.user, "password": proxy.password}
-        return {"url": proxy.url.origin, **login}
 
     def _order(self, ask: Ask, target: Url, session: str) -> dict[str, Any]:
         order: dict[str, Any] = {
@@ -182,14 +171,10 @@ class Solver:
         body = found.response.encode("utf-8", "replace")
         if len(body) > max_bytes:
             raise TooLarge(f"The page that FlareSolverr saw is larger than {max_bytes:,} bytes.")
-        _keep(self._exchange.jars.of(origin), url, found)
+        jar = self._exchange.jars.of(origin)  # as if the page had set them, which also checks the cookies' domains
+        jar.store(url, [line for cookie in found.cookies if (line := cookie.line()) is not None])
+        jar.clearances += 1
+        jar.user_agent = sendable({"user-agent": found.user_agent or ""}).get("user-agent") or None
         challenge = challenge_error(found.status, url.host, {"content-type": "text/html"}, body)
         error = status_error(found.status, url.host, {}, conditional=False, wait=None)
         return Solution(url=str(url), status=found.status, body=body, error=challenge or error)
-
-
-def _keep(jar: Jar, url: Url, found: _Found) -> None:
-    """Put the browser's cookies into the jar as if the page had set them, which also checks their domains."""
-    jar.store(url, [line for cookie in found.cookies if (line := cookie.line()) is not None])
-    jar.clearances += 1
-    jar.user_agent = sendable({"user-agent": found.user_agent or ""}).get("user-agent") or None

@@ -117,7 +117,8 @@ class Turns:
             await self._wait_at(f"{bucket}#{pace.name}", url, origin, rate=Rate(pace.per_second))
         waited = 0
         while True:
-            async with self._pacer.slot(bucket, origin.places or self._slots(lane)):
+            slots = self._options.host_slots if lane is Lane.PUBLIC else self._options.allowed_slots
+            async with self._pacer.slot(bucket, origin.places or slots):
                 turn = await self._reserve(bucket, origin, rate=self._rate(origin, lane))
                 if turn.is_reserved:
                     if turn.wait:
@@ -148,6 +149,3 @@ class Turns:
         if origin.ratelimit:
             return Rate(origin.ratelimit)
         return self._options.host_rate if lane is Lane.PUBLIC else self._options.allowed_rate
-
-    def _slots(self, lane: Lane) -> int:
-        return self._options.host_slots if lane is Lane.PUBLIC else self._options.allowed_slots

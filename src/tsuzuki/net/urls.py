@@ -144,7 +144,10 @@ def _ipv6(text: str, literal: str) -> str:
 def _name(text: str, host: str) -> str:
     ascii_host = _to_ascii(text, host).lower()
     if _DOTTED_QUAD.fullmatch(ascii_host):
-        return _ipv4(text, ascii_host)
+        try:
+            return str(_quad(ascii_host))
+        except AddressValueError:
+            _refuse(text, f"{ascii_host!r} is no IPv4 address")
     name = ascii_host.removesuffix(".")
     labels = name.split(".")
     if not all(labels):
@@ -156,13 +159,6 @@ def _name(text: str, host: str) -> str:
     if _NUMERIC_LABEL.fullmatch(labels[-1]):
         _refuse(text, "its host is a number in disguise; write an IPv4 address as four plain decimal numbers")
     return name
-
-
-def _ipv4(text: str, host: str) -> str:
-    try:
-        return str(_quad(host))
-    except AddressValueError:
-        _refuse(text, f"{host!r} is no IPv4 address")
 
 
 @lru_cache(maxsize=1024)
