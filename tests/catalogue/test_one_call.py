@@ -14,7 +14,7 @@ from tests.catalogue.sample import a_sample
 from tests.crawler.builders import a_crawling_town
 from tests.test_serve import line_of, serve
 from tests.waiting import eventually
-from tsuzuki.catalogue.single_flight import LEASE, CallLocks
+from tsuzuki.catalogue.cache import LEASE, CallLocks
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import HttpStatus
 from tsuzuki.model.times import Millis

@@ -15,10 +15,11 @@ from tests.crawler.builders import a_crawling_town, a_source_body, claimed, made
 from tests.databases import until_blocked
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import SYSTEM
+from tsuzuki.coord.cache import MemoryCache
 from tsuzuki.crawler.journal import JobLog
 from tsuzuki.crawler.outcome import Ending, end_tx, fail_abandoned
 from tsuzuki.crawler.running import CRAWLS, CrawlTask
-from tsuzuki.crawler.service import JobExists, NewCrawlJob
+from tsuzuki.crawler.service import CrawlerWrites, JobExists, NewCrawlJob
 from tsuzuki.crawler.store import append_log_tx, begin_job_tx, move_job_tx
 from tsuzuki.crawler.types import BegunJob, Job, JobId, JobLogLine, LogPlace
 from tsuzuki.db import Database
@@ -72,11 +73,7 @@ async def end(town: Town, task: Task[CrawlTask], job: BegunJob, error: str | Non
 
 
 async def fail_lost(town: Town) -> int:
-    return await fail_abandoned(db_of(town), town.time, threshold=5, changed=nothing)
-
-
-async def nothing() -> None:
-    """Nobody keeps answers here."""
+    return await fail_abandoned(db_of(town), town.time, threshold=5, cache=MemoryCache(CrawlerWrites(db_of(town))))
 
 
 async def say(db: Database, job_id: JobId, lines: list[JobLogLine], now: Millis) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.api.people import Town, Visitor
 from tests.crawler.builders import a_mapped_comic, made, until_over
-from tsuzuki.crawler.housekeeping import forget_uneventful
+from tsuzuki.crawler.service import forget_uneventful
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.polling.service import Polled
 

@@ -1,6 +1,6 @@
 """SEC-10: cookies stay with their source, and a jar has a bottom."""
 
-from tsuzuki.net.cookies import LONGEST_HEADER, MOST_COOKIES, MOST_JARS, Jar, Jars
+from tsuzuki.net.exchange import LONGEST_HEADER, MOST_COOKIES, MOST_JARS, Jar, Jars
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
 

@@ -13,7 +13,7 @@ import structlog
 from tests.retention.builders import Counts, SimulatedServer, words_of
 from tests.scale import scaled
 from tsuzuki.coord.wakeup import MemoryWakeup
-from tsuzuki.crawler.housekeeping import forget_uneventful
+from tsuzuki.crawler.service import forget_uneventful
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.delivery import outages

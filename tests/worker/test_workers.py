@@ -6,8 +6,7 @@ from tests.builders import NOON, a_public_id
 from tests.waiting import eventually
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.queue.workers import LOST_AFTER, WorkerProcess, Workers
-from tsuzuki.worker.heartbeat import Heartbeat
-from tsuzuki.worker.loops import WorkerLoops
+from tsuzuki.worker.loops import Heartbeat, WorkerLoops
 
 
 class Hand:

@@ -8,8 +8,8 @@ from msgspec import UNSET, UnsetType
 
 from tsuzuki.api import PREFIX
 from tsuzuki.api.views import Time, shown, view_of
+from tsuzuki.catalogue.cache import Freshness
 from tsuzuki.catalogue.chapters import PagesAnswer
-from tsuzuki.catalogue.ttl_cache import Freshness
 from tsuzuki.catalogue.types import ListedRelease, Manga, PageRow
 from tsuzuki.connectors.filters import CheckBox, Filter, FilterGroup, GroupedFilter, Select, Sort, TextFilter, TriState
 from tsuzuki.connectors.protocol import Abilities

@@ -13,7 +13,7 @@ from tsuzuki.connectors.config import config_schema
 from tsuzuki.connectors.protocol import Abilities, ConnectorInfo
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
-from tsuzuki.crawler.health import Health, HealthService
+from tsuzuki.crawler.figures import Health, HealthService
 from tsuzuki.crawler.types import Job, LastFailure, Spell, Status
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import iso

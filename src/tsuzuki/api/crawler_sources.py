@@ -14,7 +14,7 @@ from tsuzuki.api.users import Reason, ReasonBody
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.connectors.config import masked
 from tsuzuki.coord.cache import Cache
-from tsuzuki.crawler.housekeeping import release_source_tx
+from tsuzuki.crawler.service import release_source_tx
 from tsuzuki.model.errors import Conflict, NotFound, Problem
 from tsuzuki.sources.policy import BAD_BASE_URL, CONNECTOR, MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
 from tsuzuki.sources.sites import NO_SOURCE, Sources

@@ -22,11 +22,11 @@ from tsuzuki.coord.cache import Cache, MemoryCache, RedisCache
 from tsuzuki.coord.pacer import MemoryPacer, Pacer
 from tsuzuki.coord.wakeup import POLL_WAKEUP, MemoryWakeup, SharedWakeup, Wakeup
 from tsuzuki.crawler.discovery import Discovery
-from tsuzuki.crawler.housekeeping import CrawlerWrites, forget_uneventful
 from tsuzuki.crawler.journal import SourceCalls
 from tsuzuki.crawler.outcome import fail_abandoned
 from tsuzuki.crawler.recording import PollJobs
-from tsuzuki.crawler.running import CRAWLS, Crawler, CrawlWays
+from tsuzuki.crawler.running import CRAWLS, Crawler
+from tsuzuki.crawler.service import CrawlerWrites, forget_uneventful
 from tsuzuki.crawler.targeted import Targeted
 from tsuzuki.db import Database
 from tsuzuki.db.crawl_log import archive_months, look_after_partitions
@@ -62,8 +62,7 @@ from tsuzuki.queue.tasks import Queue
 from tsuzuki.queue.worker import Worker
 from tsuzuki.queue.workers import WorkerProcess, Workers
 from tsuzuki.settings import Settings
-from tsuzuki.worker.heartbeat import Heartbeat
-from tsuzuki.worker.loops import Loop, WorkerLoops
+from tsuzuki.worker.loops import Heartbeat, Loop, WorkerLoops
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
 from tsuzuki.worker.polls import PollLoop
 
@@ -156,7 +155,7 @@ async def open_pipeline(
             context,
             folder_of=folder_of,
             options=options,
-            recorder=PollJobs(clock, random_bytes=os.urandom, changed=cache.forget),
+            recorder=PollJobs(clock, random_bytes=os.urandom, cache=cache),
             looks=looks,
         )
         yield Pipeline(
@@ -196,15 +195,15 @@ def _crawler(
 ) -> Crawler:
     """What does crawl jobs."""
     calls = SourceCalls(fetching.registry, fetching.poll_driver, folder_of)
-    discovery = Discovery(db, calls, clock, new_id=ids_of(clock), jitter=random.random)
     return Crawler(
         db,
         wakeup,
         clock,
-        ways=CrawlWays(Targeted(db, poller, calls, clock=clock, after_commit=wakeup.wake), discovery),
+        targeted=Targeted(db, poller, calls, clock=clock, after_commit=wakeup.wake),
+        discovery=Discovery(db, calls, clock, new_id=ids_of(clock), jitter=random.random),
         random_bytes=os.urandom,
         threshold=settings.disable_threshold,
-        changed=cache.forget,
+        cache=cache,
     )
 
 
@@ -251,7 +250,7 @@ def worker_loops(
 def pipeline_chores(pipeline: Pipeline, settings: Settings, db: Database, clock: Clock) -> list[Chore]:
     """What the pipeline needs done now and then; the long ones at night, where most people are in Europe."""
     archive = settings.data_dir / "archive"
-    abandoned = partial(fail_abandoned, db, clock, threshold=settings.disable_threshold, changed=pipeline.cache.forget)
+    abandoned = partial(fail_abandoned, db, clock, threshold=settings.disable_threshold, cache=pipeline.cache)
     return [
         Chore(name="finished tasks", every=Millis(10 * MINUTE), work=pipeline.tasks.prune),
         Chore(name="abandoned crawls", every=MINUTE, work=abandoned),

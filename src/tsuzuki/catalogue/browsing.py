@@ -1,10 +1,12 @@
-"""A source's lists, and what a search of it can be narrowed by."""
+"""A source's lists, what a search of it can be narrowed by, and its series by an address that somebody brings."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tsuzuki.catalogue.calling import Calls
+from tsuzuki.accounts.types import Slice
+from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Question, TtlCache
+from tsuzuki.catalogue.calling import Calls, NotCalled
 from tsuzuki.catalogue.policy import filters_key, plain_query
 from tsuzuki.catalogue.store import (
     find_listing_tx,
@@ -15,16 +17,15 @@ from tsuzuki.catalogue.store import (
     save_listing_tx,
     touch_listed_tx,
 )
-from tsuzuki.catalogue.ttl_cache import CachedAnswer, CachedValue, Question, TtlCache
 from tsuzuki.catalogue.types import ListKey, ListKind, MangaPage
 from tsuzuki.connectors.filters import Filter, FilterValue, with_values
 from tsuzuki.connectors.html.safe import valid_text
-from tsuzuki.connectors.protocol import Abilities, ConnectorInfo, Unsupported, Visit
+from tsuzuki.connectors.protocol import ConnectorInfo, SeriesAt, Unsupported, Visit
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import Contention
 from tsuzuki.db.locks import lock_comic_matching_tx
 from tsuzuki.ingest.chapters import index_series_tx
-from tsuzuki.model.errors import NotFound
+from tsuzuki.model.errors import Invalid, SourceError
 from tsuzuki.model.harvest import FoundSeries, SeriesPage
 from tsuzuki.model.ids import PublicId, SeriesSourceId, ShelfId
 from tsuzuki.model.priorities import COLD
@@ -33,8 +34,8 @@ from tsuzuki.polling.driver import SourceCall
 from tsuzuki.sources.comics import NOBODY_FOLLOWS, watch_mapping_tx
 from tsuzuki.sources.policy import match_key
 from tsuzuki.sources.series import add_series_source_tx, add_series_tx
-from tsuzuki.sources.sites import NO_SOURCE, find_source_tx
-from tsuzuki.sources.types import Source
+from tsuzuki.sources.sites import list_sources_tx, source_tx
+from tsuzuki.sources.types import Source, SourceFilter
 
 LONGEST_KEY = 1000
 LONGEST_URL = 2048
@@ -57,8 +58,7 @@ class ListingWriter:
         await touch_listed_tx(tx, ((known[each.key], each) for each in found.series if each.key in known), now)
         ids = [known.get(each.key) or await self._add_tx(tx, source, each, now) for each in found.series]
         await save_listing_tx(tx, key, list(dict.fromkeys(ids)), has_next=found.has_next, now=now)
-        abilities = info.abilities
-        await note_source_tx(tx, source.id, is_nsfw=info.is_nsfw, supports_latest=abilities.latest, now=now)
+        await note_source_tx(tx, source.id, is_nsfw=info.is_nsfw, supports_latest=info.abilities.latest, now=now)
 
     async def _add_tx(self, tx: Tx, source: Source, found: FoundSeries, now: Millis) -> SeriesSourceId:
         """A series of its own: lists name no author, so nothing can be matched until its details are read."""
@@ -79,25 +79,16 @@ class ListingWriter:
 def storable(found: SeriesPage) -> SeriesPage:
     """Each series once, with text that both engines take; what nobody could call is left out."""
     by_key: dict[str, FoundSeries] = {}
-    for each in _storable(found):
-        by_key.setdefault(each.key, each)
-    return SeriesPage(tuple(by_key.values()), found.has_next)
-
-
-def _storable(found: SeriesPage) -> Iterator[FoundSeries]:
     for each in found.series:
         key, url = valid_text(each.key), valid_text(each.url)
         if key and url and len(key.encode()) <= LONGEST_KEY and len(url.encode()) <= LONGEST_URL:
             cover = None if each.cover_url is None else valid_text(each.cover_url)
             title = valid_text(each.title)[:LONGEST_TITLE] or key[:LONGEST_TITLE]
-            yield msgspec.structs.replace(each, key=key, url=url, title=title, cover_url=cover)
+            by_key.setdefault(key, msgspec.structs.replace(each, key=key, url=url, title=title, cover_url=cover))
+    return SeriesPage(tuple(by_key.values()), found.has_next)
 
 
-_DOES: dict[ListKind, str] = {
-    "popular": "list popular series",
-    "latest": "list the latest series",
-    "search": "search",
-}
+_DOES: dict[ListKind, str] = {"popular": "list popular series", "latest": "list the latest series", "search": "search"}
 
 
 class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,34 +102,24 @@ class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
     refresh: bool = False
 
 
-class Browsing:
+class Browsing(msgspec.Struct, frozen=True):
     """The verbs of lists."""
 
-    def __init__(
-        self,
-        db: Database,
-        calls: Calls,
-        keeper: TtlCache,
-        shelver: ListingWriter,
-        *,
-        clock: Callable[[], Millis],
-        ttl: Millis,
-    ) -> None:
-        self._db = db
-        self._calls = calls
-        self._keeper = keeper
-        self._shelver = shelver
-        self._clock = clock
-        self._ttl = ttl
+    db: Database
+    calls: Calls
+    keeper: TtlCache
+    shelver: ListingWriter
+    clock: Callable[[], Millis]
+    ttl: Millis
 
     async def filters(self, source_id: int) -> Sequence[Filter]:
         """What a search can be narrowed by; nothing is called for it."""
-        call = self._calls.aside(await self._source(source_id))
+        call = self.calls.aside(await self.db.read(lambda tx: source_tx(tx, source_id)))
         return call.connector.filters(call.config)
 
     async def browse(self, source_id: int, request: ListRequest) -> CachedAnswer[MangaPage]:
         """One page of a list; Unsupported when the source has no such list, Invalid for filters that it has not."""
-        source = await self._source(source_id)
+        source = await self.db.read(lambda tx: source_tx(tx, source_id))
         self._check(source, request)
         key = ListKey(
             source_id=source.id,
@@ -151,25 +132,21 @@ class Browsing:
             key=key,
             look=lambda: self._kept(key, request.shelf_id),
             fetch=lambda: self._fetch(source, key, request),
-            ttl=self._ttl,
+            ttl=self.ttl,
         )
-        return await self._keeper.answer(question, refresh=request.refresh)
-
-    async def _source(self, source_id: int) -> Source:
-        source = await self._db.read(lambda tx: find_source_tx(tx, source_id))
-        if source is None:
-            raise NotFound(NO_SOURCE)
-        return source
+        return await self.keeper.answer(question, refresh=request.refresh)
 
     def _check(self, source: Source, request: ListRequest) -> None:
         """As far as that can be known: what is not installed answers from the cache."""
-        info = self._calls.info(source)
+        info = self.calls.info(source)
         if info is None:
             return
-        if not _can(info.abilities, request.kind):
-            raise Unsupported(f"{source.name} cannot {_DOES[request.kind]}.{_instead(info)}")
+        can = [kind for kind in _DOES if getattr(info.abilities, kind)]
+        if request.kind not in can:
+            instead = f" It has: {', '.join(can)}." if can else ""
+            raise Unsupported(f"{source.name} cannot {_DOES[request.kind]}.{instead}")
         if request.filters:
-            call = self._calls.aside(source)
+            call = self.calls.aside(source)
             with_values(call.connector.filters(call.config), request.filters)
 
     async def _kept(self, key: ListKey, shelf_id: ShelfId) -> CachedValue[MangaPage]:
@@ -180,25 +157,15 @@ class Browsing:
             manga = await list_manga_tx(tx, listing.series_source_ids, shelf_id)
             return CachedValue(MangaPage(manga, listing.has_next), listing.fetched_at)
 
-        return await self._db.read(look)
+        return await self.db.read(look)
 
     async def _fetch(self, source: Source, key: ListKey, request: ListRequest) -> None:
-        call = await self._calls.to(source)
+        call = await self.calls.to(source)
         found = storable(await call.ask(_visit(call, key, request.filters)))
-        now = self._clock()
-        await self._db.with_tx(
-            lambda tx: self._shelver.shelve_tx(tx, source, call.connector.info, found, key=key, now=now)
+        now = self.clock()
+        await self.db.with_tx(
+            lambda tx: self.shelver.shelve_tx(tx, source, call.connector.info, found, key=key, now=now)
         )
-
-
-def _can(abilities: Abilities, kind: ListKind) -> bool:
-    can: bool = getattr(abilities, kind)
-    return can
-
-
-def _instead(info: ConnectorInfo) -> str:
-    others = [kind for kind in _DOES if _can(info.abilities, kind)]
-    return f" It has: {', '.join(others)}." if others else ""
 
 
 def _visit(call: SourceCall, key: ListKey, filters: tuple[FilterValue, ...]) -> Visit[SeriesPage]:
@@ -210,3 +177,62 @@ def _visit(call: SourceCall, key: ListKey, filters: tuple[FilterValue, ...]) -> 
             return connector.latest(config, key.page)
         case "search":
             return connector.search(config, key.page, text=key.query, filters=filters)
+
+
+MOST_SOURCES = 500
+
+
+class SeriesAddresses:
+    """Which series of which source an address means."""
+
+    def __init__(self, db: Database, calls: Calls, shelver: ListingWriter, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._calls = calls
+        self._shelver = shelver
+        self._clock = clock
+
+    async def find(self, url: str) -> SeriesSourceId | None:
+        """The series at this address, stored if it is new; None when no source of ours has one there."""
+        only = SourceFilter(is_enabled=True)
+        sources, _ = await self._db.read(lambda tx: list_sources_tx(tx, only, Slice(most=MOST_SOURCES)))
+        for source in sources:
+            found = await self._at(source, url)
+            if found is not None:
+                return found
+        return None
+
+    async def _at(self, source: Source, url: str) -> SeriesSourceId | None:
+        try:
+            call = self._calls.aside(source)
+        except NotCalled:
+            return None
+        place = call.connector.series_at(call.config, url)
+        if place is None:
+            return None
+        known = await self._known(source, FoundSeries(place.key, place.url, ""))
+        return known or await self._learned(source, call, place)
+
+    async def _known(self, source: Source, series: FoundSeries) -> SeriesSourceId | None:
+        found = await self._db.read(lambda tx: listed_series_tx(tx, source.id, [series]))
+        return found.get(series.key)
+
+    async def _learned(self, source: Source, call: SourceCall, place: SeriesAt) -> SeriesSourceId | None:
+        """Its details tell whether it is a series: other pages of the site may still be feeds."""
+        if not call.connector.info.abilities.details:
+            return None
+        await self._calls.to(source)
+        try:
+            details = await call.ask(call.connector.details(call.config, place.url))
+        except (Invalid, SourceError):
+            return None
+        listed = FoundSeries(place.key, place.url, details.title, details.cover_url)
+        page = storable(SeriesPage((listed,)))
+        key = ListKey(source_id=source.id, kind="search", page=1, query=plain_query(place.url))
+        now = self._clock()
+
+        async def store(tx: Tx) -> None:
+            await self._shelver.shelve_tx(tx, source, call.connector.info, page, key=key, now=now)
+
+        if page.series:
+            await self._db.with_tx(store)
+        return await self._known(source, listed)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 
+from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Freshness, Question, TtlCache
 from tsuzuki.catalogue.calling import Calls, NotCalled
 from tsuzuki.catalogue.details import SWITCHED_OFF, manga_tx
 from tsuzuki.catalogue.policy import is_fresh, lack
@@ -17,7 +18,6 @@ from tsuzuki.catalogue.store import (
     list_releases_tx,
     resolve_image_tx,
 )
-from tsuzuki.catalogue.ttl_cache import CachedAnswer, CachedValue, Freshness, Question, TtlCache
 from tsuzuki.catalogue.types import CatalogueRelease, ChapterTarget, ListedRelease, Manga, PageRow
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.connectors.protocol import Unsupported
@@ -34,7 +34,7 @@ from tsuzuki.model.ids import ReleaseId, ShelfId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.driver import SourceCall
 from tsuzuki.queue.tasks import enqueue_tx
-from tsuzuki.sources.sites import NO_SOURCE, find_source_tx
+from tsuzuki.sources.sites import source_tx
 from tsuzuki.sources.types import Source
 
 Releases = list[ListedRelease]
@@ -227,13 +227,9 @@ class Chapters:
         if url is None:
             found = FoundPage(page.position, page.url, None)
             url = valid_text(await call.ask(call.connector.image_url(call.config, found)))
-            await self._resolved(answer, position, url)
+            if not answer.expires:
+                await self._db.with_tx(lambda tx: resolve_image_tx(tx, answer.release.id, position, url))
         return PageImage(call, url, call.connector.image(call.config, url))
-
-    async def _resolved(self, answer: PagesAnswer, position: int, url: str) -> None:
-        if answer.expires:
-            return
-        await self._db.with_tx(lambda tx: resolve_image_tx(tx, answer.release.id, position, url))
 
     async def _stored(self, release: CatalogueRelease) -> CachedValue[Pages]:
         async def look(tx: Tx) -> CachedValue[Pages]:
@@ -292,7 +288,4 @@ async def _release_tx(tx: Tx, release_id: int) -> tuple[CatalogueRelease, Source
     release = await find_release_tx(tx, release_id)
     if release is None:
         raise NotFound(NO_CHAPTER)
-    source = await find_source_tx(tx, release.source_id)
-    if source is None:
-        raise NotFound(NO_SOURCE)
-    return release, source
+    return release, await source_tx(tx, release.source_id)

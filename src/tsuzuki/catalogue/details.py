@@ -5,6 +5,7 @@ from typing import get_args
 
 import msgspec
 
+from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Question, TtlCache
 from tsuzuki.catalogue.calling import Calls, NotCalled
 from tsuzuki.catalogue.merging.store import end_series_tx, find_series_tx
 from tsuzuki.catalogue.store import (
@@ -14,7 +15,6 @@ from tsuzuki.catalogue.store import (
     replace_rest_reason_tx,
     save_details_tx,
 )
-from tsuzuki.catalogue.ttl_cache import CachedAnswer, CachedValue, Question, TtlCache
 from tsuzuki.catalogue.types import Manga
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Database, Tx
@@ -35,43 +35,40 @@ UPDATE_STRATEGIES = frozenset(get_args(UpdateStrategy))
 SWITCHED_OFF = "This series is switched off at this source."
 
 
-class DetailsService:
+class DetailsService(msgspec.Struct, frozen=True):
     """The verbs of one series."""
 
-    def __init__(
-        self, db: Database, calls: Calls, keeper: TtlCache, *, clock: Callable[[], Millis], ttl: Millis
-    ) -> None:
-        self._db = db
-        self._calls = calls
-        self._keeper = keeper
-        self._clock = clock
-        self._ttl = ttl
+    db: Database
+    calls: Calls
+    keeper: TtlCache
+    clock: Callable[[], Millis]
+    ttl: Millis
 
     async def show(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> CachedAnswer[Manga]:
         """The series with its details; as its list showed it while the source cannot tell more (R64)."""
-        manga, source = await self._db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
-        info = self._calls.info(source)
+        manga, source = await self.db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
+        info = self.calls.info(source)
         has_details = info is None or info.abilities.details
         question = Question(
             key=("details", manga.id),
             look=lambda: self._kept(manga.id, shelf_id, has_details=has_details),
             fetch=lambda: self._fetch(source, manga),
-            ttl=self._ttl if has_details else None,
+            ttl=self.ttl if has_details else None,
         )
-        return await self._keeper.answer(question, refresh=refresh and has_details)
+        return await self.keeper.answer(question, refresh=refresh and has_details)
 
     async def _kept(self, manga_id: SeriesSourceId, shelf_id: ShelfId, *, has_details: bool) -> CachedValue[Manga]:
-        manga, _ = await self._db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
+        manga, _ = await self.db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
         # A source without details has told all it knows in its list.
         return CachedValue(manga, manga.details_fetched_at if has_details else manga.listed_at or Millis(0))
 
     async def _fetch(self, source: Source, manga: Manga) -> None:
         if not manga.is_active:
             raise NotCalled(SWITCHED_OFF)
-        call = await self._calls.to(source)
+        call = await self.calls.to(source)
         found = _storable(await call.ask(call.connector.details(call.config, manga.url)))
-        now = self._clock()
-        await self._db.with_tx(lambda tx: _save_tx(tx, source, manga, found, now=now))
+        now = self.clock()
+        await self.db.with_tx(lambda tx: _save_tx(tx, source, manga, found, now=now))
 
 
 async def manga_tx(tx: Tx, manga_id: int, shelf_id: ShelfId | None) -> tuple[Manga, Source]:

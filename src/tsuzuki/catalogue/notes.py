@@ -9,8 +9,7 @@ from tsuzuki.connectors.config import masked
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import LimitExceeded, NotFound
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.sites import ENTITY, NO_SOURCE, find_source_tx, lock_source_tx
-from tsuzuki.sources.types import Source
+from tsuzuki.sources.sites import ENTITY, NO_SOURCE, lock_source_tx, source_tx
 
 MOST_NOTES = 200
 LONGEST_KEY = 256
@@ -28,7 +27,7 @@ class CatalogueNotes:
         """By key; what is secret by its name is `***` (R47)."""
 
         async def look(tx: Tx) -> dict[str, str]:
-            source = _there(await find_source_tx(tx, source_id))
+            source = await source_tx(tx, source_id)
             return {row.key: row.value for row in await list_meta_tx(tx, source.id)}
 
         return masked(await self._db.read(look))
@@ -38,7 +37,9 @@ class CatalogueNotes:
         now = self._clock()
 
         async def change(tx: Tx) -> None:
-            source = _there(await lock_source_tx(tx, source_id))
+            source = await lock_source_tx(tx, source_id)
+            if source is None:
+                raise NotFound(NO_SOURCE)
             before = {row.key: row.value for row in await list_meta_tx(tx, source.id)}
             if value is None:
                 await drop_meta_tx(tx, source.id, key)
@@ -53,9 +54,3 @@ class CatalogueNotes:
                 await record_tx(tx, actor, audit_event, now=now)
 
         await self._db.with_tx(change)
-
-
-def _there(source: Source | None) -> Source:
-    if source is None:
-        raise NotFound(NO_SOURCE)
-    return source

@@ -4,15 +4,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from tsuzuki.catalogue.addresses import SeriesAddresses
-from tsuzuki.catalogue.browsing import Browsing, ListingWriter
+from tsuzuki.catalogue.browsing import Browsing, ListingWriter, SeriesAddresses
+from tsuzuki.catalogue.cache import PATIENCE, CallLocks, TtlCache
 from tsuzuki.catalogue.calling import Calls, Revalidating
 from tsuzuki.catalogue.chapters import ChapterLists, Chapters, KeptOf, none_kept
 from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.catalogue.notes import CatalogueNotes
-from tsuzuki.catalogue.single_flight import CallLocks
 from tsuzuki.catalogue.store import forget_listings_tx
-from tsuzuki.catalogue.ttl_cache import PATIENCE, TtlCache
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database

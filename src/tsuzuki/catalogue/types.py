@@ -181,8 +181,7 @@ class MergeSeriesRow(msgspec.Struct, frozen=True):
     @property
     def about(self) -> SeriesFacts:
         """What it says of itself."""
-        names = [field.name for field in msgspec.structs.fields(SeriesFacts)]
-        return SeriesFacts(**{name: getattr(self, name) for name in names})
+        return msgspec.convert(self, SeriesFacts, from_attributes=True)
 
 
 class MergeSourceRow(msgspec.Struct, frozen=True):

@@ -29,11 +29,9 @@ class Cache(Protocol):
 
     async def fetch(self, kind: Any, key: str, *, seconds: float, make: Callable[[], Awaitable[T]]) -> T:
         """The kept answer, or a new one; `kind` is its type. An error of `make` is not kept."""
-        ...
 
     async def forget(self) -> None:
         """Forget every answer, in all processes; called after the commit of what they show."""
-        ...
 
 
 class Writes(Protocol):
@@ -41,11 +39,9 @@ class Writes(Protocol):
 
     async def count(self) -> int:
         """Until now."""
-        ...
 
     async def add(self) -> None:
         """Once more; Unavailable."""
-        ...
 
 
 class MemoryCache:
@@ -92,7 +88,8 @@ class RedisCache:
     async def fetch(self, kind: Any, key: str, *, seconds: float, make: Callable[[], Awaitable[T]]) -> T:
         """See `Cache`."""
         try:
-            place = f"{self._name}:{await self._generation()}:{key}"
+            generation = int(await self._redis.get(f"{self._name}:generation") or 0)
+            place = f"{self._name}:{generation}:{key}"
             found = await self._redis.get(place)
         except _failures() as error:
             _log.warning("cache_unavailable", reason=str(error))
@@ -111,9 +108,6 @@ class RedisCache:
             await self._redis.incr(f"{self._name}:generation")
         except _failures() as error:
             _log.warning("cache_unavailable", reason=str(error))
-
-    async def _generation(self) -> int:
-        return int(await self._redis.get(f"{self._name}:generation") or 0)
 
 
 def _failures() -> tuple[type[Exception], ...]:

@@ -79,15 +79,12 @@ class Pacer(Protocol):
 
     async def reserve(self, bucket: str, who: str, *, rate: Rate, patience: Millis) -> PaceTurn:
         """A turn in this bucket, if it comes within `patience`."""
-        ...
 
     async def penalise(self, bucket: str, who: str, hold: Millis) -> None:
         """Nobody calls on behalf of `who` for so long; when a second one is told so too, nobody calls at all (R21)."""
-        ...
 
     def slot(self, bucket: str, limit: int) -> AbstractAsyncContextManager[None]:
         """One of `limit` places at the same time; entering waits for it."""
-        ...
 
 
 class _Bucket:

@@ -7,7 +7,7 @@ anyway. Wake after the commit.
 import asyncio
 import secrets
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, suppress
 from typing import Protocol
 
 import structlog
@@ -21,7 +21,6 @@ class AfterCommit(Protocol):
 
     def __call__(self, *wakeups: str) -> None:
         """`Wakeup.wake` in the running program."""
-        ...
 
 
 class Listener:
@@ -52,11 +51,9 @@ class Wakeup(Protocol):
 
     def wake(self, *names: str) -> None:
         """Wake the listeners of these names (which have no spaces in them); never waits and never fails."""
-        ...
 
     def listen(self, *names: str) -> AbstractContextManager[Listener]:
         """An ear for these names, until the end of the block."""
-        ...
 
 
 class MemoryWakeup:
@@ -110,11 +107,9 @@ class WakeupConnection(Protocol):
 
     async def send(self, text: str) -> None:
         """Say it to all; WireBroken."""
-        ...
 
     async def receive(self) -> str:
         """What is said next; WireBroken."""
-        ...
 
 
 class WakeupTransport(Protocol):
@@ -122,7 +117,6 @@ class WakeupTransport(Protocol):
 
     def open(self) -> AbstractAsyncContextManager[WakeupConnection]:
         """A line until the end of the block; WireBroken when there is none."""
-        ...
 
 
 class SharedWakeup:
@@ -192,11 +186,6 @@ class SharedWakeup:
                 raise
             if not self._unsent:
                 self._has_unsent.clear()
-                await self._next_reason()
-
-    async def _next_reason(self) -> None:
-        try:
-            async with asyncio.timeout(_PING_EVERY):
-                await self._has_unsent.wait()
-        except TimeoutError:
-            return
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_PING_EVERY):
+                        await self._has_unsent.wait()

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from tsuzuki.connectors.protocol import Unsupported, Visit
-from tsuzuki.crawler.journal import JobLog, SourceCall, SourceCalls
+from tsuzuki.crawler.journal import JobLog, SourceCalls
 from tsuzuki.crawler.store import move_job_tx
 from tsuzuki.crawler.types import BegunJob
 from tsuzuki.db import Database, Tx
@@ -14,6 +16,7 @@ from tsuzuki.model.harvest import FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import PublicId, SourceId
 from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
+from tsuzuki.polling.driver import SourceCall
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.comics import describe_comic_tx, known_series_tx, matching_comic_tx, watch_mapping_tx
 from tsuzuki.sources.policy import is_matchable, match_key
@@ -24,30 +27,21 @@ from tsuzuki.sources.types import Source
 Named = tuple[FoundSeries, SeriesDetails]
 
 
-class Discovery:
+class Discovery(msgspec.Struct, frozen=True):
     """Walks catalogues."""
 
-    def __init__(
-        self,
-        db: Database,
-        calls: SourceCalls,
-        clock: Callable[[], Millis],
-        *,
-        new_id: Callable[[], PublicId],
-        jitter: Callable[[], float],
-    ) -> None:
-        self._db = db
-        self._calls = calls
-        self._clock = clock
-        self._new_id = new_id
-        self._jitter = jitter
+    db: Database
+    calls: SourceCalls
+    clock: Callable[[], Millis]
+    new_id: Callable[[], PublicId]
+    jitter: Callable[[], float]
 
     async def run(self, job: BegunJob, journal: JobLog) -> None:
         """From the page where the job was left, to the end of the catalogue or `maxpages`; a SourceError ends it."""
-        source = await self._db.read(lambda tx: find_source_tx(tx, job.source_id))
+        source = await self.db.read(lambda tx: find_source_tx(tx, job.source_id))
         if source is None:
             raise NotFound("The source is gone.")
-        call = self._calls.to(source, journal)
+        call = self.calls.to(source, journal)
         page = int(job.resume_from or 1)
         while page <= call.config.maxpages:
             listed: SeriesPage = await call.ask(_listing(call, page))
@@ -66,7 +60,7 @@ class Discovery:
     ) -> list[Named]:
         """What is new on a page, with its author, as lists are sparse. What cannot be read is found again next time."""
         by_key = {series.key: series for series in listed}
-        known = await self._db.read(lambda tx: known_series_tx(tx, source_id, by_key.values()))
+        known = await self.db.read(lambda tx: known_series_tx(tx, source_id, by_key.values()))
         found = []
         for series in (each for key, each in by_key.items() if key not in known):
             try:
@@ -83,7 +77,7 @@ class Discovery:
 
     async def _save(self, job: BegunJob, source: Source, named: Sequence[Named], *, following: int) -> int:
         """A page's series, and where to go on after a crash, in one transaction; how many were new."""
-        now = self._clock()
+        now = self.clock()
 
         async def save(tx: Tx) -> int:
             added = 0
@@ -93,7 +87,7 @@ class Discovery:
                 raise LeaseLost([job.id])
             return added
 
-        return await self._db.with_tx(save)
+        return await self.db.with_tx(save)
 
     async def _add_tx(
         self, tx: Tx, source: Source, series: FoundSeries, details: SeriesDetails, *, now: Millis
@@ -105,7 +99,7 @@ class Discovery:
             return False
         comic = await matching_comic_tx(tx, source.id, key) if is_matchable(key) else None
         if comic is None:
-            made = self._new_id()
+            made = self.new_id()
             comic = await add_series_tx(tx, made, title, match_key=key, author=details.author, now=now)
             description = details.description or ""
             await index_series_tx(tx, comic, titles=(title, *details.alt_titles), description=description)
@@ -117,7 +111,7 @@ class Discovery:
         if mapping is None:
             raise Contention("Somebody mapped this series in the same moment.")  # the job is tried again
         # A catalogue's watches are spread over a day: nobody waits for them yet.
-        due_at = Millis(now + int(DAY * self._jitter()))
+        due_at = Millis(now + int(DAY * self.jitter()))
         await watch_mapping_tx(
             tx, mapping, url=series.url, base_url=source.base_url, priority=COLD, due_at=due_at, now=now
         )

@@ -1,4 +1,4 @@
-"""How the server fares: figures of each minute, the pulse of each source, and what is stored."""
+"""How the server fares: figures of each minute, the pulse and health of each source, and what is stored."""
 
 import asyncio
 import math
@@ -8,11 +8,16 @@ import msgspec
 
 from tsuzuki.accounts.types import Slice
 from tsuzuki.coord.wakeup import POLL_WAKEUP
+from tsuzuki.crawler.store import count_by_status_tx, last_failure_tx, last_job_tx, spell_tx, watching_tx
+from tsuzuki.crawler.types import Job, LastFailure, Spell, Status, Watching
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+from tsuzuki.polling.policy import BREAKER_AT
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import QueueStats
+from tsuzuki.sources.sites import paused_since_tx, source_tx
+from tsuzuki.sources.types import Source
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -80,47 +85,6 @@ class Amount(msgspec.Struct, frozen=True):
 q = load_queries("tsuzuki.crawler.figures")
 
 
-async def look_at_minute_tx(tx: Tx, since: Millis) -> Minute:
-    """What happened since then."""
-    return await tx.one(Minute, q.look_at_minute, since=since)
-
-
-async def look_at_watches_tx(tx: Tx, now: Millis) -> list[WatchFigures]:
-    """How far calling is behind, and how it went, by class."""
-    return await tx.many(WatchFigures, q.look_at_watches, now=now, minute_ago=now - MINUTE, hour_ago=now - HOUR)
-
-
-async def list_failing_feeds_tx(tx: Tx, part: Slice) -> tuple[list[FailingFeed], int]:
-    """Those that failed most often in a row first, and how many there are in all."""
-    rows = await tx.many(FailingFeed, q.list_failing_feeds, most=part.most, skip=part.skip)
-    return rows, await tx.one(int, q.count_failing_feeds)
-
-
-async def add_figure_tx(tx: Tx, figure: Figure) -> int:
-    """1, or 0 when that minute is there."""
-    return await tx.run(q.add_figure, **msgspec.structs.asdict(figure))
-
-
-async def forget_figures_tx(tx: Tx, before: Millis) -> int:
-    """How many were forgotten."""
-    return await tx.run(q.forget_figures, before=before)
-
-
-async def list_figures_tx(tx: Tx, since: Millis, width: Millis) -> list[Figure]:
-    """Figures of so many milliseconds each, the oldest first; where nothing was taken there is none."""
-    return await tx.many(Figure, q.list_figures, since=since, width=width)
-
-
-async def list_pulses_tx(tx: Tx, since: Millis) -> list[Pulse]:
-    """Every source's hours, the oldest first."""
-    return await tx.many(Pulse, q.list_pulses, since=since)
-
-
-async def list_amounts_tx(tx: Tx) -> list[Amount]:
-    """What is stored."""
-    return await tx.many(Amount, q.list_amounts)
-
-
 KEPT = Millis(7 * DAY)
 SELDOM = 20
 """Times as long as it took to look at all watches they are not looked at again."""
@@ -142,7 +106,7 @@ class Figures:
         """Write down the last minute and forget what is older than a week; how many rows that touched."""
         now = self._clock()
         queues = await self._tasks.stats()
-        minute = await self._db.read(lambda tx: look_at_minute_tx(tx, Millis(now - MINUTE)))
+        minute = await self._db.read(lambda tx: tx.one(Minute, q.look_at_minute, since=now - MINUTE))
         figure = Figure(
             at=Millis(now // MINUTE * MINUTE),
             depth=sum(queue.depth for queue in queues),
@@ -155,7 +119,8 @@ class Figures:
         )
 
         async def write(tx: Tx) -> int:
-            return await add_figure_tx(tx, figure) + await forget_figures_tx(tx, Millis(now - KEPT))
+            added = await tx.run(q.add_figure, **msgspec.structs.asdict(figure))
+            return added + await tx.run(q.forget_figures, before=now - KEPT)
 
         return await self._db.with_tx(write)
 
@@ -164,7 +129,8 @@ class Figures:
         steady = asyncio.get_running_loop().time
         if (began := steady()) >= self._watches_good_until:
             now = self._clock()
-            self._watches = await self._db.read(lambda tx: look_at_watches_tx(tx, now))
+            times = {"now": now, "minute_ago": now - MINUTE, "hour_ago": now - HOUR}
+            self._watches = await self._db.read(lambda tx: tx.many(WatchFigures, q.look_at_watches, **times))
             self._watches_good_until = steady() + min(SELDOM * (steady() - began), LONGEST_KEPT)
         return self._watches
 
@@ -173,25 +139,31 @@ class Figures:
         return [poll_stats(await self.watches()), *await self._tasks.stats()]
 
     async def figures(self, length: Millis, width: Millis) -> list[Figure]:
-        """So long back, in steps of this width; the oldest first."""
-        since = Millis(self._clock() - length)
-        return await self._db.read(lambda tx: list_figures_tx(tx, since, width))
+        """So long back, in steps of this width; the oldest first, none where nothing was taken."""
+        since = self._clock() - length
+        return await self._db.read(lambda tx: tx.many(Figure, q.list_figures, since=since, width=width))
 
     async def pulses(self, length: Millis) -> Mapping[int, list[Pulse]]:
         """By source: its hours so long back in which something came to its end."""
-        since = Millis((self._clock() - length) // HOUR * HOUR)
+        since = (self._clock() - length) // HOUR * HOUR
         found: dict[int, list[Pulse]] = {}
-        for pulse in await self._db.read(lambda tx: list_pulses_tx(tx, since)):
+        for pulse in await self._db.read(lambda tx: tx.many(Pulse, q.list_pulses, since=since)):
             found.setdefault(pulse.source_id, []).append(pulse)
         return found
 
     async def failing_feeds(self, part: Slice) -> tuple[list[FailingFeed], int]:
-        """The worst first, and how many there are in all."""
-        return await self._db.read(lambda tx: list_failing_feeds_tx(tx, part))
+        """Those that failed most often in a row first, and how many there are in all."""
+
+        async def look(tx: Tx) -> tuple[list[FailingFeed], int]:
+            rows = await tx.many(FailingFeed, q.list_failing_feeds, most=part.most, skip=part.skip)
+            return rows, await tx.one(int, q.count_failing_feeds)
+
+        return await self._db.read(look)
 
     async def amounts(self) -> dict[str, int]:
         """Bytes of `database` and `images`, and rows of what there is most of."""
-        return {amount.name: amount.amount for amount in await self._db.read(list_amounts_tx)}
+        stored = await self._db.read(lambda tx: tx.many(Amount, q.list_amounts))
+        return {amount.name: amount.amount for amount in stored}
 
 
 def poll_stats(classes: Sequence[WatchFigures]) -> QueueStats:
@@ -207,3 +179,43 @@ def poll_stats(classes: Sequence[WatchFigures]) -> QueueStats:
         failed_last_hour=sum(each.failed_last_hour for each in classes),
         dead_letters=0,
     )
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """A source, its jobs, and what is known of calling it."""
+
+    source: Source
+    is_paused: bool
+    jobs: dict[Status, int]
+    last_job: Job | None
+    day: Spell
+    week: Spell
+    watching: Watching
+    last_failure: LastFailure | None
+
+
+class HealthService:
+    """Says how sources fare."""
+
+    def __init__(self, db: Database, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def look(self, source_id: int) -> Health:
+        """How one source fares, or NotFound."""
+        now = self._clock()
+
+        async def gather(tx: Tx) -> Health:
+            source = await source_tx(tx, source_id)
+            return Health(
+                source=source,
+                is_paused=await paused_since_tx(tx) is not None,
+                jobs=await count_by_status_tx(tx, source.id),
+                last_job=await last_job_tx(tx, source.id, now),
+                day=await spell_tx(tx, source.id, Millis(now - DAY)),
+                week=await spell_tx(tx, source.id, Millis(now - 7 * DAY)),
+                watching=await watching_tx(tx, source.id, breaker_at=BREAKER_AT),
+                last_failure=await last_failure_tx(tx, source.id),
+            )
+
+        return await self._db.read(gather)

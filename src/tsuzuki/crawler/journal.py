@@ -77,7 +77,11 @@ class JobNotes:
     def found(self, releases: Sequence[ReleaseFound], url: str) -> None:
         """Chapters that are new or changed."""
         self.count(pages=len(releases))
-        self.say("info", _found(len(releases)), url=url, chapternumbers=_numbers(releases))
+        count = len(releases)
+        said = f"Found {count} new chapter{'s' if count > 1 else ''}" if count else "Found no new chapters"
+        numbers = [each.found.number for each in releases if each.found.number is not None]
+        shown = [int(number) if "." not in number_key(number) else float(number) for number in numbers]
+        self.say("info", said, url=url, chapternumbers=shown)
 
     def end(self, error: str | None, *, took: Millis) -> None:
         """The last line; a failure counts at least one error."""
@@ -87,17 +91,6 @@ class JobNotes:
         if not self.error_count:
             self.count(errors=1)
         self.say("error", f"Job failed: {error}", pagescount=self.pages_count, durationms=took)
-
-
-def _found(count: int) -> str:
-    if not count:
-        return "Found no new chapters"
-    return f"Found {count} new chapter{'s' if count > 1 else ''}"
-
-
-def _numbers(found: Sequence[ReleaseFound]) -> list[float | int]:
-    numbers = [each.found.number for each in found if each.found.number is not None]
-    return [int(number) if "." not in number_key(number) else float(number) for number in numbers]
 
 
 WRITE_EVERY = 0.25
@@ -160,9 +153,6 @@ class JobLog(JobNotes):
             await asyncio.sleep(WRITE_EVERY)
             with suppress(Unavailable):  # what was taken then is lost; the end of the job is not
                 await self.write()
-
-
-__all__ = ["SourceCall", "SourceCalls"]
 
 
 class SourceCalls(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """How a job ends: its status, its source's count, the audit row and the task's end in one transaction (I4)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -8,18 +8,19 @@ import structlog
 
 from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.types import SYSTEM
-from tsuzuki.crawler.job_events import tell_jobs_tx
+from tsuzuki.coord.cache import Cache
 from tsuzuki.crawler.journal import JobLog
 from tsuzuki.crawler.store import end_job_tx, fail_abandoned_tx
 from tsuzuki.crawler.types import BegunJob, JobId, Status
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.delivery.outages import alert_operators_tx
-from tsuzuki.model.ids import SourceId
+from tsuzuki.model.ids import PublicId, SourceId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.tasks import LOST, Task, finish_tx
+from tsuzuki.shelves.events import JobChanged, tell_admins_tx
 from tsuzuki.sources.sites import lock_source_tx, source_failed_tx, source_succeeded_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.crawler")
@@ -74,9 +75,7 @@ async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, thresh
     return await alert_operators_tx(tx, outcome.name, about, reason=f"it was disabled, because {reason}", now=now)
 
 
-async def fail_abandoned(
-    db: Database, clock: Callable[[], Millis], *, threshold: int, changed: Callable[[], Awaitable[None]]
-) -> int:
+async def fail_abandoned(db: Database, clock: Callable[[], Millis], *, threshold: int, cache: Cache) -> int:
     """R42: a job whose workers died too often is failed, with the reason; how many. To be done now and then."""
     now, reason = clock(), LOST.format(losses=3)
 
@@ -89,5 +88,34 @@ async def fail_abandoned(
 
     count = await with_tx_again(db, end)  # jobs of many sources, in no order
     if count:
-        await changed()
+        await cache.forget()
     return count
+
+
+q = load_queries("tsuzuki.crawler")
+
+
+class JobNews(msgspec.Struct, frozen=True):
+    """How a job stands."""
+
+    public_id: PublicId
+    kind: str
+    status: str
+    source_name: str
+    comic_title: str | None
+
+
+async def tell_jobs_tx(tx: Tx, jobs: Iterable[JobId], now: Millis) -> None:
+    """Tell admins how these jobs stand now. Wake `EVENTS_WAKEUP` after the commit.
+
+    Not of scheduled polls, which are too many.
+    """
+    for job in await tx.bulk(JobNews, q.job_news, [[job_id] for job_id in jobs]):
+        news = JobChanged(
+            id=show_id(job.public_id),
+            kind=job.kind,
+            status=job.status,
+            source=job.source_name,
+            comic=job.comic_title,
+        )
+        await tell_admins_tx(tx, news, now)

@@ -299,3 +299,11 @@ select public_id as job_id, last_error as reason, finished_at as at from crawl_j
 where source_id = :source_id and status = 'failed'
 order by finished_at desc, id desc
 limit 1;
+
+-- name: job_news
+-- What a stream tells of jobs.
+select crawl_job.public_id, crawl_job.kind, crawl_job.status, crawl_job.source_name, series.title as comic_title
+from json_each(cast(:rows as text)) as wanted
+cross join crawl_job
+left join series on series.id = crawl_job.series_id
+where crawl_job.id = cast(wanted.value ->> 0 as bigint);

@@ -3,11 +3,13 @@
 See docs/decisions/0030-scheduled-polls-as-jobs.md.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
+import msgspec
+
+from tsuzuki.coord.cache import Cache
 from tsuzuki.crawler.journal import JobNotes
 from tsuzuki.crawler.store import PolledJob, add_polled_job_tx
-from tsuzuki.crawler.types import Status
 from tsuzuki.db import Tx
 from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import SourceError
@@ -18,40 +20,25 @@ from tsuzuki.polling.policy import SeriesTarget
 from tsuzuki.sources.sites import source_polled_tx
 
 
-class PollJobs:
-    """Keeps scheduled polls as jobs. `changed` is called after the commit of one that says something."""
+class PollJobs(msgspec.Struct, frozen=True):
+    """Keeps scheduled polls as jobs."""
 
-    def __init__(
-        self,
-        clock: Callable[[], Millis],
-        *,
-        random_bytes: Callable[[int], bytes],
-        changed: Callable[[], Awaitable[None]],
-    ) -> None:
-        self._clock = clock
-        self._random_bytes = random_bytes
-        self._changed = changed
+    clock: Callable[[], Millis]
+    random_bytes: Callable[[int], bytes]
+    cache: Cache
 
     def begin(self, target: SeriesTarget) -> "PollJob":
         """The record of a poll that begins now."""
-        return PollJob(target, self._clock(), random_bytes=self._random_bytes, changed=self._changed)
+        return PollJob(self, target)
 
 
 class PollJob:
     """One poll. It leases its watch, as a job does (R57), so it is never active beside a job on the same mapping."""
 
-    def __init__(
-        self,
-        target: SeriesTarget,
-        begun_at: Millis,
-        *,
-        random_bytes: Callable[[int], bytes],
-        changed: Callable[[], Awaitable[None]],
-    ) -> None:
+    def __init__(self, jobs: PollJobs, target: SeriesTarget) -> None:
+        self._jobs = jobs
         self._target = target
-        self._begun_at = begun_at
-        self._random_bytes = random_bytes
-        self._changed = changed
+        self._begun_at = jobs.clock()
         self._notes = JobNotes()
         self._is_eventful = False
 
@@ -74,7 +61,7 @@ class PollJob:
     async def settle(self) -> None:
         """Kept answers that show nothing of an uneventful poll live on until their time is over."""
         if self._is_eventful:
-            await self._changed()
+            await self._jobs.cache.forget()
 
     async def _keep_tx(self, tx: Tx, error: str | None, now: Millis) -> None:
         # The source first and the watch last, as in every transaction that writes both.
@@ -82,17 +69,18 @@ class PollJob:
         if self._is_eventful:
             self._notes.end(error, took=Millis(now - self._begun_at))
         lines, pages, errors = self._notes.taken()
-        status: Status = "done" if error is None else "failed"
         job = PolledJob(
-            public_id=uuid7(now, self._random_bytes(10)),
+            public_id=uuid7(now, self._jobs.random_bytes(10)),
             source_id=self._target.source_id,
             source_name=self._target.source_name,
             source_slug=self._target.source_slug,
             series_id=self._target.series_id,
-            status=status,
+            status="done" if error is None else "failed",
             started_at=self._begun_at,
             pages=pages,
             errors=errors,
             last_error=error,
         )
-        await add_polled_job_tx(tx, job, lines if self._is_eventful else (), now=now, random_bytes=self._random_bytes)
+        await add_polled_job_tx(
+            tx, job, lines if self._is_eventful else (), now=now, random_bytes=self._jobs.random_bytes
+        )

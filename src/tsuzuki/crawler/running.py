@@ -1,15 +1,15 @@
 """Works the queue of crawl jobs."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import msgspec
 import structlog
 
+from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.crawler.discovery import Discovery
-from tsuzuki.crawler.job_events import tell_jobs_tx
 from tsuzuki.crawler.journal import JobLog
-from tsuzuki.crawler.outcome import Ending, end_tx
+from tsuzuki.crawler.outcome import Ending, end_tx, tell_jobs_tx
 from tsuzuki.crawler.store import begin_job_tx
 from tsuzuki.crawler.targeted import Targeted
 from tsuzuki.crawler.types import BegunJob, JobId
@@ -46,61 +46,43 @@ _log = structlog.stdlib.get_logger("tsuzuki.crawler")
 _DISABLED = "The source is disabled."
 
 
-class CrawlWays(msgspec.Struct, frozen=True):
-    """Who does which kind of job."""
-
-    targeted: Targeted
-    discovery: Discovery
-
-
-class Crawler:
+class Crawler(msgspec.Struct, frozen=True):
     """Does crawl jobs: one call, one run. Whatever becomes of it, the job says it."""
 
-    def __init__(
-        self,
-        db: Database,
-        wakeup: Wakeup,
-        clock: Callable[[], Millis],
-        *,
-        ways: CrawlWays,
-        random_bytes: Callable[[int], bytes],
-        threshold: int,
-        changed: Callable[[], Awaitable[None]],
-    ) -> None:
-        """`changed` is called when a job was begun or ended: what is known of its source has changed."""
-        self._db = db
-        self._wakeup = wakeup
-        self._clock = clock
-        self._ways = ways
-        self._random_bytes = random_bytes
-        self._threshold = threshold
-        self._changed = changed
+    db: Database
+    wakeup: Wakeup
+    clock: Callable[[], Millis]
+    targeted: Targeted
+    discovery: Discovery
+    random_bytes: Callable[[int], bytes]
+    threshold: int
+    cache: Cache
 
     async def is_open(self) -> bool:
         """False while the operator lets no job begin."""
-        return await self._db.read(paused_since_tx) is None
+        return await self.db.read(paused_since_tx) is None
 
     async def handle(self, task: Task[CrawlTask]) -> None:
         """Begin the job, or go on with it; end it with its task. A job that is over is skipped."""
-        job = await self._db.with_tx(lambda tx: self._begin_tx(tx, task))
+        job = await self.db.with_tx(lambda tx: self._begin_tx(tx, task))
         if job is None:
             return
         self._moved()
-        self._wakeup.wake(EVENTS_WAKEUP)
-        await self._changed()
-        journal = JobLog(self._db, job, self._clock, random_bytes=self._random_bytes, written=self._moved)
+        self.wakeup.wake(EVENTS_WAKEUP)
+        await self.cache.forget()
+        journal = JobLog(self.db, job, self.clock, random_bytes=self.random_bytes, written=self._moved)
         async with journal.kept():
             ending = await self._run(job, journal)
-        now = self._clock()
+        now = self.clock()
         journal.end(ending.error, took=Millis(now - job.started_at))
-        told = await self._db.with_tx(
-            lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=self._threshold, now=now)
+        told = await self.db.with_tx(
+            lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=self.threshold, now=now)
         )
-        self._wakeup.wake(JOB_WAKEUP, EVENTS_WAKEUP, *told.wakeups)
-        await self._changed()
+        self.wakeup.wake(JOB_WAKEUP, EVENTS_WAKEUP, *told.wakeups)
+        await self.cache.forget()
 
     async def _begin_tx(self, tx: Tx, task: Task[CrawlTask]) -> BegunJob | None:
-        now = self._clock()
+        now = self.clock()
         if await paused_since_tx(tx) is not None:
             raise Postponed("The crawler is paused.")  # since the gate was asked
         job = await begin_job_tx(tx, task.payload.job_id, lease_token=task.lease_token, now=now)
@@ -129,19 +111,19 @@ class Crawler:
         return Ending()
 
     async def _do(self, job: BegunJob, journal: JobLog) -> None:
-        source = await self._db.read(lambda tx: find_source_tx(tx, job.source_id))
+        source = await self.db.read(lambda tx: find_source_tx(tx, job.source_id))
         if source is None or not source.is_enabled:
             raise TsuzukiError(_DISABLED)
         if job.kind == "targeted":
             comic = None if job.comic_id is None else show_id(job.comic_id)
             which = comic or "that is gone"
             journal.say("info", f"Starting targeted crawl for comic {which}", comicid=comic, sourceid=source.id)
-            await self._ways.targeted.run(job, journal)
+            await self.targeted.run(job, journal)
         else:
             journal.say(
                 "info", f"Starting discovery on {source.name}", sourceid=source.id, frompage=job.resume_from or "1"
             )
-            await self._ways.discovery.run(job, journal)
+            await self.discovery.run(job, journal)
 
     def _moved(self) -> None:
-        self._wakeup.wake(JOB_WAKEUP)
+        self.wakeup.wake(JOB_WAKEUP)

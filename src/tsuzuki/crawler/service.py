@@ -1,24 +1,31 @@
-"""What the operator does with crawl jobs."""
+"""What the operator does with crawl jobs, and what their records need done now and then."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 import msgspec
 
 from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Actor, Slice
+from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.crawler.job_events import tell_jobs_tx
+from tsuzuki.crawler.outcome import tell_jobs_tx
 from tsuzuki.crawler.running import CRAWLS, JOB_WAKEUP, CrawlTask, task_key
 from tsuzuki.crawler.store import (
     NewJob,
     add_job_tx,
+    add_write_tx,
     append_log_tx,
     cancel_job_tx,
+    cancel_queued_tx,
     count_archived_tx,
     count_log_tx,
+    count_writes_tx,
     find_active_tx,
     find_job_tx,
+    forget_tallies_tx,
+    forget_uneventful_tx,
+    has_running_tx,
     job_targets_tx,
     list_jobs_tx,
     list_log_tx,
@@ -28,8 +35,8 @@ from tsuzuki.crawler.types import OVER, Job, JobFilter, JobLogLine, JobLogRow, L
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import Contention
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
-from tsuzuki.model.ids import PublicId, SeriesId, show_id, uuid7
-from tsuzuki.model.times import Millis
+from tsuzuki.model.ids import PublicId, SeriesId, SourceId, show_id, uuid7
+from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.leases import cancel_wakeup
 from tsuzuki.queue.tasks import TaskId, cancel_tx, enqueue_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP
@@ -115,34 +122,24 @@ class JobExists(Conflict):
         self.problems = (Problem("jobid", show_id(job_id)),)
 
 
-class Jobs:
+class Jobs(msgspec.Struct, frozen=True):
     """The crawl jobs of this server."""
 
-    def __init__(
-        self,
-        db: Database,
-        wakeup: Wakeup,
-        clock: Callable[[], Millis],
-        *,
-        random_bytes: Callable[[int], bytes],
-        changed: Callable[[], Awaitable[None]],
-    ) -> None:
-        """`changed` is called after every commit that a cached answer could show."""
-        self._db = db
-        self._wakeup = wakeup
-        self._clock = clock
-        self._random_bytes = random_bytes
-        self._changed = changed
+    db: Database
+    wakeup: Wakeup
+    clock: Callable[[], Millis]
+    random_bytes: Callable[[int], bytes]
+    cache: Cache
 
     # -- looking
 
     async def list(self, wanted: JobFilter, part: Slice) -> tuple[Sequence[Job], int]:
         """In the wanted order, and how many there are in all."""
-        return await self._db.read(lambda tx: list_jobs_tx(tx, wanted, part))
+        return await self.db.read(lambda tx: list_jobs_tx(tx, wanted, part))
 
     async def get(self, public_id: PublicId) -> Job:
         """One job, or NotFound."""
-        return await self._db.read(lambda tx: job_tx(tx, public_id))
+        return await self.db.read(lambda tx: job_tx(tx, public_id))
 
     async def log(self, public_id: PublicId, *, after: LogPlace, level: Level | None, most: int) -> LogPage:
         """The next lines of a job's log, how many there are in all, and how many are in the archive."""
@@ -152,7 +149,7 @@ class Jobs:
             rows = await list_log_tx(tx, job.id, after=after, level=level, most=most)
             return LogPage(rows, await count_log_tx(tx, job.id, level), await count_archived_tx(tx, job.id))
 
-        return await self._db.read(look)
+        return await self.db.read(look)
 
     async def problems(self, wish: NewCrawlJob) -> Sequence[Problem]:
         """What keeps such a job from being queued, as far as that is the wish's fault."""
@@ -160,16 +157,16 @@ class Jobs:
         async def look(tx: Tx) -> Sequence[Problem]:
             return (await _fitting_tx(tx, await find_source_tx(tx, wish.source_id), wish))[1]
 
-        return await self._db.read(look)
+        return await self.db.read(look)
 
     # -- doing
 
     async def trigger(self, caller: Caller, wish: NewCrawlJob) -> Job:
         """A queued job. R40: the row and its task are written together; the wake-up only saves waiting."""
-        now = self._clock()
-        job = await self._db.with_tx(lambda tx: self._trigger_tx(tx, caller, wish, now))
-        self._wakeup.wake(CRAWLS.name, JOB_WAKEUP, EVENTS_WAKEUP)
-        await self._changed()
+        now = self.clock()
+        job = await self.db.with_tx(lambda tx: self._trigger_tx(tx, caller, wish, now))
+        self.wakeup.wake(CRAWLS.name, JOB_WAKEUP, EVENTS_WAKEUP)
+        await self.cache.forget()
         return job
 
     async def _trigger_tx(self, tx: Tx, caller: Caller, wish: NewCrawlJob, now: Millis) -> Job:
@@ -187,7 +184,10 @@ class Jobs:
         task = await enqueue_tx(tx, CRAWLS, key, payload, now=now, run_at=new.scheduled_at)  # R41
         await set_task_tx(tx, job_id, task.id)
         job = await job_tx(tx, new.public_id)
-        await record_tx(tx, caller.actor, _triggered(job), now=now)
+        comic = None if job.comic_id is None else show_id(job.comic_id)
+        after = {"kind": job.kind, "sourceid": job.source_id, "comicid": comic}
+        audit_event = AuditEvent(f"{ENTITY}.create", ENTITY, show_id(job.public_id), after=after)
+        await record_tx(tx, caller.actor, audit_event, now=now)
         await tell_jobs_tx(tx, [job_id], now)
         return job
 
@@ -199,7 +199,7 @@ class Jobs:
         if problems:
             raise Invalid(problems[0].message, tuple(problems))
         return NewJob(
-            public_id=uuid7(now, self._random_bytes(10)),
+            public_id=uuid7(now, self.random_bytes(10)),
             kind="discovery" if wish.comic_id is None else "targeted",
             source_id=source.id,
             source_name=source.name,
@@ -211,7 +211,7 @@ class Jobs:
 
     async def cancel(self, actor: Actor, public_id: PublicId, *, reason: str | None) -> Job:
         """R45: one conditional update. What runs is stopped within a second, its requests with it."""
-        now = self._clock()
+        now = self.clock()
 
         async def end(tx: Tx) -> Job:
             ended = await cancel_job_tx(tx, public_id, now)
@@ -220,7 +220,7 @@ class Jobs:
                 raise Invalid(_OVER)
             await cancel_tx(tx, TaskId(ended.task_id), now=now)
             said = JobLogLine("warn", "Job cancelled", {"reason": reason, "by": actor.name})
-            await append_log_tx(tx, ended.id, [said], now=now, random_bytes=self._random_bytes)
+            await append_log_tx(tx, ended.id, [said], now=now, random_bytes=self.random_bytes)
             job = await job_tx(tx, public_id)
             audit_event = AuditEvent(
                 f"{ENTITY}.cancel", ENTITY, show_id(public_id), after={"status": job.status}, reason=reason
@@ -229,9 +229,9 @@ class Jobs:
             await tell_jobs_tx(tx, [ended.id], now)
             return job
 
-        job = await self._db.with_tx(end)
-        self._wakeup.wake(cancel_wakeup(CRAWLS.name), JOB_WAKEUP, EVENTS_WAKEUP)
-        await self._changed()
+        job = await self.db.with_tx(end)
+        self.wakeup.wake(cancel_wakeup(CRAWLS.name), JOB_WAKEUP, EVENTS_WAKEUP)
+        await self.cache.forget()
         return job
 
 
@@ -256,10 +256,44 @@ async def _fitting_tx(tx: Tx, source: Source | None, wish: NewCrawlJob) -> tuple
     return comic_id, problems
 
 
-def _triggered(job: Job) -> AuditEvent:
-    after = {
-        "kind": job.kind,
-        "sourceid": job.source_id,
-        "comicid": None if job.comic_id is None else show_id(job.comic_id),
-    }
-    return AuditEvent(f"{ENTITY}.create", ENTITY, show_id(job.public_id), after=after)
+CHUNK = 1_000
+KEPT = DAY
+"""How long a scheduled poll that says nothing is kept."""
+TALLIES_KEPT = Millis(8 * DAY)
+"""A day longer than health looks back."""
+
+
+async def forget_uneventful(db: Database, now: Millis) -> int:
+    """Forget scheduled polls of yesterday that found nothing new and met no error; how many. Their tally stays."""
+    before = Millis(now - KEPT)
+    total = 0
+    while gone := await db.with_tx(lambda tx: forget_uneventful_tx(tx, before=before, most=CHUNK)):
+        total += gone
+    await db.with_tx(lambda tx: forget_tallies_tx(tx, before=Millis(now - TALLIES_KEPT)))
+    return total
+
+
+class CrawlerWrites:
+    """Writes of any process to what the crawler's answers show."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def count(self) -> int:
+        """Until now."""
+        return await self._db.read(count_writes_tx)
+
+    async def add(self) -> None:
+        """Once more; after the commit of what was written."""
+        await self._db.with_tx(add_write_tx)
+
+
+_RUNNING = "Cannot delete a source with running jobs. Cancel all jobs first."
+
+
+async def release_source_tx(tx: Tx, source_id: SourceId, now: Millis) -> None:
+    """Cancel what waits; Conflict while something runs. Finished jobs keep the source's name themselves."""
+    if await has_running_tx(tx, source_id):
+        raise Conflict(_RUNNING)
+    for job in await cancel_queued_tx(tx, source_id, now):
+        await cancel_tx(tx, TaskId(job.task_id), now=now)

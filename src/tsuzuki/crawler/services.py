@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.crawler.health import HealthService
+from tsuzuki.crawler.figures import HealthService
 from tsuzuki.crawler.letters import Letters
 from tsuzuki.crawler.running import CRAWLS
 from tsuzuki.crawler.service import Follower, Jobs
@@ -54,7 +54,7 @@ def build_crawling(deps: CrawlerDeps) -> Crawling:
             deps.registry,
             clock,
             is_callable=is_callable,
-            changed=deps.cache.forget,
+            cache=deps.cache,
             after_commit=lambda *names: deps.wakeup.wake(*names, CRAWLS.name),
         ),
         comics=Comics(
@@ -64,9 +64,9 @@ def build_crawling(deps: CrawlerDeps) -> Crawling:
             new_id=lambda: uuid7(clock(), deps.random_bytes(10)),
             is_callable=is_callable,
             after_commit=deps.wakeup.wake,
-            changed=deps.cache.forget,
+            cache=deps.cache,
         ),
-        jobs=Jobs(db, deps.wakeup, clock, random_bytes=deps.random_bytes, changed=deps.cache.forget),
+        jobs=Jobs(db, deps.wakeup, clock, random_bytes=deps.random_bytes, cache=deps.cache),
         follower=Follower(db, deps.wakeup),
         health=HealthService(db, clock),
         letters=Letters(db, deps.tasks, clock),

@@ -274,7 +274,15 @@ async def append_log_tx(
 async def _add_log_tx(
     tx: Tx, job_id: JobId, lines: Sequence[JobLogLine], *, first: int, at: Millis, random_bytes: Callable[[int], bytes]
 ) -> None:
-    rows = [_log_row(line, log_id(at, first + index, random_bytes)) for index, line in enumerate(lines)]
+    rows = [
+        {
+            "id": log_id(at, first + index, random_bytes).hex(),
+            "level": line.level,
+            "message": storable(line.message),
+            "meta": None if line.meta is None else storable_json(line.meta),
+        }
+        for index, line in enumerate(lines)
+    ]
     await tx.run(q.add_log, job_id=job_id, at=at, rows=rows)
 
 
@@ -283,11 +291,6 @@ def log_id(at: Millis, number: int, random_bytes: Callable[[int], bytes]) -> Pub
     high, low = number >> _LOW_BITS & 0xFFF, number & (1 << _LOW_BITS) - 1
     tail = int.from_bytes(random_bytes(8), "big") & (1 << 62 - _LOW_BITS) - 1
     return uuid7(at, high.to_bytes(2, "big") + (low << 62 - _LOW_BITS | tail).to_bytes(8, "big"))
-
-
-def _log_row(line: JobLogLine, place: PublicId) -> dict[str, Any]:
-    meta = None if line.meta is None else storable_json(line.meta)
-    return {"id": place.hex(), "level": line.level, "message": storable(line.message), "meta": meta}
 
 
 def storable_json(meta: dict[str, Any]) -> str:

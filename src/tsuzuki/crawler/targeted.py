@@ -4,19 +4,18 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.crawler.journal import JobLog, SourceCall, SourceCalls
+from tsuzuki.crawler.journal import JobLog, SourceCalls
 from tsuzuki.crawler.store import job_targets_tx
 from tsuzuki.crawler.types import BegunJob, Target
 from tsuzuki.db import Database, Tx
-from tsuzuki.ingest.chapters import CHAPTERS, PagelessRelease, ReleaseFound, pageless_releases_tx, save_pages_tx
+from tsuzuki.ingest.chapters import CHAPTERS, ReleaseFound, pageless_releases_tx, save_pages_tx
 from tsuzuki.ingest.listings import known_releases_tx
 from tsuzuki.model.errors import Conflict, NotFound, SourceError
-from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import SeriesId, WatchId
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.polling.driver import Driver
+from tsuzuki.polling.driver import Driver, SourceCall
 from tsuzuki.polling.service import Poller
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.comics import watch_mapping_tx
@@ -49,12 +48,9 @@ class PageLists:
             except SourceError as error:
                 journal.say("warn", f"No pages of {release.title}: {error}", url=release.url)
                 continue
-            await self._save(release, pages)
+            now = self._clock()
+            await self._db.with_tx(lambda tx: save_pages_tx(tx, release.id, pages, now))  # noqa: B023  awaited at once
             journal.count(pages=len(pages))
-
-    async def _save(self, release: PagelessRelease, pages: Sequence[FoundPage]) -> None:
-        now = self._clock()
-        await self._db.with_tx(lambda tx: save_pages_tx(tx, release.id, pages, now))
 
     async def _stored(self, target: Target, found: Sequence[ReleaseFound]) -> None:
         """Wait for ingest, by which every chapter comes; what is late gets its pages from the next crawl."""

@@ -61,9 +61,8 @@ class Trials:
             async with asyncio.timeout(LONGEST_S):
                 trial = await way.ask(try_source(way.connector, way.config))
         except TimeoutError:
-            return SourceTrial(
-                calls[:MOST_CALLS], Trial(), f"It did not come to an end within {LONGEST_S:.0f} seconds."
-            )
+            late = f"It did not come to an end within {LONGEST_S:.0f} seconds."
+            return SourceTrial(calls[:MOST_CALLS], Trial(), late)
         except TsuzukiError as error:
             return SourceTrial(calls[:MOST_CALLS], Trial(), mask_text(str(error)))
         shown = {verb: mask_text(why) for verb, why in trial.failures.items()}

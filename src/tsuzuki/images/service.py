@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from tsuzuki.catalogue.single_flight import CallLocks, SingleFlight
+from tsuzuki.catalogue.cache import CallLocks, SingleFlight
 from tsuzuki.db import Database, Tx
 from tsuzuki.images.decoding import Head, Small, examine, shrink
 from tsuzuki.images.fetching import Arrival, ArrivingReader, ImageFetcher

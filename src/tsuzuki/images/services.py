@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
+from tsuzuki.catalogue.cache import CallLocks
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.details import DetailsService
-from tsuzuki.catalogue.single_flight import CallLocks
 from tsuzuki.db import Database
 from tsuzuki.images.articles import ArticleImages
 from tsuzuki.images.downloads import ChapterDownloader, KeptChapters

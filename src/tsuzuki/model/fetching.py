@@ -145,7 +145,6 @@ class Parsers(Protocol):
 
     async def run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         """What the function returns. A SourceError when it raises one, or when it had to be ended."""
-        ...
 
 
 Want = Ask | ReadFolder | ReadFile | ReadArchive | Parse

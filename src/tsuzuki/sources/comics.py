@@ -1,6 +1,6 @@
 """Comics and where each source has them: made, found, mapped, watched."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import urlsplit
 
 import msgspec
@@ -9,6 +9,7 @@ from msgspec import UNSET
 from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.types import Actor, Slice
 from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import POLL_WAKEUP, AfterCommit
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.errors import UniqueViolation
@@ -22,7 +23,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.sources.pace import series_readers_changed_tx
 from tsuzuki.sources.policy import BAD_SOURCE_URL, IsCallable, address_problem, is_folder, match_key
 from tsuzuki.sources.series import add_series_source_tx, add_series_tx
-from tsuzuki.sources.sites import NO_SOURCE, find_source_tx, info_of
+from tsuzuki.sources.sites import info_of, source_tx
 from tsuzuki.sources.types import ComicRow, Mapping, MappingChange, NewMapping, SourceComic
 from tsuzuki.sources.watches import NewWatch, add_watch_tx, rest_series_tx, unwatched_tx, wake_series_tx
 
@@ -36,27 +37,6 @@ async def list_comics_tx(tx: Tx, text: str | None, part: Slice) -> tuple[list[Co
     pattern = None if text is None else like(text)
     rows = await tx.many(ComicRow, q.list_comics, pattern=pattern, most=part.most, skip=part.skip)
     return rows, await tx.one(int, q.count_comics, pattern=pattern)
-
-
-async def find_comic_tx(tx: Tx, public_id: PublicId) -> ComicRow | None:
-    """One comic."""
-    return await tx.maybe(ComicRow, q.find_comic, public_id=public_id)
-
-
-async def list_mappings_tx(tx: Tx, series_id: SeriesId) -> list[Mapping]:
-    """Where a comic can be read, the oldest mapping first."""
-    return await tx.many(Mapping, q.list_mappings, series_id=series_id)
-
-
-async def list_source_comics_tx(tx: Tx, source_id: int, part: Slice) -> tuple[list[SourceComic], int]:
-    """Those that fail first, and how many there are in all."""
-    rows = await tx.many(SourceComic, q.list_source_comics, source_id=source_id, most=part.most, skip=part.skip)
-    return rows, await tx.one(int, q.count_source_comics, source_id=source_id)
-
-
-async def find_mapping_tx(tx: Tx, series_id: SeriesId, mapping_id: int) -> Mapping | None:
-    """A mapping of this comic."""
-    return await tx.maybe(Mapping, q.find_mapping, id=mapping_id, series_id=series_id)
 
 
 async def change_mapping_tx(tx: Tx, changed: Mapping, *, host: str, now: Millis) -> None:
@@ -114,40 +94,26 @@ NO_MAPPING = "Comic source not found"
 _LINKED = "This comic is already linked to the specified source with this external ID"
 
 
-class Comics:
-    """The comics of this server and where they can be read.
+class Comics(msgspec.Struct, frozen=True):
+    """The comics of this server and where they can be read; `after_commit` is called when a watch may be due."""
 
-    `after_commit` is called when a watch may be due, `changed` after every commit that a cached answer could show.
-    """
-
-    def __init__(
-        self,
-        db: Database,
-        registry: Registry,
-        clock: Callable[[], Millis],
-        *,
-        new_id: Callable[[], PublicId],
-        is_callable: IsCallable,
-        after_commit: AfterCommit,
-        changed: Callable[[], Awaitable[None]],
-    ) -> None:
-        self._db = db
-        self._registry = registry
-        self._clock = clock
-        self._new_id = new_id
-        self._is_callable = is_callable
-        self._after_commit = after_commit
-        self._changed = changed
+    db: Database
+    registry: Registry
+    clock: Callable[[], Millis]
+    new_id: Callable[[], PublicId]
+    is_callable: IsCallable
+    after_commit: AfterCommit
+    cache: Cache
 
     # -- comics
 
     async def list(self, text: str | None, part: Slice) -> tuple[Sequence[ComicRow], int]:
         """Those whose title has this text, by title, and how many there are in all."""
-        return await self._db.read(lambda tx: list_comics_tx(tx, text, part))
+        return await self.db.read(lambda tx: list_comics_tx(tx, text, part))
 
     async def add(self, actor: Actor, title: str, author: str | None) -> ComicRow:
         """A comic that no source has yet."""
-        now, public_id = self._clock(), self._new_id()
+        now, public_id = self.clock(), self.new_id()
 
         async def make(tx: Tx) -> ComicRow:
             await add_series_tx(tx, public_id, title, match_key=match_key(title, author), author=author, now=now)
@@ -158,21 +124,26 @@ class Comics:
             await record_tx(tx, actor, audit_event, now=now)
             return comic
 
-        return await self._db.with_tx(make)
+        return await self.db.with_tx(make)
 
     # -- mappings
 
     async def mappings(self, comic_id: PublicId) -> Sequence[Mapping]:
-        """Where a comic can be read."""
+        """Where a comic can be read, the oldest mapping first."""
 
         async def look(tx: Tx) -> Sequence[Mapping]:
-            return await list_mappings_tx(tx, (await comic_tx(tx, comic_id)).id)
+            return await tx.many(Mapping, q.list_mappings, series_id=(await comic_tx(tx, comic_id)).id)
 
-        return await self._db.read(look)
+        return await self.db.read(look)
 
     async def of_source(self, source_id: int, part: Slice) -> tuple[Sequence[SourceComic], int]:
         """What is crawled on a source, those that fail first, and how many there are in all."""
-        return await self._db.read(lambda tx: list_source_comics_tx(tx, source_id, part))
+
+        async def look(tx: Tx) -> tuple[Sequence[SourceComic], int]:
+            rows = await tx.many(SourceComic, q.list_source_comics, source_id=source_id, most=part.most, skip=part.skip)
+            return rows, await tx.one(int, q.count_source_comics, source_id=source_id)
+
+        return await self.db.read(look)
 
     async def mapping(self, comic_id: PublicId, mapping_id: int) -> Mapping:
         """One mapping of this comic, or NotFound."""
@@ -180,17 +151,15 @@ class Comics:
         async def look(tx: Tx) -> Mapping:
             return await mapping_tx(tx, await comic_tx(tx, comic_id), mapping_id)
 
-        return await self._db.read(look)
+        return await self.db.read(look)
 
     async def link(self, actor: Actor, comic_id: PublicId, new: NewMapping) -> Mapping:
         """Map a comic to a source, and watch it from now on."""
-        now = self._clock()
+        now = self.clock()
 
         async def add(tx: Tx) -> Mapping:
             comic = await comic_tx(tx, comic_id)
-            source = await find_source_tx(tx, new.source_id)
-            if source is None:
-                raise NotFound(NO_SOURCE)
+            source = await source_tx(tx, new.source_id)
             self._check_url(new.url, source.connector)
             made = await add_series_source_tx(
                 tx, comic.id, source.id, source_key=new.source_key, url=new.url, now=now, title=comic.title
@@ -205,11 +174,11 @@ class Comics:
             await record_tx(tx, actor, AuditEvent(f"{ENTITY}.create", ENTITY, str(made), after=_told(mapping)), now=now)
             return mapping
 
-        return await self._mapped(await self._db.with_tx(add))
+        return await self._mapped(await self.db.with_tx(add))
 
     async def change(self, actor: Actor, comic_id: PublicId, mapping_id: int, change: MappingChange) -> Mapping:
         """The mapping as it is afterwards; it is looked at anew."""
-        now = self._clock()
+        now = self.clock()
         changes = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not UNSET}
 
         async def apply(tx: Tx) -> Mapping:
@@ -227,14 +196,14 @@ class Comics:
             return await mapping_tx(tx, comic, mapping_id)
 
         try:
-            mapping = await self._db.with_tx(apply)
+            mapping = await self.db.with_tx(apply)
         except UniqueViolation as error:
             raise Conflict(_LINKED) from error
         return await self._mapped(mapping)
 
     async def unlink(self, actor: Actor, comic_id: PublicId, mapping_id: int) -> None:
         """The mapping goes; chapters and what readers have of them stay (I9)."""
-        now = self._clock()
+        now = self.clock()
 
         async def remove(tx: Tx) -> None:
             mapping = await mapping_tx(tx, await comic_tx(tx, comic_id), mapping_id)
@@ -242,30 +211,24 @@ class Comics:
             audit_event = AuditEvent(f"{ENTITY}.delete", ENTITY, str(mapping_id), before=_told(mapping))
             await record_tx(tx, actor, audit_event, now=now)
 
-        await self._db.with_tx(remove)
-        await self._changed()
+        await self.db.with_tx(remove)
+        await self.cache.forget()
 
     async def _mapped(self, mapping: Mapping) -> Mapping:
-        self._after_commit(POLL_WAKEUP)
-        await self._changed()
+        self.after_commit(POLL_WAKEUP)
+        await self.cache.forget()
         return mapping
 
     # -- checking
 
     async def url_problems(self, url: str, *, source_id: int) -> Sequence[Problem]:
         """What is wrong with an address on this source; NotFound when there is none."""
-        source = await self._db.read(lambda tx: find_source_tx(tx, source_id))
-        if source is None:
-            raise NotFound(NO_SOURCE)
+        source = await self.db.read(lambda tx: source_tx(tx, source_id))
         return self._url_problems(url, source.connector)
 
     async def changed_url_problems(self, url: str, comic_id: PublicId, mapping_id: int) -> Sequence[Problem]:
         """What is wrong with a new address of this mapping; NotFound when there is none."""
-
-        async def look(tx: Tx) -> Mapping:
-            return await mapping_tx(tx, await comic_tx(tx, comic_id), mapping_id)
-
-        return self._url_problems(url, (await self._db.read(look)).connector)
+        return self._url_problems(url, (await self.mapping(comic_id, mapping_id)).connector)
 
     def _check_url(self, url: str, connector: str | None) -> None:
         if problems := self._url_problems(url, connector):
@@ -276,15 +239,15 @@ class Comics:
             url,
             "sourceurl",
             message=BAD_SOURCE_URL,
-            is_callable=self._is_callable,
-            is_local=is_folder(info_of(self._registry, connector)),
+            is_callable=self.is_callable,
+            is_local=is_folder(info_of(self.registry, connector)),
         )
         return () if problem is None else (problem,)
 
 
 async def comic_tx(tx: Tx, public_id: PublicId) -> ComicRow:
     """The comic, or NotFound."""
-    comic = await find_comic_tx(tx, public_id)
+    comic = await tx.maybe(ComicRow, q.find_comic, public_id=public_id)
     if comic is None:
         raise NotFound("Comic not found")
     return comic
@@ -292,7 +255,7 @@ async def comic_tx(tx: Tx, public_id: PublicId) -> ComicRow:
 
 async def mapping_tx(tx: Tx, comic: ComicRow, mapping_id: int) -> Mapping:
     """A mapping of this comic, or NotFound (SEC-31)."""
-    mapping = await find_mapping_tx(tx, comic.id, mapping_id)
+    mapping = await tx.maybe(Mapping, q.find_mapping, id=mapping_id, series_id=comic.id)
     if mapping is None:
         raise NotFound(NO_MAPPING)
     return mapping

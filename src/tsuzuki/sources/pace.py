@@ -26,16 +26,6 @@ async def set_floors_tx(tx: Tx, shelf_id: ShelfId, floors: Sequence[Floor]) -> i
     return len(feeds) + len(await tx.bulk(WatchId, q.set_series_floors, floors, shelf_id=shelf_id))
 
 
-async def set_floors_of_feed_tx(tx: Tx, feed_id: FeedId, floors: Sequence[Floor]) -> None:
-    """The same for one feed."""
-    await tx.bulk(WatchId, q.set_floors_of_feed, floors, feed_id=feed_id)
-
-
-async def set_floors_of_series_tx(tx: Tx, series_id: SeriesId, floors: Sequence[Floor]) -> None:
-    """The same for one series, wherever it is called."""
-    await tx.bulk(WatchId, q.set_floors_of_series, floors, series_id=series_id)
-
-
 async def repair_floors_tx(tx: Tx, floors: Sequence[Floor], *, after: int, until: int) -> int:
     """The same for the watches with these ids, whoever follows them."""
     return len(await tx.bulk(WatchId, q.repair_floors, floors, after=after, until=until))
@@ -49,13 +39,13 @@ async def last_watch_tx(tx: Tx) -> int:
 async def feed_readers_changed_tx(tx: Tx, feed_id: FeedId) -> None:
     """Somebody came to a feed, left it, or was moved to it. Nothing while billing is off: then nobody is limited."""
     if await is_billed_tx(tx):
-        await set_floors_of_feed_tx(tx, feed_id, floors(is_billed=True))
+        await tx.bulk(WatchId, q.set_floors_of_feed, floors(is_billed=True), feed_id=feed_id)
 
 
 async def series_readers_changed_tx(tx: Tx, series_id: SeriesId) -> None:
-    """The same for a series."""
+    """The same for a series, wherever it is called."""
     if await is_billed_tx(tx):
-        await set_floors_of_series_tx(tx, series_id, floors(is_billed=True))
+        await tx.bulk(WatchId, q.set_floors_of_series, floors(is_billed=True), series_id=series_id)
 
 
 def floors(*, is_billed: bool) -> Sequence[Floor]:

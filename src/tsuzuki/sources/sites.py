@@ -1,7 +1,7 @@
 """Sources as the operator keeps them: registered, changed, enabled, deregistered."""
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -13,6 +13,7 @@ from tsuzuki.accounts.types import Actor, Slice
 from tsuzuki.connectors.config import decode_config, masked, unmasked
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, computed_uid, default_name, source_uid
 from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import POLL_WAKEUP, AfterCommit
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.errors import UniqueViolation
@@ -22,11 +23,9 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem, SourceErr
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.guard import AddressGuard
-from tsuzuki.net.urls import Url, parse
+from tsuzuki.net.urls import parse
 from tsuzuki.sources.policy import BAD_BASE_URL, IsCallable, address_problem, is_folder, language_of
 from tsuzuki.sources.types import JobOutcome, NewSource, Pause, Source, SourceChange, SourceFilter, SourceRegistration
-
-_LOCALHOST = "localhost"
 
 
 def callable_with(guard: AddressGuard) -> IsCallable:
@@ -37,14 +36,11 @@ def callable_with(guard: AddressGuard) -> IsCallable:
             url = parse(text)
         except SourceError:
             return False
-        return url.scheme == "https" or _is_open_loopback(url, guard)
+        address = IPv4Address("127.0.0.1") if url.host == "localhost" else url.literal
+        is_open = address is not None and address.is_loopback and guard.is_allow_listed(address)
+        return url.scheme == "https" or is_open
 
     return is_callable
-
-
-def _is_open_loopback(url: Url, guard: AddressGuard) -> bool:
-    address = IPv4Address("127.0.0.1") if url.host == _LOCALHOST else url.literal
-    return address is not None and address.is_loopback and guard.is_allow_listed(address)
 
 
 q = load_queries("tsuzuki.sources.sites")
@@ -62,9 +58,9 @@ async def find_source_tx(tx: Tx, source_id: int) -> Source | None:
     return await tx.maybe(Source, q.find_source, id=source_id)
 
 
-async def find_namesake_tx(tx: Tx, *, name: str, uid: int) -> str | None:
-    """The name of the source with this name, else with this uid."""
-    return await tx.maybe(str, q.find_namesake, name=name, uid=uid)
+async def source_tx(tx: Tx, source_id: int) -> Source:
+    """The same, or NotFound."""
+    return _there(await find_source_tx(tx, source_id))
 
 
 async def lock_source_tx(tx: Tx, source_id: int) -> Source | None:
@@ -98,16 +94,6 @@ async def change_source_tx(tx: Tx, changed: Source, now: Millis) -> Source:
     )
 
 
-async def delete_source_tx(tx: Tx, source_id: SourceId) -> None:
-    """With its mappings."""
-    await tx.run(q.delete_source, id=source_id)
-
-
-async def wake_source_tx(tx: Tx, source_id: SourceId, now: Millis) -> int:
-    """Make its watches due; how many were not."""
-    return await tx.run(q.wake_source, id=source_id, now=now)
-
-
 async def source_failed_tx(
     tx: Tx, source_id: SourceId, *, job_id: int, threshold: int, now: Millis
 ) -> JobOutcome | None:
@@ -135,16 +121,6 @@ async def show_pause_tx(tx: Tx) -> Pause | None:
     return await tx.maybe(Pause, q.show_pause)
 
 
-async def pause_tx(tx: Tx, reason: str, now: Millis) -> bool:
-    """Let no source be called; False when that was so already."""
-    return bool(await tx.run(q.pause, reason=reason, now=now))
-
-
-async def resume_tx(tx: Tx) -> bool:
-    """Let sources be called again; False when they were."""
-    return bool(await tx.run(q.resume))
-
-
 ENTITY = "crawlersource"
 NO_SOURCE = "Source not found"
 _TAKEN = {
@@ -167,39 +143,25 @@ class ChangedMeanwhile(Conflict):
     """What is to be changed is not what it was when somebody began to."""
 
 
-class Sources:
-    """The sources of this server.
+class Sources(msgspec.Struct, frozen=True):
+    """The sources of this server; `after_commit` is called when polls and jobs may begin that could not before."""
 
-    `changed` is called after every commit that a cached answer could show, `after_commit` after one by which polls and
-    jobs may begin that could not before.
-    """
-
-    def __init__(
-        self,
-        db: Database,
-        registry: Registry,
-        clock: Callable[[], Millis],
-        *,
-        is_callable: IsCallable,
-        changed: Callable[[], Awaitable[None]],
-        after_commit: AfterCommit,
-    ) -> None:
-        self._db = db
-        self._registry = registry
-        self._clock = clock
-        self._is_callable = is_callable
-        self._changed = changed
-        self._after_commit = after_commit
+    db: Database
+    registry: Registry
+    clock: Callable[[], Millis]
+    is_callable: IsCallable
+    cache: Cache
+    after_commit: AfterCommit
 
     # -- looking
 
     async def list(self, wanted: SourceFilter, part: Slice) -> tuple[Sequence[Source], int]:
         """By id, and how many there are in all."""
-        return await self._db.read(lambda tx: list_sources_tx(tx, wanted, part))
+        return await self.db.read(lambda tx: list_sources_tx(tx, wanted, part))
 
     async def get(self, source_id: int) -> Source:
         """One source, or NotFound."""
-        return _there(await self._db.read(lambda tx: find_source_tx(tx, source_id)))
+        return await self.db.read(lambda tx: source_tx(tx, source_id))
 
     # -- doing
 
@@ -208,10 +170,12 @@ class Sources:
 
         One that `is_restored` from an archive comes whether its connector is installed or not.
         """
-        new, now = self._new(wanted, is_restored=is_restored), self._clock()
+        new, now = self._new(wanted, is_restored=is_restored), self.clock()
 
         async def add(tx: Tx) -> Source:
-            await _refuse_taken_tx(tx, new)
+            other = await tx.maybe(str, q.find_namesake, name=new.name, uid=new.uid)
+            if other is not None:  # in a race the unique indexes say it
+                raise Conflict(_TAKEN["source.name" if other == new.name else "source.uid"].format(other=other))
             source = await register_source_tx(tx, new, is_enabled=wanted.is_enabled, now=now)
             audit_event = AuditEvent(f"{ENTITY}.create", ENTITY, str(source.id), after=_told(source))
             await record_tx(tx, actor, audit_event, now=now)
@@ -232,7 +196,7 @@ class Sources:
 
         `edition` is what the change was made for; ChangedMeanwhile when somebody made another of it since.
         """
-        now = self._clock()
+        now = self.clock()
 
         async def apply(tx: Tx) -> Source:
             before = _there(await lock_source_tx(tx, source_id))
@@ -240,64 +204,64 @@ class Sources:
                 raise ChangedMeanwhile(_CHANGED)
             after = await change_source_tx(tx, self._after(before, change), now)
             if after.is_enabled and not before.is_enabled:
-                await wake_source_tx(tx, after.id, now)
+                await tx.run(q.wake_source, id=after.id, now=now)
             await record_tx(tx, actor, _difference(before, after, reason), now=now)
             return after
 
         source = await self._unique(apply)
         if change.is_enabled is True:
-            self._after_commit(POLL_WAKEUP)
+            self.after_commit(POLL_WAKEUP)
         return source
 
     async def deregister(self, actor: Actor, source_id: int, *, reason: str | None, release: Release) -> None:
         """R51: the source and its mappings go; finished jobs, chapters and what readers have stay."""
-        now = self._clock()
+        now = self.clock()
 
         async def remove(tx: Tx) -> None:
             source = _there(await lock_source_tx(tx, source_id))
             await release(tx, source.id, now)
-            await delete_source_tx(tx, source.id)
+            await tx.run(q.delete_source, id=source.id)
             audit_event = AuditEvent(f"{ENTITY}.delete", ENTITY, str(source.id), before=_told(source), reason=reason)
             await record_tx(tx, actor, audit_event, now=now)
 
-        await self._db.with_tx(remove)
-        await self._changed()
+        await self.db.with_tx(remove)
+        await self.cache.forget()
 
     # -- all of them
 
     async def show_pause(self) -> Pause | None:
         """Since when no source is called, and why; None while all is as usual."""
-        return await self._db.read(show_pause_tx)
+        return await self.db.read(show_pause_tx)
 
     async def pause(self, actor: Actor, reason: str | None) -> Pause | None:
         """No poll and no job begins from now on; what runs comes to its end."""
-        return await self._switch(actor, "pause", lambda tx, now: pause_tx(tx, reason or "", now), reason)
+        return await self._switch(actor, "pause", lambda tx, now: tx.run(q.pause, reason=reason or "", now=now), reason)
 
     async def resume(self, actor: Actor, reason: str | None) -> Pause | None:
         """Polls and jobs begin again."""
-        left = await self._switch(actor, "resume", lambda tx, _: resume_tx(tx), reason)
-        self._after_commit(POLL_WAKEUP)
+        left = await self._switch(actor, "resume", lambda tx, _: tx.run(q.resume), reason)
+        self.after_commit(POLL_WAKEUP)
         return left
 
     async def _switch(
         self, actor: Actor, verb: str, switch: Callable[[Tx, Millis], Any], reason: str | None
     ) -> Pause | None:
-        now = self._clock()
+        now = self.clock()
 
         async def apply(tx: Tx) -> Pause | None:
             if await switch(tx, now):
                 await record_tx(tx, actor, AuditEvent(f"crawler.{verb}", "crawler", "crawler", reason=reason), now=now)
             return await show_pause_tx(tx)
 
-        pause = await self._db.with_tx(apply)
-        await self._changed()
+        pause = await self.db.with_tx(apply)
+        await self.cache.forget()
         return pause
 
     # -- checking
 
     def draft(self, wanted: SourceRegistration) -> Source:
         """What `register` would store, without doing so; Invalid with all that is wrong. Its id is nobody's."""
-        new, now = self._new(wanted), self._clock()
+        new, now = self._new(wanted), self.clock()
         return Source(
             **msgspec.structs.asdict(new),
             id=SourceId(0),
@@ -314,13 +278,14 @@ class Sources:
         return self._after(await self.get(source_id), change)
 
     def _new(self, wanted: SourceRegistration, *, is_restored: bool = False) -> NewSource:
-        connector = info_of(self._registry, wanted.connector)
+        connector = info_of(self.registry, wanted.connector)
         unknown = () if is_restored else self._connector_problems(wanted.connector)
         config = self._checked(wanted.base_url, wanted.config, {}, connector, more=unknown)
-        info = source_info(self._registry, wanted.connector, config)
+        info = source_info(self.registry, wanted.connector, config)
         config, language = _spoken(wanted.name, info, connector, config)
         return NewSource(
-            uid=_uid(wanted.name, info, language),
+            # R9; folders have theirs by their names: there may be several, and no other program knows them.
+            uid=computed_uid(wanted.name, language) if info is None or is_folder(info) else source_uid(info, language),
             name=wanted.name,
             slug=wanted.slug,
             base_url=wanted.base_url,
@@ -337,7 +302,7 @@ class Sources:
         stored = {} if before is None else before.config
         sent = stored if change.config is UNSET else change.config
         known = None if before is None else before.connector
-        info = info_of(self._registry, known if change.connector is UNSET else change.connector)
+        info = info_of(self.registry, known if change.connector is UNSET else change.connector)
         found = self._connector_problems(change.connector, known) + self._config_problems(sent, stored, info)[1]
         return found if change.base_url is UNSET else self._address_problems(change.base_url, info) + found
 
@@ -346,10 +311,10 @@ class Sources:
         sent, connector = changes.get("config", before.config), changes.get("connector", before.connector)
         touched = {"base_url", "config", "connector"} & changes.keys()
         if touched:
-            base_url, known = changes.get("base_url", before.base_url), info_of(self._registry, connector)
+            base_url, known = changes.get("base_url", before.base_url), info_of(self.registry, connector)
             unknown = self._connector_problems(connector, before.connector)
             changes["config"] = config = self._checked(base_url, sent, before.config, known, more=unknown)
-            info = source_info(self._registry, connector, config)
+            info = source_info(self.registry, connector, config)
             if info is not None:
                 changes["config"], changes["lang"] = _spoken(changes.get("name", before.name), info, known, config)
                 changes |= {"is_nsfw": info.is_nsfw, "supports_latest": info.abilities.latest}
@@ -373,13 +338,13 @@ class Sources:
 
     def _connector_problems(self, connector: str | UnsetType | None, stored: str | None = None) -> tuple[Problem, ...]:
         """A source keeps a connector that is not installed any more, but none is given one."""
-        if not isinstance(connector, str) or connector == stored or info_of(self._registry, connector) is not None:
+        if not isinstance(connector, str) or connector == stored or info_of(self.registry, connector) is not None:
             return ()
         return (Problem("extensionid", f"There is no extension {connector} on this server."),)
 
     def _address_problems(self, base_url: str, info: ConnectorInfo | None) -> tuple[Problem, ...]:
         problem = address_problem(
-            base_url, "baseurl", message=BAD_BASE_URL, is_callable=self._is_callable, is_local=is_folder(info)
+            base_url, "baseurl", message=BAD_BASE_URL, is_callable=self.is_callable, is_local=is_folder(info)
         )
         return () if problem is None else (problem,)
 
@@ -398,18 +363,11 @@ class Sources:
 
     async def _unique(self, work: Callable[[Tx], Any]) -> Source:
         try:
-            source: Source = await self._db.with_tx(work)
+            source: Source = await self.db.with_tx(work)
         except UniqueViolation as error:
             raise Conflict(_TAKEN.get(error.on, str(error)).format(other="Another one")) from error
-        await self._changed()
+        await self.cache.forget()
         return source
-
-
-async def _refuse_taken_tx(tx: Tx, new: NewSource) -> None:
-    """Says which source has the name or uid; in a race the unique indexes say it."""
-    other = await find_namesake_tx(tx, name=new.name, uid=new.uid)
-    if other is not None:
-        raise Conflict(_TAKEN["source.name" if other == new.name else "source.uid"].format(other=other))
 
 
 def _there(source: Source | None) -> Source:
@@ -477,11 +435,6 @@ def _spoken(
     language = language_of(name, info, config.get("language"))
     is_asked_otherwise = _asked_language(connector, config) not in {None, language}
     return {**config, "language": language} if is_asked_otherwise else config, language
-
-
-def _uid(name: str, info: ConnectorInfo | None, language: str) -> int:
-    """R9; folders have theirs by their names: there may be several, and no other program knows them."""
-    return computed_uid(name, language) if info is None or is_folder(info) else source_uid(info, language)
 
 
 def _asked_language(info: ConnectorInfo | None, config: Mapping[str, Any]) -> str | None:

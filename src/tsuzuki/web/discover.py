@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Slice
 from tsuzuki.catalogue.browsing import ListRequest
+from tsuzuki.catalogue.cache import CachedAnswer
 from tsuzuki.catalogue.chapters import Releases
-from tsuzuki.catalogue.ttl_cache import CachedAnswer
 from tsuzuki.catalogue.types import ListKind, MangaPage
 from tsuzuki.connectors.filters import (
     MAX_TEXT,

@@ -87,10 +87,7 @@ class Planner:
     async def plan(self) -> None:
         """Write what is missing. A moment that was missed is made up for once, by the task that waited for it."""
         for chore in self._chores:
-            await self._plan_one(chore)
-
-    async def _plan_one(self, chore: Chore) -> None:
-        await self._db.with_tx(lambda tx: self._plan_tx(tx, chore))
+            await self._db.with_tx(lambda tx: self._plan_tx(tx, chore))  # noqa: B023  awaited at once
 
     async def _plan_tx(self, tx: Tx, chore: Chore) -> None:
         now = self._clock()

@@ -146,7 +146,7 @@ async def test_an_unknown_extension_is_refused_by_its_name(world: World):
     await world.town.db.with_tx(lambda tx: tx.run(_q.remove_extension, id=world.ids["source"], connector="org.gone"))
     for change in ({"name": "Renamed"}, {"config": {"old": 1}}, {"extensionid": "org.gone"}):
         assert (await world.admin.ask("PATCH", where, change)).status == 200
-    await world.town.crawling.sources._changed()
+    await world.town.crawling.sources.cache.forget()
     listed = (await world.admin.get("/admin/crawler/sources")).json()["data"]
     assert {"org.gone"} == {one["extensionid"] for one in listed if one["id"] == world.ids["source"]}
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.catalogue.images.builders import a_bomb, a_flicker, a_picture, an_animation
 from tests.scale import scaled
-from tsuzuki.images.decoding import MOST_FRAMES, DecodedImage, Small, examine, shrink, sniff
+from tsuzuki.images.decoding import MOST_FRAMES, Head, Small, examine, shrink, sniff
 from tsuzuki.images.services import DECODING
 from tsuzuki.model.errors import NotAnImage, TooLarge
 from tsuzuki.parsing.pool import ParsePool
@@ -30,7 +30,7 @@ def test_what_decodes_is_what_its_header_says(kind, written):
     picture = a_picture(kind, (70, 50))
     head = sniff(picture)
     assert head is not None
-    assert examine(written(picture)) == DecodedImage(head.media_type, 70, 50)
+    assert examine(written(picture)) == Head(head.media_type, 70, 50)
 
 
 @pytest.mark.parametrize("kind", KINDS)

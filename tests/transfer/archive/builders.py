@@ -13,6 +13,8 @@ from tests.shelves.builders import shelf_deps
 from tsuzuki.accounts.types import User
 from tsuzuki.connectors.local import LocalFolder
 from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.cache import MemoryCache
+from tsuzuki.crawler.service import CrawlerWrites
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import RefusedAddress
@@ -96,15 +98,11 @@ class Reader(msgspec.Struct, frozen=True):
             Registry([("built-in", LocalFolder())]),
             lambda: NOON,
             is_callable=lambda url: url.startswith("https://"),
-            changed=_nothing,
+            cache=MemoryCache(CrawlerWrites(self.db)),
             after_commit=lambda *_: None,
         )
         bringer = ShelfImport(Subscriptions(deps), sources, parsers)
         return await bringer.bring(path, self.shelf_id, self.user, lambda *_: None)
-
-
-async def _nothing() -> None:
-    pass
 
 
 async def a_reader(db: Database, folder: Path) -> Reader:

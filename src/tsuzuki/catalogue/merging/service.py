@@ -8,7 +8,6 @@ import msgspec
 from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.types import Actor
 from tsuzuki.catalogue.merging.store import (
-    SplitChapters,
     add_series_tx,
     chapters_of_tx,
     clashing_job_tx,
@@ -54,21 +53,13 @@ class _Previewed(Exception):
         self.outcome = outcome
 
 
-class Merging:
+class Merging(msgspec.Struct, frozen=True):
     """Merges and splits series. A preview does everything and takes it back, so it says exactly what would happen."""
 
-    def __init__(
-        self,
-        db: Database,
-        clock: Callable[[], Millis],
-        new_id: Callable[[], PublicId],
-        *,
-        after_commit: AfterCommit,
-    ) -> None:
-        self._db = db
-        self._clock = clock
-        self._new_id = new_id
-        self._after_commit = after_commit
+    db: Database
+    clock: Callable[[], Millis]
+    new_id: Callable[[], PublicId]
+    after_commit: AfterCommit
 
     async def merge(self, actor: Actor, series: PublicId, into: PublicId, *, is_preview: bool = False) -> MergeOutcome:
         """Make one series part of another: sources, chapters and all that readers have of them; nobody is notified.
@@ -122,17 +113,17 @@ class Merging:
 
         if is_preview:
             try:
-                await self._db.with_tx(preview)
+                await self.db.with_tx(preview)
             except _Previewed as previewed:
                 return previewed.outcome
-        outcome: MergeOutcome = await self._db.with_tx(work)
-        self._after_commit(EVENTS_WAKEUP)
+        outcome: MergeOutcome = await self.db.with_tx(work)
+        self.after_commit(EVENTS_WAKEUP)
         return outcome
 
     # -- merging
 
     async def _merge_tx(self, tx: Tx, gone: MergeSeriesRow, stays: MergeSeriesRow, *, is_preview: bool) -> MergeOutcome:
-        now = self._clock()
+        now = self.clock()
         sources = [source.id for source in await list_sources_tx(tx, gone.id)]
         shelves = await concerned_shelves_tx(tx, gone.id, stays.id)
         releases = await join_releases_tx(tx, gone.id, stays.id)
@@ -171,11 +162,11 @@ class Merging:
     async def _split_tx(
         self, tx: Tx, whole: MergeSeriesRow, leaving: Sequence[MergeSourceRow], *, title: str | None, is_preview: bool
     ) -> MergeOutcome:
-        now = self._clock()
+        now = self.clock()
         former = await list_former_series_tx(tx, whole.id)
         again = revived(former, leaving, await list_sources_tx(tx, whole.id))
         about = _about(whole, leaving, again, title)
-        public_id = self._new_id() if again is None else again.public_id
+        public_id = self.new_id() if again is None else again.public_id
         if again is not None:
             await delete_former_series_tx(tx, again.public_id)
         new_id = await add_series_tx(tx, public_id, about, now)
@@ -183,12 +174,16 @@ class Merging:
         await part_sources_tx(tx, whole.id, new_id, ids, now=now)
         parted_ = await part_chapters_tx(tx, whole.id, new_id, now)
         moved = await settle_entries_tx(tx, new_id, now)
-        follows = [(self._new_id(), follow) for follow in await list_follows_tx(tx, whole.id)]
+        follows = [(self.new_id(), follow) for follow in await list_follows_tx(tx, whole.id)]
         await copy_follows_tx(tx, whole.id, new_id, follows, now=now)
         for each in former:
             if each is not again and set(each.sources) <= set(ids):
                 await point_former_series_tx(tx, each.public_id, new_id)
-        await self._finish_split_tx(tx, whole.id, new_id, now)
+        await index_chapters_tx(tx, await chapters_of_tx(tx, new_id))
+        for series_id in (whole.id, new_id):
+            await _index_tx(tx, series_id)
+            await recompute_latest_tx(tx, series_id)
+            await followers_changed_tx(tx, series_id, now)
         shelves = await concerned_shelves_tx(tx, whole.id, new_id)
         await counts_changed_tx(tx, shelves, now)
         return MergeOutcome(
@@ -202,31 +197,18 @@ class Merging:
             follows_shared=len(follows),
             follows_moved=0,
             entries_moved=moved,
-            **_counts(parted_),
+            chapters_moved=parted_.chapters.moved,
+            chapters_shared=parted_.chapters.shared,
+            releases=parted_.releases,
+            entries_shared=parted_.entries,
+            progress_moved=0,
+            progress_shared=parted_.progress,
         )
-
-    async def _finish_split_tx(self, tx: Tx, old: SeriesId, new: SeriesId, now: Millis) -> None:
-        await index_chapters_tx(tx, await chapters_of_tx(tx, new))
-        for series_id in (old, new):
-            await _index_tx(tx, series_id)
-            await recompute_latest_tx(tx, series_id)
-            await followers_changed_tx(tx, series_id, now)
 
     async def _record_tx(self, tx: Tx, actor: Actor, outcome: MergeOutcome, before: dict[str, Any] | None) -> None:
         after = msgspec.structs.asdict(outcome) | {"series": show_id(outcome.series), "other": show_id(outcome.other)}
         audit_event = AuditEvent(f"series.{outcome.kind}", "series", show_id(outcome.other), before=before, after=after)
-        await record_tx(tx, actor, audit_event, now=self._clock())
-
-
-def _counts(parted_: SplitChapters) -> dict[str, int]:
-    return {
-        "chapters_moved": parted_.chapters.moved,
-        "chapters_shared": parted_.chapters.shared,
-        "releases": parted_.releases,
-        "entries_shared": parted_.entries,
-        "progress_moved": 0,
-        "progress_shared": parted_.progress,
-    }
+        await record_tx(tx, actor, audit_event, now=self.clock())
 
 
 def _about(

@@ -11,7 +11,7 @@ from tsuzuki.accounts.audit import AuditFilter, AuditLog, AuditRow
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Slice
 from tsuzuki.crawler.figures import Pulse
-from tsuzuki.crawler.housekeeping import release_source_tx
+from tsuzuki.crawler.service import release_source_tx
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.sources.comics import Comics
