@@ -19,7 +19,7 @@ from tsuzuki.api.ids import MangaPath, ReleasePath, number_id
 from tsuzuki.http.middleware import SANDBOXED
 from tsuzuki.images.articles import LONGEST_WRITTEN, ArticleImages
 from tsuzuki.images.decoding import EXTENSIONS, MediaType
-from tsuzuki.images.fetching import CHUNK, ArrivingReader
+from tsuzuki.images.fetching import CHUNK, Arrival
 from tsuzuki.images.policy import Width, read_range
 from tsuzuki.images.service import Arriving, Images, OpenImage, Prefetch
 from tsuzuki.images.types import Image, ImageSubject, at_address, cover_of, page_of
@@ -40,7 +40,7 @@ def wants_whole(request: Request) -> bool:
 def answer_image(request: Request, found: OpenImage | Arriving, name: str) -> Response:
     """The answer; `name` is what a file of it would be called."""
     if isinstance(found, Arriving):
-        return _Stream(found.listener, _headers(found.head.media_type, name))
+        return _Stream(found.arrival, _headers(found.head.media_type, name))
     image, body = found.image, found.body
     headers = _headers(image.media_type, name) | {"etag": f'"{image.hash.hex()}"', "accept-ranges": "bytes"}
     response = _answer_stored(request, image, body, headers)
@@ -99,24 +99,24 @@ def _wanted_range(request: Request, image: Image) -> tuple[int, int] | None:
 class _Stream(Response):
     """An image as it comes. Should it turn out broken, the connection is cut: nobody takes it for whole."""
 
-    def __init__(self, listener: ArrivingReader, headers: Mapping[str, str]) -> None:
+    def __init__(self, arrival: Arrival, headers: Mapping[str, str]) -> None:
         super().__init__(None, headers=headers)
         del self.headers["content-length"]
-        self._listener = listener
+        self._arrival = arrival
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
         del scope, receive
         try:
             await send(_start(self))
-            async with aclosing(self._listener.pieces()) as pieces:
+            async with aclosing(self._arrival.pieces()) as pieces:
                 async for piece in pieces:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (SourceError, Unavailable) as error:
             _log.warning("image_cut", reason=str(error))  # the server closes what was not answered to its end
         finally:
-            self._listener.close()
+            self._arrival.leave()
 
 
 class _File(Response):

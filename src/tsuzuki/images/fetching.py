@@ -59,7 +59,7 @@ class Arrival:
 
     def wrote(self, draft: Draft) -> None:
         """All that has come is on disk."""
-        if self._descriptor is None:
+        if self._descriptor is None and draft.descriptor is not None:
             self._descriptor = os.dup(draft.descriptor)
         if self.head.done():
             self._show(draft.size - HELD_BACK)
@@ -94,17 +94,23 @@ class Arrival:
 
     # -- for those who wait
 
-    def listen(self) -> "ArrivingReader":
-        """A reader of its own for someone who waits. To be called between `head` and `image` only."""
+    def listen(self) -> None:
+        """Somebody will read what arrives, until they `leave`. To be called between `head` and `image` only."""
         self._listeners += 1
-        return ArrivingReader(self)
 
     def leave(self) -> None:
         """A listener reads no more."""
         self._listeners -= 1
         self._let_go()
 
-    async def piece(self, place: int) -> bytes:
+    async def pieces(self) -> AsyncGenerator[bytes, None]:
+        """From the first byte to the last; raises what went wrong before the end."""
+        place = 0
+        while piece := await self._piece(place):
+            place += len(piece)
+            yield piece
+
+    async def _piece(self, place: int) -> bytes:
         """The next bytes that may be shown from here on, once there are any; none at the end."""
         while self._shown <= place:
             if self.image.done():
@@ -129,24 +135,6 @@ class Arrival:
         if self._descriptor is not None and self.image.done() and not self._listeners:
             os.close(self._descriptor)
             self._descriptor = None
-
-
-class ArrivingReader:
-    """Reads what has arrived. Whoever got one closes it."""
-
-    def __init__(self, arrival: Arrival) -> None:
-        self._arrival = arrival
-
-    async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """From the first byte to the last; raises what went wrong before the end."""
-        place = 0
-        while piece := await self._arrival.piece(place):
-            place += len(piece)
-            yield piece
-
-    def close(self) -> None:
-        """Read no more."""
-        self._arrival.leave()
 
 
 ARTICLES = SourceIdentity(source="articles' images")

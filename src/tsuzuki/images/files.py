@@ -1,4 +1,4 @@
-"""Room on disk, and rows and files that belong to nothing any more.
+"""Images on disk: their files, room for them, and rows and files that belong to nothing any more.
 
 A row goes before its file: whoever dies in between leaves a file that the sweep finds. What is kept never goes.
 """
@@ -53,7 +53,7 @@ class ImageFiles:
 
     def draft(self) -> "Draft":
         """A new file that is nobody's image yet."""
-        return Draft(self, self._made(_DRAFTS) / secrets.token_hex(16))
+        return Draft(self, self._root / _DRAFTS / secrets.token_hex(16))
 
     def open(self, digest: bytes, size: int) -> int | None:
         """A descriptor of the file; None when it is not here, or not as long as it was."""
@@ -100,7 +100,8 @@ class ImageFiles:
 
     def remove(self, digest: bytes, *, unless_since: float) -> bool:
         """Remove the file unless it was stored (again) since that moment; False when it stays or was not there."""
-        trash = self._made(_TRASH) / secrets.token_hex(16)
+        trash = self._root / _TRASH / secrets.token_hex(16)
+        trash.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.path_of(digest)
         try:
             path.rename(trash)
@@ -137,11 +138,6 @@ class ImageFiles:
         draft.replace(path)
         sync(path.parent)
 
-    def _made(self, name: str) -> Path:
-        folder = self._root / name
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder
-
     @staticmethod
     def _entries(folder: Path) -> list[Path]:
         try:
@@ -160,29 +156,32 @@ class ImageFiles:
 
 
 class Draft:
-    """A file that is being written; gone at the end of its block unless it was kept."""
+    """A file that is being written; gone at the end of its block unless it was kept.
+
+    It is begun with its first bytes: one trip to the disk instead of two before anything is shown.
+    """
 
     def __init__(self, files: ImageFiles, path: Path) -> None:
         self._files = files
         self.path = path
         self.size = 0
         self._hash = hashlib.sha256()
-        self.descriptor = os.open(path, _FLAGS, 0o600)
+        self.descriptor: int | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Write no more; what was not kept is gone."""
-        os.close(self.descriptor)
-        with suppress(FileNotFoundError):
-            self.path.unlink()
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            with suppress(FileNotFoundError):
+                self.path.unlink()
 
     def write(self, data: bytes) -> None:
         """Append."""
+        if self.descriptor is None:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.descriptor = os.open(self.path, _FLAGS, 0o600)
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self.descriptor, rest) :]
@@ -191,38 +190,11 @@ class Draft:
 
     def keep(self) -> bytes:
         """Make it an image, safe from power cuts; the hash of its content."""
+        assert self.descriptor is not None  # something was written
         os.fsync(self.descriptor)
         digest = self._hash.digest()
         self._files.adopt(self.path, digest)
         return digest
-
-
-class Drafted:
-    """A draft that is begun with its first bytes: one trip to the disk instead of two before anything is shown."""
-
-    def __init__(self, files: ImageFiles) -> None:
-        self._files = files
-        self._draft: Draft | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._draft is not None:
-            self._draft.close()
-
-    @property
-    def draft(self) -> Draft:
-        """The draft, once something was written."""
-        assert self._draft is not None
-        return self._draft
-
-    def write(self, data: bytes) -> Draft:
-        """Append."""
-        if self._draft is None:
-            self._draft = self._files.draft()
-        self._draft.write(data)
-        return self._draft
 
 
 _CHUNK = 200

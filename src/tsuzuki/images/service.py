@@ -12,8 +12,8 @@ import structlog
 from tsuzuki.catalogue.cache import CallLocks, SingleFlight
 from tsuzuki.db import Database, Tx
 from tsuzuki.images.decoding import Head, Small, examine, shrink
-from tsuzuki.images.fetching import Arrival, ArrivingReader, ImageFetcher
-from tsuzuki.images.files import Draft, Drafted, ImageFiles
+from tsuzuki.images.fetching import Arrival, ImageFetcher
+from tsuzuki.images.files import Draft, ImageFiles
 from tsuzuki.images.policy import LONGEST_ERROR, is_due, is_stale_address, retry_delay
 from tsuzuki.images.store import (
     find_copied_tx,
@@ -46,10 +46,10 @@ class OpenImage(msgspec.Struct, frozen=True):
 
 
 class Arriving(msgspec.Struct, frozen=True):
-    """An image that is still coming; whoever got it closes its listener."""
+    """An image that is still coming; whoever got it leaves the arrival at the end."""
 
     head: Head
-    listener: ArrivingReader
+    arrival: Arrival
 
 
 class _Flight(msgspec.Struct):
@@ -125,7 +125,8 @@ class Images:
             arrival = self._arrival(subject, address, known, is_ahead=False)
             head = await asyncio.shield(arrival.head)
             if not whole and not arrival.image.done():
-                return Arriving(head, arrival.listen())
+                arrival.listen()
+                return Arriving(head, arrival)
             image = await asyncio.shield(arrival.image)
         except (SourceError, NotFound, Unavailable):
             shown = await self._shown(await self._copied(subject, user_id))
@@ -280,12 +281,12 @@ class Images:
 
     async def _download(self, subject: ImageSubject, address: str, arrival: Arrival, *, again: bool) -> None:
         async with self._fetcher.open(subject, address, again=again) as coming:
-            with Drafted(self._files) as drafted:
+            with self._files.draft() as draft:
                 async for piece in coming.pieces:
                     arrival.receive(piece)
-                    arrival.wrote(await asyncio.to_thread(drafted.write, piece))
-                head = arrival.finish_head()
-                new = await self._verified(drafted.draft, head)
+                    await asyncio.to_thread(draft.write, piece)
+                    arrival.wrote(draft)
+                new = await self._verified(draft, arrival.finish_head())
                 image = await self._save(subject, new, coming.address)
                 arrival.finish(image)
 
@@ -324,7 +325,7 @@ class Images:
         whole = await self.ensure(small.whole, address=address, user_id=user_id)
         path = str(self._files.path_of(whole.hash))
         made: Small = await self._pool.run(shrink, (path, small.thumbnail))
-        with await asyncio.to_thread(self._files.draft) as draft:
+        with self._files.draft() as draft:
             await asyncio.to_thread(draft.write, made.data)
             new = await self._kept(draft, Head("image/webp", made.width, made.height))
             return await self._save(small, new, None)

@@ -84,6 +84,8 @@ def test_a_removal_of_what_is_not_there_is_none(files):
 def test_the_sweep_takes_old_drafts_and_nothing_else(files):
     digest = stored(files, b"an image")
     with files.draft() as old, files.draft() as young:
+        old.write(b"half an im")
+        young.write(b"half an im")
         os.utime(old.path, (0, 0))
         assert files.sweep(before=now() - 60) == 1
         assert young.path.exists()
