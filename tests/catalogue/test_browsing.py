@@ -145,7 +145,7 @@ async def test_a_source_that_is_down_leaves_what_is_known_marked_as_stale(town, 
 
 async def test_a_slow_source_does_not_keep_readers_from_what_is_known(town, sample):
     """R64: after a while they get what there is, and the call goes on for the next one."""
-    town.catalogue.keeper.patience = 0.2
+    town.catalogue.cache.patience = 0.2
     site, reader = await a_site(town, sample), await a_reader(town)
     await got(reader, f"/sources/{site}/popular")
     sample.gate = asyncio.Event()
@@ -154,7 +154,7 @@ async def test_a_slow_source_does_not_keep_readers_from_what_is_known(town, samp
     assert "still being asked" in meta["error"]
     asked = len(sample.asked)
     sample.gate.set()
-    town.catalogue.keeper.patience = 10.0
+    town.catalogue.cache.patience = 10.0
     joined = (await got(reader, f"/sources/{site}/popular?refresh=true"))["meta"]
     assert joined["stale"] is False
     assert len(sample.asked) <= asked + 1

@@ -9,7 +9,7 @@ from tests.builders import NOON, a_public_id, stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga, a_source
 from tsuzuki.catalogue.browsing import ListRequest, storable
 from tsuzuki.catalogue.cache import SingleFlight, StillAsking
-from tsuzuki.catalogue.calling import LARGEST_BODY, MOST_BYTES, Revalidating
+from tsuzuki.catalogue.calls import LARGEST_BODY, MOST_BYTES, Revalidating
 from tsuzuki.catalogue.policy import filters_key, fresh_until, is_fresh, lack, plain_query
 from tsuzuki.catalogue.store import find_manga_tx, list_pages_tx
 from tsuzuki.connectors.filters import FilterValue

@@ -24,7 +24,7 @@ from tsuzuki.coord.wakeup import POLL_WAKEUP, MemoryWakeup, SharedWakeup, Wakeup
 from tsuzuki.crawler.discovery import Discovery
 from tsuzuki.crawler.journal import SourceCalls
 from tsuzuki.crawler.outcome import fail_abandoned
-from tsuzuki.crawler.recording import PollJobs
+from tsuzuki.crawler.poll_jobs import PollJobs
 from tsuzuki.crawler.running import CRAWLS, Crawler
 from tsuzuki.crawler.service import CrawlerWrites, forget_uneventful
 from tsuzuki.crawler.targeted import Targeted

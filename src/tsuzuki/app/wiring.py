@@ -11,7 +11,7 @@ from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.api import PREFIX
 from tsuzuki.app.pipeline import Pipeline, client_options, folder_of, ids_of
 from tsuzuki.billing.services import Billing, build_billing
-from tsuzuki.catalogue.calling import Calls
+from tsuzuki.catalogue.calls import Calls
 from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, Ttls, build_catalogue
 from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
 from tsuzuki.db import Database

@@ -6,7 +6,7 @@ import msgspec
 
 from tsuzuki.accounts.types import Slice
 from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Question, TtlCache
-from tsuzuki.catalogue.calling import Calls, NotCalled
+from tsuzuki.catalogue.calls import Calls, NotCalled
 from tsuzuki.catalogue.policy import filters_key, plain_query
 from tsuzuki.catalogue.store import (
     find_listing_tx,
@@ -49,7 +49,7 @@ class ListingWriter:
     def __init__(self, new_id: Callable[[], PublicId]) -> None:
         self._new_id = new_id
 
-    async def shelve_tx(
+    async def store_tx(
         self, tx: Tx, source: Source, info: ConnectorInfo, found: SeriesPage, *, key: ListKey, now: Millis
     ) -> None:
         """A page of a list, and its series: the known ones touched, the new ones added (R60, R62)."""
@@ -107,8 +107,8 @@ class Browsing(msgspec.Struct, frozen=True):
 
     db: Database
     calls: Calls
-    keeper: TtlCache
-    shelver: ListingWriter
+    cache: TtlCache
+    listings: ListingWriter
     clock: Callable[[], Millis]
     ttl: Millis
 
@@ -134,7 +134,7 @@ class Browsing(msgspec.Struct, frozen=True):
             fetch=lambda: self._fetch(source, key, request),
             ttl=self.ttl,
         )
-        return await self.keeper.answer(question, refresh=request.refresh)
+        return await self.cache.answer(question, refresh=request.refresh)
 
     def _check(self, source: Source, request: ListRequest) -> None:
         """As far as that can be known: what is not installed answers from the cache."""
@@ -164,7 +164,7 @@ class Browsing(msgspec.Struct, frozen=True):
         found = storable(await call.ask(_visit(call, key, request.filters)))
         now = self.clock()
         await self.db.with_tx(
-            lambda tx: self.shelver.shelve_tx(tx, source, call.connector.info, found, key=key, now=now)
+            lambda tx: self.listings.store_tx(tx, source, call.connector.info, found, key=key, now=now)
         )
 
 
@@ -185,10 +185,10 @@ MOST_SOURCES = 500
 class SeriesAddresses:
     """Which series of which source an address means."""
 
-    def __init__(self, db: Database, calls: Calls, shelver: ListingWriter, clock: Callable[[], Millis]) -> None:
+    def __init__(self, db: Database, calls: Calls, listings: ListingWriter, clock: Callable[[], Millis]) -> None:
         self._db = db
         self._calls = calls
-        self._shelver = shelver
+        self._listings = listings
         self._clock = clock
 
     async def find(self, url: str) -> SeriesSourceId | None:
@@ -231,7 +231,7 @@ class SeriesAddresses:
         now = self._clock()
 
         async def store(tx: Tx) -> None:
-            await self._shelver.shelve_tx(tx, source, call.connector.info, page, key=key, now=now)
+            await self._listings.store_tx(tx, source, call.connector.info, page, key=key, now=now)
 
         if page.series:
             await self._db.with_tx(store)

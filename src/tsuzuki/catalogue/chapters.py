@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 import msgspec
 
 from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Freshness, Question, TtlCache
-from tsuzuki.catalogue.calling import Calls, NotCalled
+from tsuzuki.catalogue.calls import Calls, NotCalled
 from tsuzuki.catalogue.details import SWITCHED_OFF, manga_tx
 from tsuzuki.catalogue.policy import is_fresh, lack
 from tsuzuki.catalogue.store import (
@@ -54,7 +54,7 @@ class ChapterLists:
         self,
         db: Database,
         calls: Calls,
-        keeper: TtlCache,
+        cache: TtlCache,
         *,
         clock: Callable[[], Millis],
         ttl: Millis,
@@ -63,7 +63,7 @@ class ChapterLists:
     ) -> None:
         self._db = db
         self._calls = calls
-        self._keeper = keeper
+        self._cache = cache
         self._clock = clock
         self._ttl = ttl
         self._after_commit = after_commit
@@ -79,7 +79,7 @@ class ChapterLists:
             fetch=lambda: self._fetch(source, manga),
             ttl=self._ttl,
         )
-        return await self._keeper.answer(question, refresh=refresh)
+        return await self._cache.answer(question, refresh=refresh)
 
     async def kept_of(self, shelf_id: ShelfId, releases: Sequence[ListedRelease]) -> Collection[ReleaseId]:
         """Which of them the shelf keeps for reading without their source."""
@@ -192,10 +192,10 @@ class PageImage(msgspec.Struct, frozen=True):
 class Chapters:
     """The verbs of pages."""
 
-    def __init__(self, db: Database, calls: Calls, keeper: TtlCache, clock: Callable[[], Millis]) -> None:
+    def __init__(self, db: Database, calls: Calls, cache: TtlCache, clock: Callable[[], Millis]) -> None:
         self._db = db
         self._calls = calls
-        self._keeper = keeper
+        self._cache = cache
         self._clock = clock
         self._expiring: OrderedDict[ReleaseId, CachedValue[Pages]] = OrderedDict()
 
@@ -212,7 +212,7 @@ class Chapters:
             fetch=lambda: self._fetch(release, source),
             ttl=REMEMBERED_FOR if expires else None,
         )
-        answered = await self._keeper.answer(question, refresh=refresh)
+        answered = await self._cache.answer(question, refresh=refresh)
         return PagesAnswer(
             release=release, source=source, pages=answered.value, expires=expires, freshness=answered.freshness
         )

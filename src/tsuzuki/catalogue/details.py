@@ -6,7 +6,7 @@ from typing import get_args
 import msgspec
 
 from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Question, TtlCache
-from tsuzuki.catalogue.calling import Calls, NotCalled
+from tsuzuki.catalogue.calls import Calls, NotCalled
 from tsuzuki.catalogue.merging.store import end_series_tx, find_series_tx
 from tsuzuki.catalogue.store import (
     describe_series_tx,
@@ -40,7 +40,7 @@ class DetailsService(msgspec.Struct, frozen=True):
 
     db: Database
     calls: Calls
-    keeper: TtlCache
+    cache: TtlCache
     clock: Callable[[], Millis]
     ttl: Millis
 
@@ -55,7 +55,7 @@ class DetailsService(msgspec.Struct, frozen=True):
             fetch=lambda: self._fetch(source, manga),
             ttl=self.ttl if has_details else None,
         )
-        return await self.keeper.answer(question, refresh=refresh and has_details)
+        return await self.cache.answer(question, refresh=refresh and has_details)
 
     async def _kept(self, manga_id: SeriesSourceId, shelf_id: ShelfId, *, has_details: bool) -> CachedValue[Manga]:
         manga, _ = await self.db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))

@@ -6,7 +6,7 @@ import msgspec
 
 from tsuzuki.catalogue.browsing import Browsing, ListingWriter, SeriesAddresses
 from tsuzuki.catalogue.cache import PATIENCE, CallLocks, TtlCache
-from tsuzuki.catalogue.calling import Calls, Revalidating
+from tsuzuki.catalogue.calls import Calls, Revalidating
 from tsuzuki.catalogue.chapters import ChapterLists, Chapters, KeptOf, none_kept
 from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.catalogue.notes import CatalogueNotes
@@ -55,7 +55,7 @@ class Catalogue(msgspec.Struct, frozen=True):
     chapters: Chapters
     notes: CatalogueNotes
     addresses: SeriesAddresses
-    keeper: TtlCache
+    cache: TtlCache
     locks: CallLocks
     deps: CatalogueDeps
 
@@ -67,7 +67,7 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     async def close(self) -> None:
         """End the calls that are under way."""
-        await self.keeper.close()
+        await self.cache.close()
 
 
 def build_catalogue(deps: CatalogueDeps) -> Catalogue:
@@ -76,17 +76,17 @@ def build_catalogue(deps: CatalogueDeps) -> Catalogue:
     driver = deps.driver.through(lambda fetcher: Revalidating(fetcher, clock))
     calls = Calls(db, deps.registry, driver, deps.folder_of)
     locks = CallLocks(db, clock, is_shared=deps.is_shared)
-    keeper = TtlCache(clock, locks, deps.patience)
+    cache = TtlCache(clock, locks, deps.patience)
     return Catalogue(
-        browsing=Browsing(db, calls, keeper, ListingWriter(deps.new_id), clock=clock, ttl=ttls.lists),
-        details=DetailsService(db, calls, keeper, clock=clock, ttl=ttls.details),
+        browsing=Browsing(db, calls, cache, ListingWriter(deps.new_id), clock=clock, ttl=ttls.lists),
+        details=DetailsService(db, calls, cache, clock=clock, ttl=ttls.details),
         chapter_lists=ChapterLists(
-            db, calls, keeper, clock=clock, ttl=ttls.chapters, after_commit=deps.after_commit, kept_of=deps.kept_of
+            db, calls, cache, clock=clock, ttl=ttls.chapters, after_commit=deps.after_commit, kept_of=deps.kept_of
         ),
-        chapters=Chapters(db, calls, keeper, clock),
+        chapters=Chapters(db, calls, cache, clock),
         notes=CatalogueNotes(db, clock),
         addresses=SeriesAddresses(db, calls, ListingWriter(deps.new_id), clock),
-        keeper=keeper,
+        cache=cache,
         locks=locks,
         deps=deps,
     )

@@ -24,25 +24,25 @@ class AfterCommit(Protocol):
 
 
 class Listener:
-    """Hears what rang since it was last asked."""
+    """Is woken by what happened since it last waited."""
 
-    __slots__ = ("_rung",)
+    __slots__ = ("_woken",)
 
     def __init__(self) -> None:
-        self._rung = asyncio.Event()
+        self._woken = asyncio.Event()
 
     def hear(self) -> None:
         """Wake the listener."""
-        self._rung.set()
+        self._woken.set()
 
     async def wait(self, seconds: float) -> bool:
         """True as soon as it was woken; False when the time has passed."""
         try:
             async with asyncio.timeout(seconds):
-                await self._rung.wait()
+                await self._woken.wait()
         except TimeoutError:
             return False
-        self._rung.clear()
+        self._woken.clear()
         return True
 
 
@@ -53,38 +53,38 @@ class Wakeup(Protocol):
         """Wake the listeners of these names (which have no spaces in them); never waits and never fails."""
 
     def listen(self, *names: str) -> AbstractContextManager[Listener]:
-        """An ear for these names, until the end of the block."""
+        """A listener for these names, until the end of the block."""
 
 
 class MemoryWakeup:
     """Wake-ups within one process, used from one event loop."""
 
     def __init__(self) -> None:
-        self._ears: dict[str, set[Listener]] = {}
+        self._listeners: dict[str, set[Listener]] = {}
 
     def wake(self, *names: str) -> None:
         """See `Wakeup`."""
         for name in names:
-            for listener in self._ears.get(name, ()):
+            for listener in self._listeners.get(name, ()):
                 listener.hear()
 
-    def ring_all(self) -> None:
+    def wake_all(self) -> None:
         """Wake everyone: nobody knows what was missed."""
-        self.wake(*self._ears)
+        self.wake(*self._listeners)
 
     @contextmanager
     def listen(self, *names: str) -> Iterator[Listener]:
         """See `Wakeup`."""
         listener = Listener()
         for name in names:
-            self._ears.setdefault(name, set()).add(listener)
+            self._listeners.setdefault(name, set()).add(listener)
         try:
             yield listener
         finally:
             for name in names:
-                self._ears[name].discard(listener)
-                if not self._ears[name]:
-                    del self._ears[name]
+                self._listeners[name].discard(listener)
+                if not self._listeners[name]:
+                    del self._listeners[name]
 
 
 CHANNEL = "tsuzuki_bell"
@@ -160,7 +160,7 @@ class SharedWakeup:
             opening.reschedule(None)
             if announce:
                 _log.info("bell_wire_mended")
-            self._here.ring_all()
+            self._here.wake_all()
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._receive(line))
                 group.create_task(self._send(line))
@@ -174,7 +174,7 @@ class SharedWakeup:
                 self._here.wake(*names)
 
     async def _send(self, line: WakeupConnection) -> None:
-        """Everything that rang in the meantime in one message, or a ping."""
+        """All wake-ups of the meantime in one message, or a ping."""
         while True:
             names = sorted(self._unsent)[:_MOST_NAMES]
             self._unsent.difference_update(names)

@@ -151,26 +151,26 @@ class Jobs(msgspec.Struct, frozen=True):
 
         return await self.db.read(look)
 
-    async def problems(self, wish: NewCrawlJob) -> Sequence[Problem]:
-        """What keeps such a job from being queued, as far as that is the wish's fault."""
+    async def problems(self, wanted: NewCrawlJob) -> Sequence[Problem]:
+        """What keeps such a job from being queued, as far as that is the wanted's fault."""
 
         async def look(tx: Tx) -> Sequence[Problem]:
-            return (await _fitting_tx(tx, await find_source_tx(tx, wish.source_id), wish))[1]
+            return (await _fitting_tx(tx, await find_source_tx(tx, wanted.source_id), wanted))[1]
 
         return await self.db.read(look)
 
     # -- doing
 
-    async def trigger(self, caller: Caller, wish: NewCrawlJob) -> Job:
+    async def trigger(self, caller: Caller, wanted: NewCrawlJob) -> Job:
         """A queued job. R40: the row and its task are written together; the wake-up only saves waiting."""
         now = self.clock()
-        job = await self.db.with_tx(lambda tx: self._trigger_tx(tx, caller, wish, now))
+        job = await self.db.with_tx(lambda tx: self._trigger_tx(tx, caller, wanted, now))
         self.wakeup.wake(CRAWLS.name, JOB_WAKEUP, EVENTS_WAKEUP)
         await self.cache.forget()
         return job
 
-    async def _trigger_tx(self, tx: Tx, caller: Caller, wish: NewCrawlJob, now: Millis) -> Job:
-        new = await self._new_job_tx(tx, caller, wish, now)
+    async def _trigger_tx(self, tx: Tx, caller: Caller, wanted: NewCrawlJob, now: Millis) -> Job:
+        new = await self._new_job_tx(tx, caller, wanted, now)
         for _ in range(_ROUNDS):
             job_id = await add_job_tx(tx, new, now)
             if job_id is not None:
@@ -191,21 +191,21 @@ class Jobs(msgspec.Struct, frozen=True):
         await tell_jobs_tx(tx, [job_id], now)
         return job
 
-    async def _new_job_tx(self, tx: Tx, caller: Caller, wish: NewCrawlJob, now: Millis) -> NewJob:
-        source = await lock_source_tx(tx, wish.source_id)  # held: it cannot go before the job is in
-        series_id, problems = await _fitting_tx(tx, source, wish)
+    async def _new_job_tx(self, tx: Tx, caller: Caller, wanted: NewCrawlJob, now: Millis) -> NewJob:
+        source = await lock_source_tx(tx, wanted.source_id)  # held: it cannot go before the job is in
+        series_id, problems = await _fitting_tx(tx, source, wanted)
         if source is None:
             raise NotFound(NO_SOURCE)
         if problems:
             raise Invalid(problems[0].message, tuple(problems))
         return NewJob(
             public_id=uuid7(now, self.random_bytes(10)),
-            kind="discovery" if wish.comic_id is None else "targeted",
+            kind="discovery" if wanted.comic_id is None else "targeted",
             source_id=source.id,
             source_name=source.name,
             source_slug=source.slug,
             series_id=series_id,
-            scheduled_at=now if wish.scheduled_at is None else wish.scheduled_at,
+            scheduled_at=now if wanted.scheduled_at is None else wanted.scheduled_at,
             triggered_by=caller.user_id,
         )
 
@@ -243,14 +243,14 @@ async def job_tx(tx: Tx, public_id: PublicId) -> Job:
     return job
 
 
-async def _fitting_tx(tx: Tx, source: Source | None, wish: NewCrawlJob) -> tuple[SeriesId | None, list[Problem]]:
+async def _fitting_tx(tx: Tx, source: Source | None, wanted: NewCrawlJob) -> tuple[SeriesId | None, list[Problem]]:
     """The series that is meant, if any, and all that keeps the job from being queued."""
     if source is None:
         return None, []
     problems = [] if source.is_enabled else [Problem("sourceid", _DISABLED)]
-    if wish.comic_id is None:
+    if wanted.comic_id is None:
         return None, problems
-    comic_id = await find_series_tx(tx, wish.comic_id)  # or what it was merged into
+    comic_id = await find_series_tx(tx, wanted.comic_id)  # or what it was merged into
     if comic_id is None or not await job_targets_tx(tx, comic_id, source.id):
         return None, [*problems, Problem("comicid", _NOT_LINKED)]
     return comic_id, problems

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from tsuzuki.catalogue.calling import NotCalled
+from tsuzuki.catalogue.calls import NotCalled
 from tsuzuki.catalogue.chapters import NO_CHAPTER, Chapters
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx

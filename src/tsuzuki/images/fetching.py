@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from tsuzuki.catalogue.calling import Calls
+from tsuzuki.catalogue.calls import Calls
 from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.details import NO_MANGA, DetailsService
 from tsuzuki.connectors.protocol import ImageOutcome
@@ -147,7 +147,7 @@ _NO_SHELF = ShelfId(0)
 """A cover is the same for everyone."""
 _OK = 200
 _MOST_REPORTS = 20
-_WISH = {"accept": "image/avif,image/webp,image/png,image/jpeg,image/gif"}
+_ACCEPT = {"accept": "image/avif,image/webp,image/png,image/jpeg,image/gif"}
 
 
 class ImageClient(Protocol):
@@ -227,7 +227,7 @@ class ImageFetcher:
 
     @asynccontextmanager
     async def _from_article(self, address: str) -> AsyncIterator[Coming]:
-        ask = Ask(address, headers=_WISH)
+        ask = Ask(address, headers=_ACCEPT)
         async with self._streamed(ask, ARTICLES) as answer, aclosing(answer.chunks(IMAGE_CAP)) as pieces:
             yield Coming(pieces, None)
 
@@ -249,7 +249,7 @@ class ImageFetcher:
     async def _asked(self, call: SourceCall, ask: Ask) -> AsyncIterator[Pieces]:
         """The answer's pieces; the connector may have the source told how it went."""
         outcome = _Outcome(ask.url)
-        wanted = msgspec.structs.replace(ask, headers={**_WISH, **ask.headers})
+        wanted = msgspec.structs.replace(ask, headers={**_ACCEPT, **ask.headers})
         try:
             async with self._streamed(wanted, call.origin) as answer:
                 outcome.saw(answer)

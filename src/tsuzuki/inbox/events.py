@@ -122,7 +122,7 @@ class Events:
     def close(self) -> None:
         """End every stream: the process stops, and their readers come back elsewhere."""
         self._is_closed = True
-        self._streams.ring_all()
+        self._streams.wake_all()
 
     async def follow(
         self, shelf_id: ShelfId, last_event_id: str | None, *, with_jobs: bool = False
