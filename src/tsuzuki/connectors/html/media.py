@@ -31,7 +31,7 @@ _TINY = frozenset({"0", "1", "0px", "1px"})
 
 def is_tracker(address: str, attributes: Mapping[str, str | None]) -> bool:
     """True for a picture nobody is meant to see: one pixel, hidden, or from a host that only counts."""
-    if any((attributes.get(name) or "").strip() in _TINY for name in ("width", "height")):
+    if (attributes.get("width") or "").strip() in _TINY or (attributes.get("height") or "").strip() in _TINY:
         return True
     style = attributes.get("style")
     if style and (_TINY_STYLE.search(style) or _HIDDEN_STYLE.search(style)):

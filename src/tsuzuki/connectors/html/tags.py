@@ -121,7 +121,7 @@ class Settled(msgspec.Struct, frozen=True):
 
 def settle(html: str, limit: int) -> Settled:
     """The markup without what is never shown, its stray `<` as text. Too deep where it may nest beyond `limit`."""
-    is_ordinary = not _ODD.search(html) and all(name.lower() in _ORDINARY for name in set(_NAMES.findall(html)))
+    is_ordinary = not _ODD.search(html) and all(name in _ORDINARY for name in map(str.lower, set(_NAMES.findall(html))))
     if is_ordinary and html.count("<") <= limit:
         return Settled(html, is_too_deep=False)
     depth = _Depth(limit)
