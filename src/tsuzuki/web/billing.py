@@ -42,8 +42,8 @@ class ShelfCard(msgspec.Struct, frozen=True):
     counted: list[LimitUse]
 
 
-def billing_page(site: Site) -> Resource:
-    """`/account/billing`"""
+def billing_pages(site: Site) -> tuple[Resource, ...]:
+    """`/account/billing` with its statement, an invoice, and all that is done to rented shelves."""
 
     async def show(request: Request, caller: Caller) -> Response:
         billing, who = site.billing.opened(), whose(caller)
@@ -67,18 +67,36 @@ def billing_page(site: Site) -> Resource:
             span=span,
         )
 
-    return page(BILLING, site.signed_in(show))
-
-
-def statement_page(site: Site) -> Resource:
-    """`/account/billing/statement`"""
-
-    async def show(request: Request, caller: Caller) -> Response:
+    async def show_statement(request: Request, caller: Caller) -> Response:
         found = await site.billing.opened().books.statement(whose(caller), await payer_of(site, caller))
         frame = await site.frame(request, caller, "billing")
         return site.show(frame, "statement.html", statement=found, totals=found.totals)
 
-    return page(f"{BILLING}/statement", site.signed_in(show))
+    async def show_invoice(request: Request, caller: Caller) -> Response:
+        full = await site.billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
+        frame = await site.frame(request, caller, "invoice")
+        return site.show(
+            frame,
+            "invoice.html",
+            invoice=full.invoice,
+            tenant=full.tenant,
+            items=full.items,
+            total_cents=sum(item.amount_cents for item in full.items),
+            credit_cents=full.credit_cents,
+            refunds=full.refunds,
+            disputes=full.disputes,
+        )
+
+    return (
+        page(BILLING, site.signed_in(show)),
+        page(f"{BILLING}/statement", site.signed_in(show_statement)),
+        page("/invoices/{invoice_id}", site.signed_in(show_invoice)),
+        *_new(site),
+        _one(site),
+        _plan(site),
+        _turn(site, "deactivate"),
+        _turn(site, "reactivate"),
+    )
 
 
 async def payer_of(site: Site, caller: Caller) -> PublicId:
@@ -105,38 +123,12 @@ def span(length: Millis) -> str:
     return ngettext("%(count)s minute", "%(count)s minutes", length // MINUTE)
 
 
-def invoice_page(site: Site) -> Resource:
-    """`/invoices/{invoice_id}`"""
-
-    async def show(request: Request, caller: Caller) -> Response:
-        full = await site.billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
-        frame = await site.frame(request, caller, "invoice")
-        return site.show(
-            frame,
-            "invoice.html",
-            invoice=full.invoice,
-            tenant=full.tenant,
-            items=full.items,
-            total_cents=sum(item.amount_cents for item in full.items),
-            credit_cents=full.credit_cents,
-            refunds=full.refunds,
-            disputes=full.disputes,
-        )
-
-    return page("/invoices/{invoice_id}", site.signed_in(show))
-
-
 LONGEST_NAME = 200
 _RULES = Rules(keep=("name", "plan"), beside={Conflict: "name"})
 _PLAN_RULES = Rules(keep=("plan",))
 _NO_RULES = Rules()
 
 Awake = Literal["active", "inactive"]
-
-
-def shelf_pages(site: Site) -> tuple[Resource, ...]:
-    """Everything that is done to rented shelves."""
-    return (*_new(site), _one(site), _plan(site), _turn(site, "deactivate"), _turn(site, "reactivate"))
 
 
 def _new(site: Site) -> tuple[Resource, ...]:

@@ -13,19 +13,19 @@ from tsuzuki.web.admin.jobs import job_pages
 from tsuzuki.web.admin.letters import letter_pages
 from tsuzuki.web.admin.mappings import mapping_add_page, mapping_pages
 from tsuzuki.web.admin.people import people_pages, person_pages
-from tsuzuki.web.admin.settings import failing_feeds_page, retention_page, server_settings_page
+from tsuzuki.web.admin.settings import server_pages
 from tsuzuki.web.admin.source_form import source_form_pages
 from tsuzuki.web.admin.sources import source_pages
 from tsuzuki.web.admin.tenants import tenant_pages
 from tsuzuki.web.api_docs import Json, docs_page
 from tsuzuki.web.article.page import article_page
-from tsuzuki.web.billing import billing_page, invoice_page, shelf_pages, statement_page
+from tsuzuki.web.billing import billing_pages
 from tsuzuki.web.bookmarks import bookmark_pages
 from tsuzuki.web.channels import channel_pages
 from tsuzuki.web.discover import discover_pages, preview_page, source_page
 from tsuzuki.web.errors import error_page, framed_errors
 from tsuzuki.web.feeds.feed import adding_pages, changing_page, feed_acts
-from tsuzuki.web.feeds.groups import group_acts, group_pages
+from tsuzuki.web.feeds.groups import group_pages
 from tsuzuki.web.feeds.page import feeds_page, list_page
 from tsuzuki.web.inbox.marks import mark_pages
 from tsuzuki.web.inbox.page import home_page, states_page
@@ -79,18 +79,14 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         changing_page(site),
         *feed_acts(site),
         *group_pages(site),
-        *group_acts(site),
         list_page(site),
         search_page(site),
         *bookmark_pages(site),
         *channel_pages(site),
-        invoice_page(site),
-        billing_page(site),
-        statement_page(site),
-        *shelf_pages(site),
+        *billing_pages(site),
         settings_page(site),
         *dashboard_pages(site),
-        failing_feeds_page(site),
+        *server_pages(site),
         *source_pages(site),
         *source_form_pages(site),
         *mapping_pages(site),
@@ -101,8 +97,6 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         *people_pages(site),
         *person_pages(site),
         *tenant_pages(site),
-        server_settings_page(site),
-        retention_page(site),
         styleguide_page(site),
         *offline_pages(site.pages),
         account_page(site),

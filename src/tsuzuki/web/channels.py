@@ -11,11 +11,11 @@ from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.secrets import is_secret
-from tsuzuki.notifications.channels import ChannelChange, Channels
+from tsuzuki.notifications.channels import ChannelChange
 from tsuzuki.notifications.kinds import ChannelKind
 from tsuzuki.notifications.sending import KINDS
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, ShowForm, post_form, read_form, see
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -48,7 +48,7 @@ _RULES = Rules(keep=("kind", "name", *sorted(_KEPT)), beside={Conflict: "name"})
 
 
 def channel_pages(site: Site) -> tuple[Resource, ...]:
-    """The list with its forms."""
+    """The list with its forms, and what the buttons beside a channel post to; removing one is asked first."""
     channels = site.channels
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
@@ -70,15 +70,6 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
         frame = await site.frame(request, caller, "notifications")
         # No redirect: what is shown once has no address to be found at again.
         return site.show(frame, "channel_made.html", name=added.channel.name, secret=added.made["secret"])
-
-    return (
-        site.form_page(PATH, show, add, rules=_RULES),
-        *_acts(site, channels, show),
-    )
-
-
-def _acts(site: Site, channels: Channels, show: ShowForm) -> tuple[Resource, ...]:
-    """What the buttons beside a channel post to; removing one is asked first."""
 
     async def switch(request: Request, caller: Caller) -> Response:
         is_on = (await read_form(request)).one("enabled") == "on"
@@ -108,6 +99,7 @@ def _acts(site: Site, channels: Channels, show: ShowForm) -> tuple[Resource, ...
 
     one = f"{PATH}/{{channel_id}}"
     return (
+        site.form_page(PATH, show, add, rules=_RULES),
         Resource(f"{one}/switch", {"POST": site.signed_in(switch, PATH)}),
         Resource(f"{one}/test", {"POST": site.signed_in(post_form(test, show, Rules()), PATH)}),
         Resource(f"{one}/remove", {"GET": site.signed_in(ask_remove), "POST": site.signed_in(remove, PATH)}),

@@ -60,9 +60,6 @@ def sign_in_page(site: Site) -> Resource:
     return Resource(SIGN_IN, {"GET": show_sign_in, "POST": sign_in})
 
 
-SIGN_OUT_PATH = "/sign-out"
-
-
 def sign_out_page(site: Site) -> Resource:
     """`/sign-out`: a button posts here; a link, or a picture in an article, signs nobody out (SEC-16)."""
 
@@ -71,10 +68,8 @@ def sign_out_page(site: Site) -> Resource:
         await leave(request, site.accounts.sign_in)
         return see(with_query(SIGN_IN, done="signed_out"))
 
-    return Resource(SIGN_OUT_PATH, {"POST": sign_out})
+    return Resource("/sign-out", {"POST": sign_out})
 
-
-PROVIDER_PATH = "/sign-in/provider"
 
 _log = structlog.stdlib.get_logger("tsuzuki.oidc")
 
@@ -87,7 +82,7 @@ def provider_page(site: Site) -> Resource:
         form = await read_form(request)
         return await to_provider(site, request, None, next_path=form.one("next"))
 
-    return Resource(PROVIDER_PATH, {"POST": begin})
+    return Resource("/sign-in/provider", {"POST": begin})
 
 
 async def to_provider(site: Site, request: Request, caller: Caller | None, *, next_path: str) -> Response:
@@ -125,7 +120,6 @@ def setup_page(site: Site) -> Resource:
     return Resource(SETUP, {"GET": show_setup, "POST": set_up})
 
 
-INVITE_PATH = "/invite"
 LONGEST_CODE = 200
 _INVITE_RULES = Rules(keep=("code", "username"), beside={Unauthorized: "code", Conflict: "username"})
 
@@ -148,4 +142,4 @@ def invite_page(site: Site) -> Resource:
 
         return await fill(request, act, show, rules=_INVITE_RULES)
 
-    return Resource(INVITE_PATH, {"GET": show_invite, "POST": accept_invite})
+    return Resource("/invite", {"GET": show_invite, "POST": accept_invite})

@@ -1,4 +1,4 @@
-"""`/admin/feeds`: the feeds that fail, whoever follows them."""
+"""What the server is set to, what it would remove because it is old, and the feeds that fail."""
 
 from itertools import groupby
 
@@ -12,28 +12,18 @@ from tsuzuki.web.retention_form import keep_words
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import sized
 
-SETTINGS_PATH = "/admin/settings"
 
-
-def server_settings_page(site: Site) -> Resource:
-    """The table."""
+def server_pages(site: Site) -> tuple[Resource, ...]:
+    """`/admin/settings`, `/admin/retention` and `/admin/feeds`."""
     groups = [(group, list(rows)) for group, rows in groupby(site.settings, key=lambda row: row.group)]
+    preview = site.preview
 
     async def show_settings(request: Request, caller: Caller) -> Response:
         frame = await site.frame(request, caller, "server_settings")
         return site.show(frame, "admin/settings.html", groups=groups)
 
-    return page(SETTINGS_PATH, site.operator(show_settings))
-
-
-RETENTION_PATH = "/admin/retention"
-
-
-def retention_page(site: Site) -> Resource:
-    """Counts only: what is removed is decided by settings, and done at night."""
-    preview = site.preview
-
     async def show_removable(request: Request, caller: Caller) -> Response:
+        """Counts only: what is removed is decided by settings, and done at night."""
         found = await preview.removable()
         return site.show(
             await site.frame(request, caller, "admin"),
@@ -47,19 +37,14 @@ def retention_page(site: Site) -> Resource:
             keep_words=keep_words,
         )
 
-    return page(RETENTION_PATH, site.operator(show_removable))
-
-
-FEEDS_PATH = "/admin/feeds"
-
-
-def failing_feeds_page(site: Site) -> Resource:
-    """The list, the worst first."""
-    figures = site.figures
-
     async def show_failing_feeds(request: Request, caller: Caller) -> Response:
+        """The worst first, whoever follows them."""
         frame = await site.frame(request, caller, "admin")
-        rows, total = await figures.failing_feeds(slice_of(request))
+        rows, total = await site.figures.failing_feeds(slice_of(request))
         return site.show(frame, "admin/feeds.html", rows=rows, pages=pages_of(request, total))
 
-    return page(FEEDS_PATH, site.operator(show_failing_feeds))
+    return (
+        page("/admin/settings", site.operator(show_settings)),
+        page("/admin/retention", site.operator(show_removable)),
+        page("/admin/feeds", site.operator(show_failing_feeds)),
+    )

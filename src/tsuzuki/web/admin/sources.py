@@ -100,7 +100,6 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
         page(ONE, site.operator(show_source)),
         *_acts(site, sources),
         _deleting(site, sources, comics),
-        _trying(site, sources),
     )
 
 
@@ -112,7 +111,7 @@ async def _disabled(audit: AuditLog, source_id: int) -> AuditRow | None:
 
 
 def _acts(site: Site, sources: Sources) -> tuple[Resource, ...]:
-    """What the switch posts to."""
+    """The switch, and trying it now: what it asks and finds, with nothing stored."""
 
     async def switch(request: Request, caller: Caller) -> Response:
         number, form = number_at(request, "source_id"), await read_form(request)
@@ -122,20 +121,16 @@ def _acts(site: Site, sources: Sources) -> tuple[Resource, ...]:
         path = f"{PATH}/{number}"
         return see(with_query(path, done="source_on") if is_on else with_query(path, done="source_off"))
 
-    return (Resource(f"{ONE}/switch", {"POST": site.operator(switch, PATH)}),)
-
-
-def _trying(site: Site, sources: Sources) -> Resource:
-    """Try it now: what it asks and finds, with nothing stored. No redirect: the answer is the page."""
-    trials = site.trials
-
     async def try_source(request: Request, caller: Caller) -> Response:
         source = await sources.get(number_at(request, "source_id"))
-        tried = await trials.run(source)
+        tried = await site.trials.run(source)  # No redirect: the answer is the page.
         frame = await site.frame(request, caller, "sources")
         return site.show(frame, "admin/tried.html", source=source, tried=tried)
 
-    return Resource(f"{ONE}/try", {"POST": site.operator(try_source, PATH)})
+    return (
+        Resource(f"{ONE}/switch", {"POST": site.operator(switch, PATH)}),
+        Resource(f"{ONE}/try", {"POST": site.operator(try_source, PATH)}),
+    )
 
 
 def _deleting(site: Site, sources: Sources, comics: Comics) -> Resource:

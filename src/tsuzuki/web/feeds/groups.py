@@ -19,7 +19,7 @@ _RULES = Rules(keep=("name",), beside={Conflict: "name"})
 
 
 def group_pages(site: Site) -> tuple[Resource, ...]:
-    """`/groups/new` and `/groups/{id}`: the forms."""
+    """`/groups/new`, `/groups/{id}`, and what the buttons of a group post to."""
     groups, feeds = site.reading.groups, site.reading.subscriptions
 
     async def show_form(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
@@ -40,17 +40,6 @@ def group_pages(site: Site) -> tuple[Resource, ...]:
         await groups.change(await site.shelf_id(caller), id_of(request, "group_id"), name=_name(form))
         return see(with_query(FEEDS, done="group_saved"))
 
-    one = f"{PATH}/{{group_id}}"
-    return (
-        site.form_page(f"{PATH}/new", show_form, add, rules=_RULES, back=FEEDS),
-        site.form_page(one, show_one, rename, rules=_RULES, back=FEEDS),
-    )
-
-
-def group_acts(site: Site) -> tuple[Resource, ...]:
-    """What the buttons of a group post to."""
-    groups = site.reading.groups
-
     async def move(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
         moved = await groups.get(shelf.id, id_of(request, "group_id"))
@@ -67,6 +56,8 @@ def group_acts(site: Site) -> tuple[Resource, ...]:
 
     one = f"{PATH}/{{group_id}}"
     return (
+        site.form_page(f"{PATH}/new", show_form, add, rules=_RULES, back=FEEDS),
+        site.form_page(one, show_one, rename, rules=_RULES, back=FEEDS),
         Resource(f"{one}/move", {"POST": site.on_shelf(move, FEEDS)}),
         Resource(f"{one}/delete", {"POST": site.on_shelf(delete, FEEDS)}),
     )
