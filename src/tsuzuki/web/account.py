@@ -38,16 +38,6 @@ class AccountNotes(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-def account_page(site: Site) -> Resource:
-    """`/account`"""
-
-    async def show_mine(request: Request, caller: Caller) -> Response:
-        notes = AccountNotes(reason=find_label("reason", request.query_params.get("reason")))
-        return await show_account(site, request, caller, notes)
-
-    return page(ACCOUNT, site.signed_in(show_mine, ACCOUNT))
-
-
 async def show_account(site: Site, request: Request, caller: Caller, notes: AccountNotes) -> Response:
     """The whole page, with these notes on it."""
     accounts = site.accounts
@@ -77,26 +67,14 @@ def token_row(token: Token, now: Millis) -> TokenRow:
     return TokenRow(show_id(token.public_id), token, token.revoked_at is None and not is_over)
 
 
-def identity_pages(site: Site) -> tuple[Resource, ...]:
-    """What the two buttons post to."""
+def account_pages(site: Site) -> tuple[Resource, ...]:
+    """`/account`, and what its forms and buttons post to. Of a password nothing that was typed is shown again."""
 
-    async def link(request: Request, caller: Caller) -> Response:
-        return await to_provider(site, request, caller, next_path=with_query(ACCOUNT, done="linked"))
+    async def show_mine(request: Request, caller: Caller) -> Response:
+        notes = AccountNotes(reason=find_label("reason", request.query_params.get("reason")))
+        return await show_account(site, request, caller, notes)
 
-    async def unlink(_: Request, caller: Caller) -> Response:
-        await site.accounts.current_user.unlink(caller)
-        return see(with_query(ACCOUNT, done="unlinked"))
-
-    return (
-        Resource(f"{ACCOUNT}/identity/link", {"POST": site.signed_in(link, ACCOUNT)}),
-        Resource(f"{ACCOUNT}/identity/unlink", {"POST": site.signed_in(unlink, ACCOUNT)}),
-    )
-
-
-def password_page(site: Site) -> Resource:
-    """What the form of the password posts to. Nothing that was typed is shown again."""
-
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show_wrong(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         return await show_account(site, request, caller, AccountNotes(password=sheet))
 
     async def change(_request: Request, caller: Caller, form: Form) -> Response:
@@ -105,16 +83,10 @@ def password_page(site: Site) -> Resource:
         await site.accounts.current_user.change_own_password(caller, current, new, keep_tokens=keep)
         return see(with_query(ACCOUNT, done="password"))
 
-    return Resource(f"{ACCOUNT}/password", {"POST": site.signed_in(post_form(change, show, Rules()), ACCOUNT)})
-
-
-def device_pages(site: Site) -> tuple[Resource, ...]:
-    """What the buttons beside the devices post to."""
-
     async def end_one(request: Request, caller: Caller) -> Response:
         wanted = id_of(request, "session_id")
         if wanted == caller.key_public_id:
-            return await _leave(request, "signed_out")
+            return await _leave(site, request, "signed_out")
         await site.accounts.sessions.end(caller, wanted)
         return see(with_query(ACCOUNT, done="device"))
 
@@ -124,14 +96,27 @@ def device_pages(site: Site) -> tuple[Resource, ...]:
 
     async def end_all(request: Request, caller: Caller) -> Response:
         await site.accounts.sessions.end_others(caller)
-        return await _leave(request, "signed_out_everywhere")
+        return await _leave(site, request, "signed_out_everywhere")
 
-    async def _leave(request: Request, done: str) -> Response:
-        await leave(request, site.accounts.sign_in)
-        return see(with_query(SIGN_IN, done=done))
+    async def link(request: Request, caller: Caller) -> Response:
+        return await to_provider(site, request, caller, next_path=with_query(ACCOUNT, done="linked"))
 
+    async def unlink(_: Request, caller: Caller) -> Response:
+        await site.accounts.current_user.unlink(caller)
+        return see(with_query(ACCOUNT, done="unlinked"))
+
+    change_password = post_form(change, show_wrong, Rules())
     return (
+        page(ACCOUNT, site.signed_in(show_mine, ACCOUNT)),
+        Resource(f"{ACCOUNT}/password", {"POST": site.signed_in(change_password, ACCOUNT)}),
         Resource(f"{ACCOUNT}/devices/{{session_id}}/sign-out", {"POST": site.signed_in(end_one, ACCOUNT)}),
         Resource(f"{ACCOUNT}/devices/sign-out-others", {"POST": site.signed_in(end_others, ACCOUNT)}),
         Resource(f"{ACCOUNT}/devices/sign-out-all", {"POST": site.signed_in(end_all, ACCOUNT)}),
+        Resource(f"{ACCOUNT}/identity/link", {"POST": site.signed_in(link, ACCOUNT)}),
+        Resource(f"{ACCOUNT}/identity/unlink", {"POST": site.signed_in(unlink, ACCOUNT)}),
     )
+
+
+async def _leave(site: Site, request: Request, done: str) -> Response:
+    await leave(request, site.accounts.sign_in)
+    return see(with_query(SIGN_IN, done=done))

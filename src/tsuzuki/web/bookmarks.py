@@ -45,17 +45,10 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
         await bookmarks.add(await site.shelf_id(caller), NewBookmark(link=form.one("link").strip(), title=title))
         return see(with_query(PATH, done="bookmarked"))
 
-    return (site.form_page(PATH, show, add, rules=_RULES), *_one(site))
-
-
-def _one(site: Site) -> tuple[Resource, ...]:
-    bookmarks = site.reading.bookmarks
-    pictures, parsers = site.picture, site.parsers
-
     async def show_bookmark(request: Request, caller: Caller) -> Response:
         frame = await site.frame(request, caller, "bookmarks")
         found = await bookmarks.get(frame.shelf.id, id_of(request, "bookmark_id"))
-        content = await prepare(parsers, SafeHtml(found.content), pictures)
+        content = await prepare(site.parsers, SafeHtml(found.content), site.picture)
         title = _title(found, frame.locale)
         bookmark_id = show_id(found.public_id)
         return site.show(frame, "bookmark.html", shown_title=title, bookmark=found, id=bookmark_id, content=content)
@@ -86,6 +79,7 @@ def _one(site: Site) -> tuple[Resource, ...]:
 
     one = f"{PATH}/{{bookmark_id}}"
     return (
+        site.form_page(PATH, show, add, rules=_RULES),
         page(one, site.signed_in(show_bookmark)),
         Resource(f"{one}/note", {"POST": site.on_shelf(write, PATH)}),
         Resource(f"{one}/delete", {"GET": site.signed_in(ask_delete), "POST": site.on_shelf(delete, PATH)}),

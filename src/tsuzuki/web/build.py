@@ -6,7 +6,7 @@ import msgspec
 
 from tsuzuki.http.middleware import ErrorPage, FramedPage
 from tsuzuki.http.routing import Resource
-from tsuzuki.web.account import account_page, device_pages, identity_pages, password_page
+from tsuzuki.web.account import account_pages
 from tsuzuki.web.admin.audit import audit_page
 from tsuzuki.web.admin.dashboard import dashboard_pages
 from tsuzuki.web.admin.jobs import job_pages
@@ -33,7 +33,7 @@ from tsuzuki.web.library import history_pages, library_pages
 from tsuzuki.web.offline import offline_pages
 from tsuzuki.web.reader import reader_page
 from tsuzuki.web.search import search_page
-from tsuzuki.web.series import following_acts, keeping_acts, marking_acts, refreshing_acts, series_page, setting_acts
+from tsuzuki.web.series import chapter_acts, following_acts, series_page, setting_acts
 from tsuzuki.web.settings import settings_page
 from tsuzuki.web.shelves import own_shelf_pages
 from tsuzuki.web.sign_in import invite_page, provider_page, setup_page, sign_in_page, sign_out_page
@@ -66,11 +66,9 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         *history_pages(site),
         series_page(site),
         reader_page(site),
-        *marking_acts(site),
+        *chapter_acts(site),
         *following_acts(site),
-        *refreshing_acts(site),
         *setting_acts(site),
-        *keeping_acts(site),
         *discover_pages(site),
         source_page(site),
         preview_page(site),
@@ -99,13 +97,10 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         *tenant_pages(site),
         styleguide_page(site),
         *offline_pages(site.pages),
-        account_page(site),
-        password_page(site),
+        *account_pages(site),
         *own_shelf_pages(site),
-        *device_pages(site),
         *token_pages(site),
         device_password_page(site),
-        *identity_pages(site),
         docs_page(site.pages, document),
         site.pages.assets.resource(),
     )

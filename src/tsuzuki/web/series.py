@@ -256,14 +256,15 @@ PATH = "/series/{series_id}"
 MOST_AT_ONCE = 500
 
 
-def marking_acts(site: Site) -> tuple[Resource, ...]:
-    """`/mark`: chapters by id, all up to one, or all; `again` is the moment of a mark that made some unread.
-
-    `at` says when, for marks that waited for a network.
-    """
-    progress = site.reading.progress
+def chapter_acts(site: Site) -> tuple[Resource, ...]:
+    """`/mark` and `/keep` some of its chapters; `/refresh` asks every source for its chapters now."""
+    progress, looks, kept = site.reading.progress, site.reading.series, site.pictures.kept
 
     async def mark(request: Request, shelf: MemberShelf) -> Response:
+        """Chapters by id, all up to one, or all; `again` is the moment of a mark that made some unread.
+
+        `at` says when, for marks that waited for a network.
+        """
         form = await read_form(request, most=MOST_AT_ONCE)
         series = id_of(request, "series_id")
         moment = number_of(form.one("again"))
@@ -276,7 +277,50 @@ def marking_acts(site: Site) -> tuple[Resource, ...]:
         marked = await progress.mark(shelf.id, series, some, is_read=is_read, made_at=made_at)
         return _answered(request, form, marked.changed, **{"undo" if is_read else "again": str(marked.at)})
 
-    return (Resource(f"{PATH}/mark", {"POST": site.on_shelf(mark, LIBRARY)}),)
+    async def refresh(request: Request, shelf: MemberShelf) -> Response:
+        await read_form(request)
+        series = await looks.get(shelf.id, id_of(request, "series_id"))
+        came = await asyncio.gather(
+            *(_ask_source(site, shelf.id, source.id) for source in series.sources if source.is_on)
+        )
+        series_id = show_id(series.details.public_id)
+        return see(back_to(series_id, done="refreshed") if any(came) else back_to(series_id, fail="refresh"))
+
+    async def keep(request: Request, shelf: MemberShelf) -> Response:
+        """`keep` or `drop` names a release."""
+        form = await read_form(request)
+        series_id = show_id(id_of(request, "series_id"))
+        wanted, dropped = number_of(form.one("keep")), number_of(form.one("drop"))
+        if wanted is not None:
+            try:
+                await kept.keep(shelf.id, ReleaseId(wanted))
+            except LimitExceeded:
+                if wants_json(request):
+                    raise
+                return see(back_to(series_id, fail="keep_full"))
+        elif dropped is not None:
+            await kept.drop(shelf.id, ReleaseId(dropped))
+        else:
+            raise Invalid(_("The form could not be read."))
+        if wants_json(request):
+            return data_of({"dropped": dropped} if wanted is None else {})
+        told = back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, dropped=str(dropped))
+        return see(told)
+
+    return (
+        Resource(f"{PATH}/mark", {"POST": site.on_shelf(mark, LIBRARY)}),
+        Resource(f"{PATH}/refresh", {"POST": site.on_shelf(refresh, LIBRARY)}),
+        Resource(f"{PATH}/keep", {"POST": site.on_shelf(keep, LIBRARY)}),
+    )
+
+
+async def _ask_source(site: Site, shelf_id: ShelfId, mapping: SeriesSourceId) -> bool:
+    """Whether the source answered."""
+    try:
+        answered = await site.catalogue.chapter_lists.list(mapping, shelf_id, refresh=True)
+    except (SourceError, Unavailable):
+        return False
+    return not answered.freshness.is_stale
 
 
 def _meant(form: Form) -> tuple[Some, bool]:
@@ -344,54 +388,6 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
         Resource(f"{PATH}/follow", {"POST": site.on_shelf(follow, LIBRARY)}),
         Resource(f"{PATH}/unfollow", {"GET": site.signed_in(ask_leave), "POST": site.on_shelf(leave, LIBRARY)}),
     )
-
-
-def refreshing_acts(site: Site) -> tuple[Resource, ...]:
-    """`/refresh` asks every source for its chapters now."""
-    looks, lists = site.reading.series, site.catalogue.chapter_lists
-
-    async def asked(shelf_id: ShelfId, mapping: SeriesSourceId) -> bool:
-        try:
-            answered = await lists.list(mapping, shelf_id, refresh=True)
-        except (SourceError, Unavailable):
-            return False
-        return not answered.freshness.is_stale
-
-    async def refresh(request: Request, shelf: MemberShelf) -> Response:
-        await read_form(request)
-        series = await looks.get(shelf.id, id_of(request, "series_id"))
-        came = await asyncio.gather(*(asked(shelf.id, source.id) for source in series.sources if source.is_on))
-        series_id = show_id(series.details.public_id)
-        return see(back_to(series_id, done="refreshed") if any(came) else back_to(series_id, fail="refresh"))
-
-    return (Resource(f"{PATH}/refresh", {"POST": site.on_shelf(refresh, LIBRARY)}),)
-
-
-def keeping_acts(site: Site) -> tuple[Resource, ...]:
-    """`/keep`: `keep` or `drop` names a release."""
-    kept = site.pictures.kept
-
-    async def keep(request: Request, shelf: MemberShelf) -> Response:
-        form = await read_form(request)
-        series_id = show_id(id_of(request, "series_id"))
-        wanted, dropped = number_of(form.one("keep")), number_of(form.one("drop"))
-        if wanted is not None:
-            try:
-                await kept.keep(shelf.id, ReleaseId(wanted))
-            except LimitExceeded:
-                if wants_json(request):
-                    raise
-                return see(back_to(series_id, fail="keep_full"))
-        elif dropped is not None:
-            await kept.drop(shelf.id, ReleaseId(dropped))
-        else:
-            raise Invalid(_("The form could not be read."))
-        if wants_json(request):
-            return data_of({"dropped": dropped} if wanted is None else {})
-        told = back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, dropped=str(dropped))
-        return see(told)
-
-    return (Resource(f"{PATH}/keep", {"POST": site.on_shelf(keep, LIBRARY)}),)
 
 
 MODES: tuple[Mode, ...] = get_args(Mode)

@@ -47,21 +47,6 @@ def own_shelf_pages(site: Site) -> tuple[Resource, ...]:
         await site.accounts.current_user.choose_shelf(caller, wanted)
         return see("/")
 
-    return (
-        site.form_page(SHELVES, show, make, rules=_NEW_RULES),
-        Resource(f"{ACCOUNT}/open-shelf", {"POST": site.signed_in(open_, SHELVES)}),
-        *_offer(site),
-        *_one(site),
-        _keeping(site),
-        _removing(site),
-        _deleting(site),
-    )
-
-
-def _offer(site: Site) -> tuple[Resource, ...]:
-    """What the notice's two buttons post to."""
-    sharing = site.accounts.sharing
-
     async def take(_: Request, caller: Caller) -> Response:
         try:
             await sharing.take_offer(shelf_user(caller))
@@ -74,8 +59,13 @@ def _offer(site: Site) -> tuple[Resource, ...]:
         return see("/")
 
     return (
+        site.form_page(SHELVES, show, make, rules=_NEW_RULES),
+        Resource(f"{ACCOUNT}/open-shelf", {"POST": site.signed_in(open_, SHELVES)}),
         Resource(f"{ACCOUNT}/own-shelf", {"POST": site.signed_in(take, SHELVES)}),
         Resource(f"{ACCOUNT}/own-shelf/decline", {"POST": site.signed_in(decline, SHELVES)}),
+        *_one(site),
+        _removing(site),
+        _deleting(site),
     )
 
 
@@ -122,23 +112,18 @@ def _one(site: Site) -> tuple[Resource, ...]:
             return see(with_query(_path(request), done="shelf_role"))
         return see(with_query(_path(request), done="shelf_shared"))
 
-    return (
-        site.form_page(ONE, show, rename, rules=_NAME_RULES, back=SHELVES),
-        Resource(f"{ONE}/people", {"POST": site.signed_in(post_form(share, show, _RULES), SHELVES)}),
-    )
-
-
-def _keeping(site: Site) -> Resource:
-    """How long it keeps articles after they were read."""
-    sharing = site.accounts.sharing
-
     async def keep(request: Request, caller: Caller) -> Response:
+        """How long it keeps articles after they were read."""
         chosen = posted_keep(await read_form(request))
         if not isinstance(chosen, UnsetType):
             await sharing.keep(shelf_user(caller), id_of(request, "shelf_id"), chosen)
         return see(with_query(_path(request), done="shelf_keeps"))
 
-    return Resource(f"{ONE}/retention", {"POST": site.signed_in(keep, SHELVES)})
+    return (
+        site.form_page(ONE, show, rename, rules=_NAME_RULES, back=SHELVES),
+        Resource(f"{ONE}/retention", {"POST": site.signed_in(keep, SHELVES)}),
+        Resource(f"{ONE}/people", {"POST": site.signed_in(post_form(share, show, _RULES), SHELVES)}),
+    )
 
 
 def _removing(site: Site) -> Resource:

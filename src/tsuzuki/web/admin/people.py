@@ -62,30 +62,22 @@ def people_pages(site: Site) -> tuple[Resource, ...]:
         user = await accounts.users.add(caller.actor, new)
         return see(with_query(f"{PATH}/{show_id(user.public_id)}", done="person_added"))
 
-    return (
-        page(PATH, site.operator(show_people)),
-        site.form_page(ADD, show, add, rules=_RULES, for_admin=True),
-        *_inviting(site),
-    )
-
-
-def _inviting(site: Site) -> tuple[Resource, ...]:
-    invites = site.accounts.invites
-
     async def invite(request: Request, caller: Caller) -> Response:
         """No redirect: what is shown once has no address to be found at again."""
         form = await read_form(request)
-        made = await invites.make(caller, role_of(form), _tenant(form))
+        made = await accounts.invites.make(caller, role_of(form), _tenant(form))
         here = site.public_url or f"{request.url.scheme}://{request.url.netloc}"
         link = f"{here}{with_query('/invite', code=made.code)}"
         frame = await site.frame(request, caller, "users")
         return site.show(frame, "admin/invited.html", link=link, made=made)
 
     async def revoke(request: Request, caller: Caller) -> Response:
-        await invites.revoke(caller, id_of(request, "invite_id"))
+        await accounts.invites.revoke(caller, id_of(request, "invite_id"))
         return see(with_query(PATH, done="invite_revoked"))
 
     return (
+        page(PATH, site.operator(show_people)),
+        site.form_page(ADD, show, add, rules=_RULES, for_admin=True),
         Resource("/admin/invites", {"POST": site.operator(invite, PATH)}),
         Resource("/admin/invites/{invite_id}/revoke", {"POST": site.operator(revoke, PATH)}),
     )
