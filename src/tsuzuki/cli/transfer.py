@@ -133,9 +133,6 @@ def import_reedme(file: Path, whose: ShelfChoice) -> None:
         sys.exit(1)
 
 
-__all__ = ["export", "import_"]
-
-
 @click.command()
 @click.option(
     "--format",

@@ -23,7 +23,6 @@ from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.titles import unescaped
 from tsuzuki.web.labels import label_of
 from tsuzuki.web.links import Picture
-from tsuzuki.web.site import Site
 from tsuzuki.web.texts import gettext as _
 
 _AROUND = frozenset({"a", "b", "center", "em", "i", "p", "picture", "span", "strong"})
@@ -154,11 +153,6 @@ class Players:
             return None
         link = f'<a href="{escape(address, quote=True)}">{escape(_("Open original file"))}</a>'
         return f'<span class="player" data-player>{player}<span class="player-line">{link}</span></span>'
-
-
-def players_of(site: Site) -> Players:
-    """By way of this server, by signed addresses."""
-    return Players(site.media_links)
 
 
 MOST_PICTURES = 50

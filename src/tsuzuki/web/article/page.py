@@ -1,7 +1,5 @@
 """`/items/{id}`: the article, and its neighbours in the list from which it was opened."""
 
-from collections.abc import Awaitable, Callable
-
 import msgspec
 from markupsafe import Markup
 from starlette.requests import Request
@@ -15,19 +13,14 @@ from tsuzuki.inbox.entries import Entry
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.titles import title_of
-from tsuzuki.polling.articles import Articles
-from tsuzuki.web.article.content import media_of, pictures_in, players_of, prepare
+from tsuzuki.web.article.content import Players, media_of, pictures_in, prepare
+from tsuzuki.web.ids import number_of
 from tsuzuki.web.inbox.rows import item_title
 from tsuzuki.web.inbox.view import read_view
 from tsuzuki.web.links import chapter_path, item_path
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import chapter_name
-
-_MOST_DIGITS = 18
-
-Prepared = Callable[[str, str], Awaitable[Markup]]
-"""Makes what is shown of sanitised markup and its title."""
 
 
 class ArticleStep(msgspec.Struct, frozen=True):
@@ -49,18 +42,15 @@ class ArticleText(msgspec.Struct, frozen=True):
 
 def article_page(site: Site) -> Resource:
     """The page of an article."""
-    inbox, articles = site.inbox, site.articles
-    feeds, pictures, players = site.reading.subscriptions, site.picture, players_of(site)
-    parsers = site.parsers
-
-    async def prepared(content: str, title: str) -> Markup:
-        return await prepare(parsers, SafeHtml(content), pictures, players, title=title)
+    inbox, feeds, players = site.inbox, site.reading.subscriptions, Players(site.media_links)
 
     async def show_article(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
         frame = await site.frame(request, caller, view.place)
-        item_id = _number(request.path_params["item_id"])
-        item = await inbox.get_item(frame.shelf.id, item_id)
+        item_id = number_of(request.path_params["item_id"])
+        if item_id is None:
+            raise NotFound("There is no such article.")
+        item = await inbox.get_item(frame.shelf.id, ItemId(item_id))
         assert item.feed_id is not None
         feed = await feeds.get(frame.shelf.id, item.feed_id)
         wanted = view.wanted
@@ -68,7 +58,7 @@ def article_page(site: Site) -> Resource:
         if view.show == "unread" and view.since is None:
             view = msgspec.structs.replace(view, since=frame.now)  # what is read from here on stays a neighbour
         query = view.fields | ({} if view.since is None else {"since": str(view.since)})
-        text = await _text(articles, item, request.query_params.get("text"), prepared)
+        text = await _text(site, players, item, request.query_params.get("text"))
         shown = site.show(
             frame,
             "article.html",
@@ -77,7 +67,7 @@ def article_page(site: Site) -> Resource:
             feed=feed,
             feed_id=show_id(feed.public_id),
             text=text,
-            pictures=pictures_in(item, text.source, pictures),
+            pictures=pictures_in(item, text.source, site.picture),
             media=media_of(item.enclosures or (), text.source, players),
             newer=_step(near.newer, query, frame.locale),
             older=_step(near.older, query, frame.locale),
@@ -91,16 +81,14 @@ def article_page(site: Site) -> Resource:
     return page("/items/{item_id}", site.signed_in(show_article))
 
 
-async def _text(articles: Articles, item: Entry, asked: str | None, prepared: Prepared) -> ArticleText:
+async def _text(site: Site, players: Players, item: Entry, asked: str | None) -> ArticleText:
     """What the reader asked for, else what the feed's setting says."""
-    error = None
-    content = item.content or ""
+    content, is_full, error = item.content or "", False, None
     if item.item_id is not None and (asked == "full" or (asked is None and item.wants_full_text)):
-        whole = await articles.full_text(item.item_id, item.link)
-        if whole.content:
-            return ArticleText(await prepared(whole.content, item.title), whole.content, is_full=True)
-        error = whole.error
-    return ArticleText(await prepared(content, item.title), content, error=error)
+        whole = await site.articles.full_text(item.item_id, item.link)
+        content, is_full, error = (whole.content, True, None) if whole.content else (content, False, whole.error)
+    shown = await prepare(site.parsers, SafeHtml(content), site.picture, players, title=item.title)
+    return ArticleText(shown, content, is_full=is_full, error=error)
 
 
 def _step(line: Entry | None, query: dict[str, str], locale: Locale) -> ArticleStep | None:
@@ -112,9 +100,3 @@ def _step(line: Entry | None, query: dict[str, str], locale: Locale) -> ArticleS
     assert line.chapter_id is not None
     name = chapter_name(line.number, line.volume, line.title)
     return ArticleStep(f"{line.series_title}: {name}", chapter_path(show_id(line.series_id), line.chapter_id))
-
-
-def _number(text: str) -> ItemId:
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
-        raise NotFound("There is no such article.")
-    return ItemId(int(text))
