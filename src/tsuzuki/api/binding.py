@@ -224,7 +224,11 @@ def bind(endpoint: Endpoint, services: msgspec.Struct, gate: AccessGate) -> Hand
     """The handler that admits, reads, calls and answers."""
     signature = signature_of(endpoint)
     fixed = _fixed(endpoint, signature, services, gate)
-    readers = _readers(endpoint, signature)
+    readers = {
+        **{name: path_reader(name, kind) for name, kind in signature.path.items()},
+        **{name: query_reader(form) for name, form in signature.query.items()},
+        **{name: body_reader(form, endpoint.max_body) for name, form in signature.body.items()},
+    }
     also = _also(endpoint, services)
     requests = _names_of(signature, lambda kind: kind is Request)
     callers = _names_of(signature, lambda kind: kind is gate.caller)
@@ -275,14 +279,6 @@ def find_service(services: msgspec.Struct, kind: Any) -> Any:
 
 
 _hints = cache(get_type_hints)  # a class is asked for each parameter of each handler
-
-
-def _readers(endpoint: Endpoint, signature: Signature) -> dict[str, Reader]:
-    return {
-        **{name: path_reader(name, kind) for name, kind in signature.path.items()},
-        **{name: query_reader(form) for name, form in signature.query.items()},
-        **{name: body_reader(form, endpoint.max_body) for name, form in signature.body.items()},
-    }
 
 
 def _also(endpoint: Endpoint, services: msgspec.Struct) -> Also | None:

@@ -98,7 +98,7 @@ def _operation(endpoint: Endpoint, signature: Signature, schemas: _Schemas) -> J
     }
     if endpoint.handler.__doc__:
         operation["description"] = " ".join(endpoint.handler.__doc__.split())
-    if parameters := [*_path_parameters(signature, schemas), *_query_parameters(signature, schemas)]:
+    if parameters := _parameters(signature, schemas):
         operation["parameters"] = parameters
     for form in signature.body.values():
         operation["requestBody"] = {"required": True, "content": _json_content(schemas.of(form))}
@@ -110,16 +110,12 @@ def _operation(endpoint: Endpoint, signature: Signature, schemas: _Schemas) -> J
     return operation
 
 
-def _path_parameters(signature: Signature, schemas: _Schemas) -> list[Json]:
-    return [
+def _parameters(signature: Signature, schemas: _Schemas) -> list[Json]:
+    in_path = [
         {"name": name, "in": "path", "required": True, "schema": schemas.of(kind)}
         for name, kind in signature.path.items()
     ]
-
-
-def _query_parameters(signature: Signature, schemas: _Schemas) -> list[Json]:
-    fields = [field for form in signature.query.values() for field in msgspec.structs.fields(form)]
-    return [
+    in_query = [
         {
             "name": field.encode_name,
             "in": "query",
@@ -127,8 +123,10 @@ def _query_parameters(signature: Signature, schemas: _Schemas) -> list[Json]:
             "schema": _with_default(schemas.of(field.type), field),
             "explode": False,  # lists have commas between; repeating the name works too
         }
-        for field in fields
+        for form in signature.query.values()
+        for field in msgspec.structs.fields(form)
     ]
+    return in_path + in_query
 
 
 def _with_default(schema: Json, field: msgspec.structs.FieldInfo) -> Json:
