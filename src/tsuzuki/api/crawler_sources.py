@@ -145,14 +145,14 @@ async def show_crawler_source(source_id: SourcePath, sources: Sources, cache: Ca
 
 async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sources) -> CrawlerSourceView:
     """Registers a source."""
-    return source_view(await sources.register(caller.actor, read_wanted(body)))
+    return source_view(await sources.register(caller.actor, SourceRegistration(**own_fields(body))))
 
 
 async def change_crawler_source(
     source_id: SourcePath, caller: Caller, body: SourceChangeBody, sources: Sources
 ) -> CrawlerSourceView:
     """Changes a source; enabling it resets its count of failures."""
-    return source_view(await sources.change(caller.actor, source_id, read_change(body)))
+    return source_view(await sources.change(caller.actor, source_id, SourceChange(**own_fields(body))))
 
 
 async def delete_crawler_source(source_id: SourcePath, caller: Caller, body: ReasonBody, sources: Sources) -> None:
@@ -186,17 +186,8 @@ def _readable(raw: Mapping[str, Any]) -> SourceChange:
     return SourceChange(**{_OURS[name]: value for name, value in said.items()})
 
 
-def read_wanted(body: SourceBody) -> SourceRegistration:
-    """The source that a body describes."""
-    return SourceRegistration(**_ours(body))
-
-
-def read_change(body: SourceChangeBody) -> SourceChange:
-    """The change that a body describes."""
-    return SourceChange(**_ours(body))
-
-
-def _ours(body: SourceBody | SourceChangeBody) -> dict[str, Any]:
+def own_fields(body: SourceBody | SourceChangeBody) -> dict[str, Any]:
+    """What a body says, by the names that the fields have here."""
     return {ours: getattr(body, theirs) for theirs, ours in _OURS.items()}
 
 

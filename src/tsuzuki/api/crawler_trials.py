@@ -6,8 +6,7 @@ from tsuzuki.api.crawler_sources import (
     SourceBody,
     SourceChangeBody,
     new_source_problems,
-    read_change,
-    read_wanted,
+    own_fields,
     source_problems,
 )
 from tsuzuki.api.endpoints import Access, declaring
@@ -18,6 +17,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import FoundChapter, FoundSeries, SeriesDetails
 from tsuzuki.model.numbers import number_key
 from tsuzuki.sources.sites import Sources
+from tsuzuki.sources.types import SourceChange, SourceRegistration
 
 MOST_LISTED = 50
 """Of series, chapters and pages; the counts are of all."""
@@ -80,14 +80,14 @@ class SourceTrialView(msgspec.Struct, frozen=True, kw_only=True):
 
 async def try_new_source(body: SourceBody, sources: Sources, trials: Trials) -> SourceTrialView:
     """One list, the first series' details and chapters, the newest chapter's pages. Takes a minute at most."""
-    return _view(await trials.run(sources.draft(read_wanted(body))))
+    return _view(await trials.run(sources.draft(SourceRegistration(**own_fields(body)))))
 
 
 async def try_crawler_source(
     source_id: SourcePath, body: SourceChangeBody, sources: Sources, trials: Trials
 ) -> SourceTrialView:
     """The same with a source as it is stored, changed by what is sent; `***` stands for the secret that is stored."""
-    return _view(await trials.run(await sources.draft_change(source_id, read_change(body))))
+    return _view(await trials.run(await sources.draft_change(source_id, SourceChange(**own_fields(body)))))
 
 
 def _view(tried: SourceTrial) -> SourceTrialView:

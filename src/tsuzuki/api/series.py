@@ -14,12 +14,12 @@ from tsuzuki.api.items import MarkedView, marked_view
 from tsuzuki.api.library import ProgressView, progress_view
 from tsuzuki.api.series_views import ChapterView, SeriesView, chapter_view, series_view
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import ListAnswer, PageMeta, copied, read_time
+from tsuzuki.api.views import ListAnswer, PageMeta, copied, read_time, view_of
 from tsuzuki.catalogue.merging.service import Merging
 from tsuzuki.catalogue.types import MergeOutcome
 from tsuzuki.http.errors import failure_of
 from tsuzuki.model.errors import Conflict, NotFound, Problem
-from tsuzuki.model.ids import ChapterId, PublicId, read_id, read_number, show_id
+from tsuzuki.model.ids import ChapterId, PublicId, read_id, read_number
 from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.shelves.progress import NO_CHAPTER, ReadingProgress
 from tsuzuki.shelves.series import SeriesLooks
@@ -276,6 +276,9 @@ class OutcomeView(msgspec.Struct, frozen=True, kw_only=True):
     shelves: int
 
 
+_outcome = view_of(OutcomeView, MergeOutcome, series_id="series", other_id="other")
+
+
 async def merge_series(series_id: SeriesPath, caller: Caller, body: MergeBody, merging: Merging) -> OutcomeView:
     """Makes this series part of another; its id leads there from now on, and nobody is notified."""
     into = id_in_field(body.into, "into")
@@ -286,12 +289,6 @@ async def split_series(series_id: SeriesPath, caller: Caller, body: SplitBody, m
     """Makes a series of some sources; everyone follows both, and has read on both what both have."""
     outcome = await merging.split(caller.actor, series_id, body.sources, title=body.title, is_preview=body.preview)
     return _outcome(outcome)
-
-
-def _outcome(outcome: MergeOutcome) -> OutcomeView:
-    values = msgspec.structs.asdict(outcome)
-    series, other = values.pop("series"), values.pop("other")
-    return OutcomeView(series_id=show_id(series), other_id=show_id(other), **values)
 
 
 _admin = declaring("series", Access.ADMIN)
