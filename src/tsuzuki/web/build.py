@@ -6,16 +6,15 @@ import msgspec
 
 from tsuzuki.http.middleware import ErrorPage, FramedPage
 from tsuzuki.http.routing import Resource
-from tsuzuki.web.account import account_pages
+from tsuzuki.web.account import account_pages, device_password_page, token_pages
 from tsuzuki.web.admin.audit import audit_page
 from tsuzuki.web.admin.dashboard import dashboard_pages
 from tsuzuki.web.admin.jobs import job_pages
 from tsuzuki.web.admin.letters import letter_pages
-from tsuzuki.web.admin.mappings import mapping_add_page, mapping_pages
 from tsuzuki.web.admin.people import people_pages, person_pages
 from tsuzuki.web.admin.settings import server_pages
 from tsuzuki.web.admin.source_form import source_form_pages
-from tsuzuki.web.admin.sources import source_pages
+from tsuzuki.web.admin.sources import mapping_add_page, mapping_pages, source_pages
 from tsuzuki.web.admin.tenants import tenant_pages
 from tsuzuki.web.api_docs import Json, docs_page
 from tsuzuki.web.article.page import article_page
@@ -39,7 +38,6 @@ from tsuzuki.web.shelves import own_shelf_pages
 from tsuzuki.web.sign_in import invite_page, provider_page, setup_page, sign_in_page, sign_out_page
 from tsuzuki.web.site import Site
 from tsuzuki.web.styleguide import styleguide_page
-from tsuzuki.web.tokens import device_password_page, token_pages
 
 
 class Web(msgspec.Struct, frozen=True):
