@@ -189,6 +189,3 @@ async def revoke_tokens_tx(
     """Revoke this person's, all but one, and but those that a session made itself; those that were not before."""
     kept = {"but_id": but or 0, "but_made_in": but_made_in or b""}
     return await tx.many(Token, q.revoke_tokens, user_id=user_id, now=now, **kept)
-
-
-# -- upkeep

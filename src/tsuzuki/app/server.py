@@ -262,6 +262,7 @@ class Server(uvicorn.Server):
                 task.cancel()
 
     async def _until_all_are_answered(self) -> None:
+        await asyncio.sleep(0)  # a connection that was just accepted is counted in the loop's next turn
         pause = 0.001
         while self.server_state.connections or self.server_state.tasks:
             await asyncio.sleep(pause)

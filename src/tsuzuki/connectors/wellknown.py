@@ -115,11 +115,11 @@ def _reddit(parts: SplitResult) -> tuple[str, ...]:
     return (f"https://www.reddit.com{found.group()}/.rss",) if found else ("https://www.reddit.com/.rss",)
 
 
-def _by_path(pattern: str | re.Pattern[str], *feeds: str) -> Guess:
+def _by_path(pattern: re.Pattern[str], *feeds: str) -> Guess:
     """These feeds, with what the pattern's groups find in the page's path as `{0}`, `{1}`; none where it finds none."""
 
     def guess(parts: SplitResult) -> tuple[str, ...]:
-        found = re.match(pattern, parts.path)
+        found = pattern.match(parts.path)
         site = {"scheme": parts.scheme, "netloc": parts.netloc, "host": parts.hostname}
         return tuple(feed.format(*found.groups(), **site) for feed in feeds) if found else ()
 
@@ -130,7 +130,7 @@ def _at_root(path: str) -> Guess:
     return lambda parts: (f"https://{parts.netloc}{path}",)
 
 
-_mastodon = _by_path(r"/@(\w[\w.-]*)/?\Z", "{scheme}://{netloc}/@{0}.rss")
+_mastodon = _by_path(re.compile(r"/@(\w[\w.-]*)/?\Z"), "{scheme}://{netloc}/@{0}.rss")
 _HOSTS: dict[str, Guess] = {
     **dict.fromkeys(_YOUTUBE_HOSTS, _youtube),
     "github.com": _github,
@@ -140,9 +140,9 @@ _HOSTS: dict[str, Guess] = {
     "codeberg.org": _by_path(_REPOSITORY, "https://{host}/{0}/{1}/releases.rss"),
     "reddit.com": _reddit,
     "old.reddit.com": _reddit,
-    "medium.com": _by_path(r"/(@?[\w.-]+)", "https://medium.com/feed/{0}"),
-    "bsky.app": _by_path(r"/profile/([\w.:-]{1,300})", "https://bsky.app/profile/{0}/rss"),
-    "open.substack.com": _by_path(r"/pub/([\w-]{1,100})", "https://{0}.substack.com/feed"),
+    "medium.com": _by_path(re.compile(r"/(@?[\w.-]+)"), "https://medium.com/feed/{0}"),
+    "bsky.app": _by_path(re.compile(r"/profile/([\w.:-]{1,300})"), "https://bsky.app/profile/{0}/rss"),
+    "open.substack.com": _by_path(re.compile(r"/pub/([\w-]{1,100})"), "https://{0}.substack.com/feed"),
     "letterboxd.com": _by_path(_PERSON, "https://{netloc}/{0}/rss/"),
     "news.ycombinator.com": _at_root("/rss"),
     "lobste.rs": _at_root("/rss"),

@@ -152,7 +152,7 @@ class Jobs(msgspec.Struct, frozen=True):
         return await self.db.read(look)
 
     async def problems(self, wanted: NewCrawlJob) -> Sequence[Problem]:
-        """What keeps such a job from being queued, as far as that is the wanted's fault."""
+        """What keeps such a job from being queued, as far as the job itself is to blame."""
 
         async def look(tx: Tx) -> Sequence[Problem]:
             return (await _fitting_tx(tx, await find_source_tx(tx, wanted.source_id), wanted))[1]

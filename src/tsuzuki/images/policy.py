@@ -88,12 +88,12 @@ _OGG = Container("audio/ogg", "video/ogg")
 _MP4 = Container("audio/mp4", "video/mp4")
 _WEBM = Container("audio/webm", "video/webm")
 _MARKS = (
-    (rb"ID3", _MPEG),
-    (rb"OggS\0", _OGG),
-    (rb"fLaC", _FLAC),
-    (rb"\x1a\x45\xdf\xa3", _WEBM),
-    (rb"RIFF....WAVE", _WAV),
-    (rb"....ftyp", _MP4),
+    (re.compile(rb"ID3"), _MPEG),
+    (re.compile(rb"OggS\0"), _OGG),
+    (re.compile(rb"fLaC"), _FLAC),
+    (re.compile(rb"\x1a\x45\xdf\xa3"), _WEBM),
+    (re.compile(rb"RIFF....WAVE", re.DOTALL), _WAV),
+    (re.compile(rb"....ftyp", re.DOTALL), _MP4),
 )
 """With what each begins."""
 
@@ -156,7 +156,7 @@ def kind_of(declared: str, told: Kind) -> Kind:
 
 def sniff(head: bytes) -> Container:
     """What begins with these bytes; NotMedia for what no browser plays, whatever else it is."""
-    found = next((kind for mark, kind in _MARKS if re.match(mark, head, re.DOTALL)), None) or _framed(head)
+    found = next((kind for mark, kind in _MARKS if mark.match(head)), None) or _framed(head)
     if found is None:
         raise NotMedia("It begins like no sound or film that a browser plays.")
     return found

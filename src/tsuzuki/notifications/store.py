@@ -1,4 +1,4 @@
-"""Channels, and whom a notice concerns."""
+"""Channels."""
 
 from typing import Any
 
@@ -23,9 +23,6 @@ class NewChannel(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
     user_id: UserId | None
     """Who makes it, and has it until they lose the shelf; None for the shelf's own."""
-
-
-# -- whom to tell
 
 
 # -- channels

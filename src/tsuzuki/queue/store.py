@@ -1,7 +1,7 @@
 """Tasks and dead letters, remembered."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -26,8 +26,6 @@ from tsuzuki.queue.tasks import (
 
 q = load_queries("tsuzuki.queue")
 
-P = TypeVar("P", bound=msgspec.Struct)
-
 
 class LostTask(msgspec.Struct, frozen=True):
     """A lost task, as it is now: queued again, or failed."""
@@ -44,9 +42,6 @@ class TaskFailure(msgspec.Struct, frozen=True, kw_only=True):
     stack: str = ""
     run_at: Millis | None = None
     is_counted: bool = True
-
-
-# -- enqueueing
 
 
 # -- working
@@ -130,7 +125,7 @@ async def take_lost_tx(tx: Tx, lost: Iterable[LeasedTask], settings: QueueSettin
 
 
 async def lock_letter_tx(tx: Tx, letter_id: DeadLetterId) -> DeadLetter:
-    """The same, held until the end of the transaction."""
+    """This dead letter, held until the end of the transaction."""
     check_order(tx, DEAD_LETTER, letter_id)
     return await tx.one(DeadLetter, q.lock_letter, id=letter_id)
 
@@ -156,9 +151,6 @@ async def replay_tx(
 async def discard_tx(tx: Tx, letter_id: DeadLetterId, *, now: Millis) -> bool:
     """Deal with a letter by doing nothing; False when it was dealt with before."""
     return bool(await tx.run(q.discard_letter, id=letter_id, now=now))
-
-
-# -- recurring
 
 
 # -- housekeeping

@@ -72,9 +72,6 @@ async def prune_entries_tx(tx: Tx, entries: Sequence[int], *, now: Millis, keep_
     return await tx.run(q.prune_entries, rows=rows, now=now, keep_read=keep_read)
 
 
-# -- chapters in inboxes that a plan limits
-
-
 # -- articles that no shelf has
 
 

@@ -45,7 +45,7 @@ SHELF = {
     "bookmarks.jsonl": [BookmarkLine(title="A", link="https://example.org/a", created_at=NOON)],
 }
 
-_TRANSACTIONS = 14
+_TRANSACTIONS = 15
 
 
 class Failing:
