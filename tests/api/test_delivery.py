@@ -231,10 +231,10 @@ async def test_a_reader_who_leaves_is_noticed(db, house):
     visitor, _ = await house.reader()
     async with listening(house, visitor) as (_, messages):
         await some(messages, 2)
-        assert house.events._streams._ears
+        assert house.events._streams._listeners
 
     async def nobody_listens():
-        return not house.events._streams._ears
+        return not house.events._streams._listeners
 
     await eventually(nobody_listens)
 

@@ -90,10 +90,13 @@ async def test_what_waits_behind_a_fatal_error_is_left_to_others(world):
         handler = Failing(Effects(world.db), Fatal("no secret"))
         async with world.working(handler, a_queue(concurrency=1)) as worker:
             await world.until(partial(_is_in_trouble, worker))
-            await asyncio.sleep(0.05)
-            assert {(await world.tasks.find(each)).status for each in (first, second)} == {"queued"}
+            await world.until(partial(_are_queued, world, first, second))
         async with world.working(Effects(world.db)):
             await world.until_all_are("done")
+
+
+async def _are_queued(world, *ids):
+    return {(await world.tasks.find(each)).status for each in ids} == {"queued"}
 
 
 async def _is_in_trouble(worker):

@@ -224,7 +224,7 @@ def test_every_code_has_a_label_and_every_label_a_code():
 
 
 def test_everything_that_was_done_has_a_label_and_is_done_somewhere():
-    done = re.compile(r'done(?:=|": )"(\w+)"|_leave\(request, "(\w+)"\)')
+    done = re.compile(r'done(?:=|": )"(\w+)"|_leave\(site, request, "(\w+)"\)')
     words = {word for file in WEB.rglob("*.py") for pair in done.findall(_read(file)) for word in pair if word}
     assert words == set(LABELS["done"])
 
