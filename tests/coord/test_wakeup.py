@@ -6,6 +6,7 @@ import shutil
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -147,7 +148,8 @@ class Proxy:
     def __init__(self, url: str) -> None:
         self._target = urlsplit(url)
         self._stalled: list[asyncio.Event] = []
-        self._pumps: set[asyncio.Task[None]] = set()
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._writers: list[asyncio.StreamWriter] = []
         self.url = ""
 
     def stall(self) -> None:
@@ -155,11 +157,17 @@ class Proxy:
             event.set()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
+        self._tasks.append(asyncio.create_task(self._serve(reader, writer)))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         stalled = asyncio.Event()
         self._stalled.append(stalled)
         there_reader, there_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
-        for source, sink in ((reader, there_writer), (there_reader, writer)):
-            self._pumps.add(asyncio.create_task(self._pump(source, sink, stalled)))
+        self._writers.append(there_writer)
+        await asyncio.gather(
+            self._pump(reader, there_writer, stalled), self._pump(there_reader, writer, stalled), return_exceptions=True
+        )
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, stalled: asyncio.Event) -> None:
         try:
@@ -167,15 +175,16 @@ class Proxy:
                 if not stalled.is_set():
                     sink.write(data)
                     await sink.drain()
-        except ConnectionError:
-            return
-        finally:  # also of one that is ended while it waits: an open end would be found in a later test
+        finally:
             sink.close()
 
     async def end(self) -> None:
-        for pump in self._pumps:
-            pump.cancel()
-        await asyncio.gather(*self._pumps, return_exceptions=True)
+        """Close every end, also of a connection that was just made: an open one would be found in a later test."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._writers:
+            writer.close()
 
 
 @contextlib.asynccontextmanager
