@@ -93,8 +93,8 @@ def growth(work: Callable[[Any], object], text: Callable[[int], Any], size: int,
     if large < QUICK:
         return None
     small = 0.0
-    for _ in range(5):  # on a busy machine one measurement, or two, may be anything
-        small = max(small, _best(work, text(size), 3))
+    for _ in range(2):
+        small = _best(work, text(size), 3)
         if large < max(TENFOLD * small, QUICK):
             return None
         large = min(large, _best(work, text(10 * size), 2))
