@@ -43,7 +43,7 @@ from tsuzuki.polling.service import Polled, Poller
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.worker.loops import WorkerLoops
-from tsuzuki.worker.polls import PollLoop
+from tsuzuki.worker.poll_loop import PollLoop
 
 AT_ONCE = 32
 DAY_OLD = Millis(1)

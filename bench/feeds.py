@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench._publisher import feed
 from tests.data.feeds.make import URL, corpus
 from tests.data.feeds.recipes.shapes import atom, rss
-from tsuzuki.connectors.feed.parsing import parse_fast, read_fast
-from tsuzuki.connectors.html.safe import Sanitiser
+from tsuzuki.connectors.feed.parser import parse_fast, read_fast
+from tsuzuki.connectors.html.sanitiser import Sanitiser
 from tsuzuki.db.fulltext import words_of
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
 from tsuzuki.model.tokens import text_of, tokens

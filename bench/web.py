@@ -34,7 +34,7 @@ from tests.web.stage import a_series, furnish
 from tsuzuki.http import middleware
 from tsuzuki.http.auth import Callers
 from tsuzuki.log import set_up_logging
-from tsuzuki.web.rendering import Pages
+from tsuzuki.web.renderer import Pages
 
 ARTICLES = 200
 SERIES = 60

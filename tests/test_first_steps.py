@@ -10,7 +10,7 @@ from tests.connectors.sample_site import from_files
 from tools.messages import collect
 from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.discovery import discover
-from tsuzuki.connectors.feed.visiting import visit
+from tsuzuki.connectors.feed.fetch import visit
 from tsuzuki.connectors.registry import Registry, builtin
 from tsuzuki.connectors.selectors.connector import WrittenConfig, WrittenSource
 from tsuzuki.connectors.selectors.trial import try_source

@@ -13,8 +13,8 @@ from tests.attacks import growth
 from tests.scale import scaled
 from tsuzuki.connectors.article import read_article
 from tsuzuki.connectors.chapter_names import read_name
-from tsuzuki.connectors.feed.parsing import parse_anyhow
-from tsuzuki.connectors.html.safe import plain_text, sanitise
+from tsuzuki.connectors.feed.parser import parse_anyhow
+from tsuzuki.connectors.html.sanitiser import plain_text, sanitise
 from tsuzuki.connectors.local import read_comic_info
 from tsuzuki.connectors.opml import read_opml
 from tsuzuki.connectors.page_feeds import read_page

@@ -19,10 +19,10 @@ from tests.delivery.post import Receiver, a_receiver
 from tests.web.guests import a_guest
 from tsuzuki.db import Database, DatabaseOptions, Tx
 from tsuzuki.db.backup import back_up
-from tsuzuki.db.copying import copy_database
+from tsuzuki.db.copy_database import copy_database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import path_of
-from tsuzuki.transfer.archive.writing import ShelfExport
+from tsuzuki.transfer.archive.shelf_export import ShelfExport
 
 CANARY = "canary5ecret"
 KEY, OTHER = "k" * 40, "z" * 40

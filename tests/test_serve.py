@@ -17,7 +17,7 @@ import pytest
 
 from tests.app import in_settings
 from tests.servers import free_port
-from tsuzuki.db.steps import available
+from tsuzuki.db.migration_steps import available
 
 PATIENCE_S = 60
 """For what a busy machine takes its time for; how long things take is not what these tests are about."""

@@ -39,7 +39,7 @@ from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.sources.watches import NewWatch, add_watch_tx
 from tsuzuki.worker.loops import WorkerLoops
-from tsuzuki.worker.polls import PollLoop
+from tsuzuki.worker.poll_loop import PollLoop
 
 SOURCE = Path(tsuzuki.__file__).parent
 DOCS = SOURCE.parent.parent / "docs"

@@ -17,7 +17,7 @@ from tests.test_serve import PATIENCE_S, environment, line_of, process
 from tests.waiting import eventually
 from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.app.pipeline import QUEUES
-from tsuzuki.db.steps import available
+from tsuzuki.db.migration_steps import available
 from tsuzuki.queue.workers import Workers
 
 FEEDS = 12

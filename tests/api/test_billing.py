@@ -13,7 +13,7 @@ from tsuzuki.accounts.types import SYSTEM, Slice
 from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.settings.reading import BadSetting
+from tsuzuki.settings.loader import BadSetting
 
 
 @pytest.fixture

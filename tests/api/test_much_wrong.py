@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.endpoints import NewCar
 from tsuzuki.api.binding import _decoded, _json
-from tsuzuki.api.decoding import LONGEST_NAME, MOST_PROBLEMS, CheckedValue
+from tsuzuki.api.decoder import LONGEST_NAME, MOST_PROBLEMS, CheckedValue
 
 
 def refused(body: bytes) -> CheckedValue:

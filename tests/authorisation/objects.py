@@ -14,7 +14,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import SYSTEM, Slice, User
 from tsuzuki.billing.books import OPERATOR, whose
-from tsuzuki.catalogue.browsing import ListRequest
+from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.crawler.service import NewCrawlJob as CrawlWish
 from tsuzuki.images.media import Link, MediaLinks
 from tsuzuki.model.ids import PublicId, ReleaseId, ShelfId, show_id

@@ -12,7 +12,7 @@ from tests.delivery.post import a_receiver, an_office
 from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.dunning import look_tx
 from tsuzuki.model.times import DAY
-from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.tasks import SENDS
 
 

@@ -7,14 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 from tests.builders import NOON, a_public_id, stored_source
-from tsuzuki.catalogue.browsing import ListRequest
+from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, build_catalogue
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
-from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import SeriesSourceId, ShelfId, SourceId
+from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.parsing.pool import ParsePool, PoolOptions

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import NOON, a_public_id, stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga, a_source
-from tsuzuki.catalogue.browsing import ListRequest, storable
+from tsuzuki.catalogue.browse import ListRequest, storable
 from tsuzuki.catalogue.cache import SingleFlight, StillAsking
 from tsuzuki.catalogue.calls import LARGEST_BODY, MOST_BYTES, Revalidating
 from tsuzuki.catalogue.policy import filters_key, fresh_until, is_fresh, lack, plain_query
@@ -16,9 +16,9 @@ from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, NotFound, ShapeChanged, Unavailable
-from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.harvest import FoundPage, FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import ReleaseId
+from tsuzuki.model.requests import Ask, Reply, Validators
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import COMPLETE

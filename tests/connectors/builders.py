@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import SourceError
-from tsuzuki.model.fetching import Ask, Parse, Reply, Want
+from tsuzuki.model.requests import Ask, Parse, Reply, Want
 from tsuzuki.model.times import Millis
 
 NOON = Millis(1_780_000_000_000)

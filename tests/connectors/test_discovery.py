@@ -15,7 +15,7 @@ from tsuzuki.connectors.discovery import MAX_ALIKE, MAX_PROBES, discover
 from tsuzuki.connectors.page_feeds import COMMON_PATHS, FOLDER_PATHS, DiscoveredFeed, read_page
 from tsuzuki.connectors.wellknown import directory_lookup, known_feeds
 from tsuzuki.model.errors import Blocked, Gone, HttpStatus, SourceError, TimedOut, TooLarge, Unreachable
-from tsuzuki.model.fetching import Reply
+from tsuzuki.model.requests import Reply
 
 PAGE = "https://blog.example/about/me"
 FEED = rss(item())

@@ -28,7 +28,7 @@ from tsuzuki.connectors.selectors.definition import (
 )
 from tsuzuki.connectors.selectors.reader import load_definition
 from tsuzuki.connectors.selectors.trial import describe_try, try_source
-from tsuzuki.model.fetching import Reply
+from tsuzuki.model.requests import Reply
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "connectors.md").read_text("utf-8")

@@ -4,8 +4,8 @@ from tests.connectors.builders import run
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, Unsupported
 from tsuzuki.model.errors import Invalid
-from tsuzuki.model.fetching import Ask
 from tsuzuki.model.harvest import FoundPage
+from tsuzuki.model.requests import Ask
 
 
 class Bare(Connector):

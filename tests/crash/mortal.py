@@ -59,8 +59,8 @@ def before(mortal: Mortal, point: str, owner: Any, name: str) -> None:
 
 def make_mortal(mortal: Mortal) -> None:
     from tsuzuki.ingest.service import Ingest
-    from tsuzuki.notifications.announcing import Announcer
-    from tsuzuki.notifications.sending import Sender
+    from tsuzuki.notifications.announcer import Announcer
+    from tsuzuki.notifications.sender import Sender
     from tsuzuki.polling import feeds, series
     from tsuzuki.polling.service import Poller
 

@@ -12,7 +12,7 @@ import msgspec
 
 from tests.api.people import Town, Visitor, a_town
 from tests.net.builders import Served, a_server, answer
-from tsuzuki.crawler.running import CRAWLS, CrawlTask
+from tsuzuki.crawler.runner import CRAWLS, CrawlTask
 from tsuzuki.crawler.store import begin_job_tx
 from tsuzuki.crawler.types import BegunJob
 from tsuzuki.db import Database, Tx

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from tests.api.people import Town, Visitor
 from tests.crawler.builders import a_mapped_comic, a_site, made, the_admin, until_over
-from tsuzuki.crawler.running import CRAWLS
+from tsuzuki.crawler.runner import CRAWLS
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.attempts import Attempts

@@ -10,7 +10,7 @@ from tsuzuki.crawler.journal import JobNotes
 from tsuzuki.crawler.store import log_id, storable_json
 from tsuzuki.crawler.types import JobLogRow, LogPlace
 from tsuzuki.model.errors import HttpStatus, Invalid, RateLimited
-from tsuzuki.model.fetching import Ask, Reply
+from tsuzuki.model.requests import Ask, Reply
 
 ASK = Ask("https://example.org/one")
 

@@ -18,7 +18,7 @@ from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.coord.cache import MemoryCache
 from tsuzuki.crawler.journal import JobLog
 from tsuzuki.crawler.outcome import Ending, end_tx, fail_abandoned
-from tsuzuki.crawler.running import CRAWLS, CrawlTask
+from tsuzuki.crawler.runner import CRAWLS, CrawlTask
 from tsuzuki.crawler.service import CrawlerWrites, JobExists, NewCrawlJob
 from tsuzuki.crawler.store import append_log_tx, begin_job_tx, move_job_tx
 from tsuzuki.crawler.types import BegunJob, Job, JobId, JobLogLine, LogPlace

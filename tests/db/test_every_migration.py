@@ -10,8 +10,8 @@ import asyncpg
 from tests.db.test_migrate import run_on
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.migrate import migrate
+from tsuzuki.db.migration_steps import available
 from tsuzuki.db.sqlite_file import path_of
-from tsuzuki.db.steps import available
 
 REMOVES = {(3, "item_tombstone"): "what each shelf pruned is told by entry_tombstone from then on"}
 """What a step is meant to take away: its number and the table."""

@@ -5,8 +5,8 @@ import msgspec
 from tests.builders import a_public_id
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
+from tsuzuki.db.migration_steps import available
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.db.steps import available
 
 q = parse_queries(
     "tests",

@@ -14,9 +14,9 @@ from tsuzuki.accounts.types import Slice
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseError, DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.migrate import migrate, recreate
+from tsuzuki.db.migration_steps import Applied, Migration, available, plan
 from tsuzuki.db.queries import Engine
 from tsuzuki.db.sqlite_file import path_of
-from tsuzuki.db.steps import Applied, Migration, available, plan
 from tsuzuki.ingest.listings import known_releases_tx
 from tsuzuki.model.ids import SeriesSourceId
 from tsuzuki.model.times import Millis

@@ -5,8 +5,8 @@ import msgspec
 from tests.db.test_migrate import run_on
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
+from tsuzuki.db.migration_steps import available
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.db.steps import available
 
 BEFORE = """
 insert into tenant (id, public_id, name, anchor_at, created_at, updated_at)

@@ -12,8 +12,8 @@ from tests.db.builders import a_query, links
 from tests.db.child import PARTS
 from tests.db.processes import child, finished
 from tsuzuki.db import DatabaseOptions, open_database
+from tsuzuki.db.migration_steps import available
 from tsuzuki.db.sqlite_file import connect, path_of
-from tsuzuki.db.steps import available
 
 WRITERS = 4
 EACH = 200

@@ -14,8 +14,8 @@ from tests.delivery.post import Office, an_office
 from tsuzuki.db import DatabaseOptions, Tx, open_database
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx
 from tsuzuki.model.ids import SeriesId
-from tsuzuki.notifications.announcing import Announcer
-from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.announcer import Announcer
+from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.tasks import Notice, Send
 from tsuzuki.queue.tasks import Task
 

@@ -18,9 +18,9 @@ from tsuzuki.db import Database
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
-from tsuzuki.notifications.announcing import Announcer
+from tsuzuki.notifications.announcer import Announcer
 from tsuzuki.notifications.channels import Added, Channels, ShownChannel
-from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.tasks import NOTICES, SENDS
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.policy import QueueSettings

@@ -12,7 +12,7 @@ from tsuzuki.net.guard import AddressGuard
 from tsuzuki.notifications.channels import ChannelChange
 from tsuzuki.notifications.kinds import hidden, read_config, restored
 from tsuzuki.notifications.ntfy import Ntfy
-from tsuzuki.notifications.sending import KINDS
+from tsuzuki.notifications.sender import KINDS
 from tsuzuki.notifications.webhook import Webhook, sign
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -27,8 +27,8 @@ from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import FLOOD, NOTHING, SETTLING, Delivered, deliver_chapters_tx
 from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.model.times import Millis
+from tsuzuki.shelves.backfill import KNOWN_ITEMS, deliver_known_chapters_tx, deliver_known_items_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP
-from tsuzuki.shelves.known import KNOWN_ITEMS, deliver_known_chapters_tx, deliver_known_items_tx
 
 LATER = Millis(NOON + 60_000)
 

@@ -26,7 +26,7 @@ from tests.delivery.builders import (
 from tests.delivery.post import Receiver, a_receiver, an_office
 from tests.waiting import eventually
 from tsuzuki.accounts.types import SYSTEM
-from tsuzuki.crawler.letters import Letters
+from tsuzuki.crawler.dead_letters import DeadLetters
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import AT_ONCE, SETTLING
 from tsuzuki.model.ids import show_id
@@ -35,10 +35,10 @@ from tsuzuki.net.guard import AddressGuard
 from tsuzuki.notifications.channels import ChannelChange
 from tsuzuki.notifications.kinds import ChannelId
 from tsuzuki.notifications.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
-from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.store import channel_failed_tx, channel_worked_tx
 from tsuzuki.notifications.tasks import NOTICES, SENDS, Message, Send
-from tsuzuki.shelves.known import deliver_known_items_tx
+from tsuzuki.shelves.backfill import deliver_known_items_tx
 
 
 def titles(receiver: Receiver) -> list[tuple[str, str]]:
@@ -462,7 +462,7 @@ async def test_replaying_to_a_resting_channel_says_when_it_is_sent(db, office, r
     channel = await office.only_channel(reader)
     message = Message(type="item.new", title="A feed", text="An item", at=Millis(office.clock() - 3 * DAY))
     send = Send(channel_id=only, delivery_id="1", message=message, channel=show_id(channel.id))
-    letters = Letters(db, office.tasks, office.clock)
+    letters = DeadLetters(db, office.tasks, office.clock)
     _, not_before = await letters.replay(SYSTEM, await given_up(db, SENDS, send, office.clock()))
     assert not_before == channel.rests_until is not None
     async with office.open():

@@ -8,7 +8,7 @@ from PIL import Image
 
 from tests.app import Client, serving
 from tests.builders import NOON
-from tsuzuki.demo import drawing
+from tsuzuki.demo import drawings
 from tsuzuki.demo.publisher import DemoPublisher
 from tsuzuki.demo.stories import BACKLOG, COMICS, JOURNALS, chapter, post
 
@@ -35,7 +35,7 @@ async def test_every_page_of_a_chapter_is_an_image_of_its_own(publisher):
             shown = chapter(comic, 2)
             bodies = {(await site.get(f"/comics/{comic.slug}/2/{index}.png")).body for index in range(shown.pages)}
             assert len(bodies) == shown.pages
-            assert {Image.open(io.BytesIO(body)).size for body in bodies} == {drawing.PAGE}
+            assert {Image.open(io.BytesIO(body)).size for body in bodies} == {drawings.PAGE}
             assert (await site.get(f"/comics/{comic.slug}/2/{shown.pages}.png")).status == 404
 
 

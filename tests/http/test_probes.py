@@ -9,12 +9,12 @@ from tests.app import Client, in_settings, running_app, serving, serving_resourc
 from tests.builders import a_public_id, stored_feed, stored_watch
 from tests.servers import free_port
 from tests.waiting import eventually
-from tsuzuki.app import vitals
+from tsuzuki.app import probes as probes_module
 from tsuzuki.app.bootstrap import open_tsuzuki, wall_clock
 from tsuzuki.app.pipeline import QUEUES
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.http import metrics as probes_module
+from tsuzuki.http import metrics as metrics_module
 from tsuzuki.http.metrics import Metrics, probes
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.tasks import enqueue_tx
@@ -53,7 +53,7 @@ async def test_ready_names_each_part_that_answers():
 
 
 async def test_a_part_that_fails_or_hangs_is_named_and_why_is_for_the_log(monkeypatch):
-    monkeypatch.setattr(probes_module, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(metrics_module, "PATIENCE_S", 0.05)
     with capture_logs() as logs:
         checks = {"database": broken, "redis": never, "queue": fine}
         async with serving_resources(probes(checks, some_metrics())) as client:
@@ -165,7 +165,7 @@ async def test_r125_readiness_says_when_nobody_works(database_url, tmp_path, mon
     settings = settings_for(tmp_path, database_url=in_settings(database_url))
     async with open_tsuzuki(settings) as opened, serving(opened.app) as client:
         assert (await client.get("/readyz")).status == 200
-        monkeypatch.setattr(vitals, "FIRST_WORKER_WITHIN", 0)
+        monkeypatch.setattr(probes_module, "FIRST_WORKER_WITHIN", 0)
         nobody = await client.get("/readyz")
         assert (nobody.status, nobody.json()["parts"]["workers"]) == (503, "down")
         assert nobody.json()["reasons"]["workers"].startswith("No worker is running")

@@ -7,7 +7,7 @@ from redis.asyncio import Redis
 
 from tests.net.builders import a_client, monotonic_micros
 from tsuzuki.coord.redis_client import RedisPacer
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 from tsuzuki.model.times import MINUTE
 from tsuzuki.net.options import SourceIdentity
 

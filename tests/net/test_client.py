@@ -30,7 +30,7 @@ from tsuzuki.model.errors import (
     TooLarge,
     Unreachable,
 )
-from tsuzuki.model.fetching import Ask, Hop, Validators
+from tsuzuki.model.requests import Ask, Hop, Validators
 from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.options import Deadlines, SourceIdentity
 

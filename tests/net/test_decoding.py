@@ -11,7 +11,7 @@ from backports import zstd
 
 from tests.net.packing import BOMB, MIB, bomb, deflate_raw, pack
 from tsuzuki.model.errors import NotAFeed, TooLarge, Unreachable
-from tsuzuki.net.decoding import PIECE, Decoding
+from tsuzuki.net.decoder import PIECE, Decoding
 
 TEXT = b"Tsuzuki: to be continued. " * 4000 + os.urandom(5000)
 CAP = 10 * 1024 * 1024

@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 
 from tests.net.builders import LOOPBACK, SOMEONE, StubResolver, a_client, a_server, always, answer, some_options
 from tsuzuki.model.errors import RefusedAddress, Unreachable
-from tsuzuki.model.fetching import Ask
-from tsuzuki.net.dialing import Dialer, RefusedDial, Route, VettingResolver, is_own_address, make_socket_factory
+from tsuzuki.model.requests import Ask
+from tsuzuki.net.dialer import Dialer, RefusedDial, Route, VettingResolver, is_own_address, make_socket_factory
 from tsuzuki.net.failures import explained
 from tsuzuki.net.guard import AddressGuard, AllowList, Lane
 from tsuzuki.net.options import SourceIdentity

@@ -12,7 +12,7 @@ from yarl import URL
 from tests.net.builders import FAST, SOMEONE, StubResolver, a_client
 from tests.scale import examples
 from tsuzuki.model.errors import RefusedAddress, SourceError
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 from tsuzuki.net.guard import AddressGuard, Lane
 from tsuzuki.net.urls import join, parse
 

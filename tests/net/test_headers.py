@@ -3,7 +3,7 @@
 import pytest
 
 from tsuzuki import __version__
-from tsuzuki.model.fetching import RateHeaders, Validators
+from tsuzuki.model.requests import RateHeaders, Validators
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.net.headers import (
     LONGEST_FRESHNESS,

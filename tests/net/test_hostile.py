@@ -9,7 +9,7 @@ import pytest
 from tests.net.builders import SHORT, SOMEONE, a_client, a_server, always, answer
 from tests.net.hostile import BEHAVIOURS, FEED, NAMES, Behaviour, play
 from tsuzuki.model.errors import SourceError, TimedOut
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 from tsuzuki.net.options import Deadlines
 
 HEALTHY = 50

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.scale import examples
 from tsuzuki.model.errors import NotAFeed, RefusedAddress, SourceError, TooLarge, Unreachable
-from tsuzuki.model.fetching import FileEntry, ReadArchive, ReadFile, ReadFolder
+from tsuzuki.model.requests import FileEntry, ReadArchive, ReadFile, ReadFolder
 from tsuzuki.net.localfiles import LocalFiles
 
 CAP = 1024 * 1024

@@ -12,7 +12,7 @@ from tests.net.hostile import CHALLENGE, HTML
 from tests.net.solver import WILLING, a_solver
 from tests.net.vectors import REFUSED_ADDRESSES, REFUSED_URLS
 from tsuzuki.model.errors import Blocked, RefusedAddress
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.options import SourceIdentity

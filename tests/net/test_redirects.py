@@ -3,7 +3,7 @@
 import pytest
 
 from tsuzuki.model.errors import HttpStatus, RedirectLoop, RefusedAddress
-from tsuzuki.model.fetching import Ask, Validators
+from tsuzuki.model.requests import Ask, Validators
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.redirects import OutgoingRequest, Trail, first_request, following
 from tsuzuki.net.urls import parse

@@ -17,9 +17,9 @@ from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import ChapterBatch
 from tsuzuki.ingest.items import ItemBatch
-from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import WatchId
+from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.claims import PollOptions

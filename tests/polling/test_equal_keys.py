@@ -8,7 +8,7 @@ from tests.net.builders import answer
 from tests.polling.builders import Clock, Publisher, item_batches, poll_one, q
 from tsuzuki.connectors.feed import parse_anyhow
 from tsuzuki.connectors.feed.identity import content_key
-from tsuzuki.connectors.feed.parsing import read_fast
+from tsuzuki.connectors.feed.parser import read_fast
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.items import new_item

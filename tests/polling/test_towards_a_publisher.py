@@ -23,7 +23,7 @@ from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.net.headers import user_agent
 from tsuzuki.polling.policy import FULL_FETCH_EVERY
 from tsuzuki.polling.service import Poller
-from tsuzuki.worker.polls import StartPace
+from tsuzuki.worker.poll_loop import StartPace
 
 PLACES, PER_HOST = 10, 2
 AWAY = Millis(2 * DAY)

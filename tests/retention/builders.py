@@ -17,8 +17,8 @@ from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
 from tsuzuki.ingest.items import ItemIngest
-from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import ItemId, ShelfId
+from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.claims import PollOptions

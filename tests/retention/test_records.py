@@ -7,8 +7,8 @@ from tests.retention.builders import SimulatedServer
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.migrate import migrate
+from tsuzuki.db.migration_steps import available
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.db.steps import available
 from tsuzuki.http.metrics import Metrics
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.polling.moved_feeds import merge_moved_tx

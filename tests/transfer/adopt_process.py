@@ -6,7 +6,7 @@ import time
 
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.model.times import Millis
-from tsuzuki.transfer.reedme.adopting import adopt
+from tsuzuki.transfer.reedme.adoption import adopt
 
 print("ready", flush=True)  # noqa: T201  the test waits for it
 asyncio.run(adopt(DatabaseOptions(f"sqlite://{sys.argv[1]}"), lambda: Millis(time.time_ns() // 1_000_000)))

@@ -30,7 +30,7 @@ from tsuzuki.shelves.bookmarks import BookmarkFilter, list_bookmarks_tx
 from tsuzuki.shelves.groups import list_groups_tx
 from tsuzuki.shelves.subscriptions import list_subscriptions_tx
 from tsuzuki.sources.watches import fetch_whole_tx
-from tsuzuki.transfer.reedme.adopting import adopt
+from tsuzuki.transfer.reedme.adoption import adopt
 from tsuzuki.transfer.reedme.service import Reedme, ReedmeReport
 
 q = parse_queries(

@@ -18,7 +18,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.shelves.types import NewSubscription
-from tsuzuki.transfer.reedme.cleaning import clean_items
+from tsuzuki.transfer.reedme.sanitiser import clean_items
 from tsuzuki.transfer.reedme.service import Reedme, ReedmeReport
 
 q = parse_queries(

@@ -8,7 +8,7 @@ import msgspec
 from tests.api.people import Town
 from tests.catalogue.images.builders import a_picture
 from tsuzuki.accounts.types import SYSTEM, User
-from tsuzuki.catalogue.browsing import ListRequest
+from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.catalogue.types import Manga
 from tsuzuki.model.ids import ChapterId, ShelfId, show_id
 from tsuzuki.shelves.types import FollowRequest, ReportedReading

@@ -15,7 +15,7 @@ from tests.web.guests import Guest, a_guest
 from tests.web.looks.stops import STOPS
 from tests.web.looks.theatre import a_theatre
 from tests.web.stage import furnish
-from tsuzuki.web.rendering import Pages
+from tsuzuki.web.renderer import Pages
 
 MOST_SCRIPTS = 80_000
 MOST_PAGE = 150_000

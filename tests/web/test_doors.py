@@ -13,7 +13,7 @@ from tests.api.people import PASSWORD, Town, a_town
 from tests.web.guests import FORM, Guest, a_guest, error_of, focus_of, value_of
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc import Reason
-from tsuzuki.accounts.signin import WRONG_PAIR
+from tsuzuki.accounts.sign_in import WRONG_PAIR
 from tsuzuki.web.labels import label_of
 from tsuzuki.web.texts import wait_in_words
 

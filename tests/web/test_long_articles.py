@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.builders import HERE
-from tsuzuki.connectors.html.safe import SafeHtml, sanitise
+from tsuzuki.connectors.html.sanitiser import SafeHtml, sanitise
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.web.article.content import LONGEST_HERE, MOST_SHOWN, prepare
 

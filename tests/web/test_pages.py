@@ -17,7 +17,7 @@ from tsuzuki.http.middleware import HEADERS, build_app
 from tsuzuki.http.routing import page
 from tsuzuki.web.api_docs import docs_page, models, sections
 from tsuzuki.web.errors import error_page
-from tsuzuki.web.rendering import Pages
+from tsuzuki.web.renderer import Pages
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -166,9 +166,9 @@ async def test_a_file_by_its_plain_name_is_asked_for_again(client):
     [
         "/static/../templates/layout.html",
         "/static/..%2ftemplates%2flayout.html",
-        "/static/%2e%2e/rendering.py",
-        "/static/....//rendering.py",
-        "/static/..\\rendering.py",
+        "/static/%2e%2e/renderer.py",
+        "/static/....//renderer.py",
+        "/static/..\\renderer.py",
         "/static//etc/passwd",
         "/static/%2fetc%2fpasswd",
         "/static/tsuzuki.css/..",

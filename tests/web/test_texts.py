@@ -20,7 +20,7 @@ from tsuzuki.accounts.oidc import Reason
 from tsuzuki.accounts.preferences import LibraryLook
 from tsuzuki.accounts.types import Protocol, Role, Scope, ShelfRole
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.notifications.sending import KINDS
+from tsuzuki.notifications.sender import KINDS
 from tsuzuki.shelves.policy import Health
 from tsuzuki.sources.policy import Standing
 from tsuzuki.web.account import LIVES

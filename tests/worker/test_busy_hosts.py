@@ -16,7 +16,7 @@ from tsuzuki.db.deadlines import unhurried
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.polling.store import LOOK_AHEAD, Busy, claim_due_watches_tx, claim_new_watches_tx, claim_of_hosts_tx
-from tsuzuki.worker.polls import StartPace
+from tsuzuki.worker.poll_loop import StartPace
 
 MANY, FEW = 50_000, 20
 BUSY, OTHER = "127.0.0.1", "127.0.0.3"

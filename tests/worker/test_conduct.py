@@ -13,7 +13,7 @@ from tests.waiting import eventually
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.worker.polls import CATCHING_UP, SLOWEST_START, PollLoop, StartPace
+from tsuzuki.worker.poll_loop import CATCHING_UP, SLOWEST_START, PollLoop, StartPace
 
 PLACES = 10
 SLOW_HOSTS = 30

@@ -11,7 +11,7 @@ from tests.polling.builders import a_feed, a_poller, a_publisher, state
 from tests.waiting import eventually
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.model.times import DAY, HOUR, Millis
-from tsuzuki.worker.polls import PollLoop
+from tsuzuki.worker.poll_loop import PollLoop
 
 HOSTS, EACH, AT_ONCE = 5, 6, 6
 

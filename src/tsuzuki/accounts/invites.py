@@ -9,8 +9,8 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import add_person_tx, check_member_limit_tx, found, tenant_tx
 from tsuzuki.accounts.policy import INVITE_LIFE, name_problems, password_problems, plain_name
 from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.sign_in import SignedIn, SignIn
 from tsuzuki.accounts.sign_in_limits import Limiter
-from tsuzuki.accounts.signin import SignedIn, SignIn
 from tsuzuki.accounts.store import NewInvite, NewUser, TakenInvite, add_invite_tx, has_users_tx
 from tsuzuki.accounts.types import Invite, Role
 from tsuzuki.db import Tx, load_queries

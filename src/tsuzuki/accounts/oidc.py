@@ -23,8 +23,8 @@ from tsuzuki.accounts.policy import (
     neighbourhood,
 )
 from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.sign_in import SignedIn, SignIn
 from tsuzuki.accounts.sign_in_limits import Limiter
-from tsuzuki.accounts.signin import SignedIn, SignIn
 from tsuzuki.accounts.store import (
     NewUser,
     find_user_by_identity_tx,

@@ -13,8 +13,8 @@ from tsuzuki.accounts.preferences import PreferenceService
 from tsuzuki.accounts.sessions import Sessions
 from tsuzuki.accounts.setup import Setup
 from tsuzuki.accounts.sharing import Sharing
+from tsuzuki.accounts.sign_in import SignIn
 from tsuzuki.accounts.sign_in_limits import Limiter, delete_old_devices_tx
-from tsuzuki.accounts.signin import SignIn
 from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.accounts.tokens import Tokens
 from tsuzuki.accounts.users import Users

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.types import Shelf
-from tsuzuki.api.decoding import (
+from tsuzuki.api.decoder import (
     MOST_PARTS,
     MOST_PROBLEMS,
     CheckedValue,

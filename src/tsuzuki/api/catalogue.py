@@ -23,13 +23,13 @@ from tsuzuki.api.catalogue_views import (
     page_views,
     source_view,
 )
-from tsuzuki.api.decoding import invalid, refuse_nul
+from tsuzuki.api.decoder import invalid, refuse_nul
 from tsuzuki.api.endpoints import Access, Body, PageNumber, QueryParameters, declaring
 from tsuzuki.api.ids import MangaPath, ReleasePath, SourcePath
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, WithMeta
-from tsuzuki.catalogue.browsing import Browsing, ListRequest
+from tsuzuki.catalogue.browse import BrowseService, ListRequest
 from tsuzuki.catalogue.chapters import ChapterLists, Chapters
 from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.catalogue.notes import LONGEST_KEY, LONGEST_VALUE, CatalogueNotes
@@ -89,27 +89,27 @@ async def list_sources(
 
 
 async def list_popular(
-    site_id: SourcePath, query: BrowseQuery, shelf: Shelf, browsing: Browsing
+    site_id: SourcePath, query: BrowseQuery, shelf: Shelf, browsing: BrowseService
 ) -> ListAnswer[MangaView, ListMeta]:
     """One page of what most people want."""
     return await _list(site_id, "popular", query, browsing, shelf_id=shelf.id)
 
 
 async def list_latest(
-    site_id: SourcePath, query: BrowseQuery, shelf: Shelf, browsing: Browsing
+    site_id: SourcePath, query: BrowseQuery, shelf: Shelf, browsing: BrowseService
 ) -> ListAnswer[MangaView, ListMeta]:
     """One page of the series with the newest chapters."""
     return await _list(site_id, "latest", query, browsing, shelf_id=shelf.id)
 
 
 async def search_source(
-    site_id: SourcePath, query: CatalogueSearchQuery, shelf: Shelf, browsing: Browsing
+    site_id: SourcePath, query: CatalogueSearchQuery, shelf: Shelf, browsing: BrowseService
 ) -> ListAnswer[MangaView, ListMeta]:
     """One page of what matches; filters without a text browse."""
     return await _list(site_id, "search", query, browsing, shelf_id=shelf.id)
 
 
-async def list_filters(site_id: SourcePath, browsing: Browsing) -> list[FilterView]:
+async def list_filters(site_id: SourcePath, browsing: BrowseService) -> list[FilterView]:
     """What a search can be narrowed by."""
     found = await browsing.filters(site_id)
     return [filter_view(entry) for entry in found]
@@ -129,7 +129,7 @@ async def set_source_meta(
 
 
 async def _list(
-    site_id: int, kind: ListKind, query: BrowseQuery, browsing: Browsing, *, shelf_id: ShelfId
+    site_id: int, kind: ListKind, query: BrowseQuery, browsing: BrowseService, *, shelf_id: ShelfId
 ) -> ListAnswer[MangaView, ListMeta]:
     text, filters = (query.q, query.filters) if isinstance(query, CatalogueSearchQuery) else ("", "")
     wanted = ListRequest(

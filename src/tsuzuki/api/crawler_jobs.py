@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.api.decoding import invalid
+from tsuzuki.api.decoder import invalid
 from tsuzuki.api.endpoints import Access, Body, Id, Moment, QueryParameters, declaring
 from tsuzuki.api.ids import IdText, PathId, id_in_field, number_in_body
 from tsuzuki.api.paging import PageQuery

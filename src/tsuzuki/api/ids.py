@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from tsuzuki.api.decoding import invalid
+from tsuzuki.api.decoder import invalid
 from tsuzuki.api.endpoints import LARGEST
 from tsuzuki.catalogue.chapters import NO_CHAPTER
 from tsuzuki.catalogue.details import NO_MANGA

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.types import Shelf
-from tsuzuki.api.decoding import invalid
+from tsuzuki.api.decoder import invalid
 from tsuzuki.api.endpoints import Access, Body, Moment, declaring
 from tsuzuki.api.ids import IdText, Number, id_in_field, number_id
 from tsuzuki.api.paging import CursorQuery, listing

@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 from msgspec import Meta
 
 from tsuzuki.accounts.types import Slice
-from tsuzuki.api.decoding import invalid
+from tsuzuki.api.decoder import invalid
 from tsuzuki.api.endpoints import PageNumber, QueryParameters
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, ListAnswer, PageMeta

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Shelf, Slice
-from tsuzuki.api.decoding import invalid
+from tsuzuki.api.decoder import invalid
 from tsuzuki.api.endpoints import Access, Body, Id, Moment, PageNumber, declaring
 from tsuzuki.api.ids import IdText, Number, SeriesPath, id_in_field, number_id, number_in_path
 from tsuzuki.api.items import MarkedView, marked_view
@@ -15,7 +15,7 @@ from tsuzuki.api.library import ProgressView, progress_view
 from tsuzuki.api.series_views import ChapterView, SeriesView, chapter_view, series_view
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, copied, read_time, view_of
-from tsuzuki.catalogue.merging.service import Merging
+from tsuzuki.catalogue.merges.service import SeriesMerges
 from tsuzuki.catalogue.types import MergeOutcome
 from tsuzuki.http.errors import failure_of
 from tsuzuki.model.errors import Conflict, NotFound, Problem
@@ -279,13 +279,13 @@ class OutcomeView(msgspec.Struct, frozen=True, kw_only=True):
 _outcome = view_of(OutcomeView, MergeOutcome, series_id="series", other_id="other")
 
 
-async def merge_series(series_id: SeriesPath, caller: Caller, body: MergeBody, merging: Merging) -> OutcomeView:
+async def merge_series(series_id: SeriesPath, caller: Caller, body: MergeBody, merging: SeriesMerges) -> OutcomeView:
     """Makes this series part of another; its id leads there from now on, and nobody is notified."""
     into = id_in_field(body.into, "into")
     return _outcome(await merging.merge(caller.actor, series_id, into, is_preview=body.preview))
 
 
-async def split_series(series_id: SeriesPath, caller: Caller, body: SplitBody, merging: Merging) -> OutcomeView:
+async def split_series(series_id: SeriesPath, caller: Caller, body: SplitBody, merging: SeriesMerges) -> OutcomeView:
     """Makes a series of some sources; everyone follows both, and has read on both what both have."""
     outcome = await merging.split(caller.actor, series_id, body.sources, title=body.title, is_preview=body.preview)
     return _outcome(outcome)

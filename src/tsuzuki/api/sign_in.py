@@ -12,7 +12,7 @@ from tsuzuki.accounts.invites import Accepted, Invites
 from tsuzuki.accounts.oidc import Refused, Returned
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.accounts.setup import FIRST_ADMIN, Setup
-from tsuzuki.accounts.signin import SignedIn, SignIn
+from tsuzuki.accounts.sign_in import SignedIn, SignIn
 from tsuzuki.accounts.types import Role, User
 from tsuzuki.api.endpoints import Access, Body, QueryParameters, declaring
 from tsuzuki.api.views import copied, view_of

@@ -20,7 +20,7 @@ from tsuzuki.accounts.services import Accounts
 from tsuzuki.api.build import build_api
 from tsuzuki.api.endpoints import AccountsGate
 from tsuzuki.app.pipeline import QUEUES, ExtraWork, Pipeline, folder_of, ids_of, open_pipeline, worker_loops
-from tsuzuki.app.vitals import Vitals, probe_app, probes_of, timed_by
+from tsuzuki.app.probes import ProbeDeps, probe_app, probes_of, timed_by
 from tsuzuki.app.wiring import (
     accounts_of,
     billing_of,
@@ -33,7 +33,7 @@ from tsuzuki.app.wiring import (
     rules_of,
 )
 from tsuzuki.billing.services import started
-from tsuzuki.catalogue.merging.service import Merging
+from tsuzuki.catalogue.merges.service import SeriesMerges
 from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions, open_database
@@ -41,7 +41,7 @@ from tsuzuki.db.deadlines import unhurried
 from tsuzuki.db.legacy import is_legacy
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
-from tsuzuki.db.sealing import seal_stored
+from tsuzuki.db.sealed_columns import seal_stored
 from tsuzuki.db.sqlite_file import path_of, refuse_read_only
 from tsuzuki.db.vault import load_vault
 from tsuzuki.http.auth import Callers
@@ -67,7 +67,7 @@ from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
 from tsuzuki.transfer.opml import Lists
 from tsuzuki.web.build import build_web
-from tsuzuki.web.rendering import Pages
+from tsuzuki.web.renderer import Pages
 from tsuzuki.web.site import SettingRow, Site
 from tsuzuki.web.texts import InReadersLanguage, load_languages
 from tsuzuki.worker.loops import WorkerLoops
@@ -159,7 +159,7 @@ async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
 async def _prepare(options: DatabaseOptions, clock: Clock) -> int:
     """Apply every migration, to a database of ReedMe or Fusion after it was made ours; the version of the schema."""
     if options.url.startswith("sqlite:") and await asyncio.to_thread(is_legacy, path_of(options.url)):
-        from tsuzuki.transfer.reedme.adopting import adopt
+        from tsuzuki.transfer.reedme.adoption import adopt
 
         with unhurried():
             await adopt(options, clock)
@@ -237,12 +237,12 @@ async def open_tsuzuki(
             timed=timed_by(parts.metrics),
             extra_work=_extra_work(parts),
         )
-        vitals = copied(Vitals, parts, tasks=parts.pipeline.tasks)
-        app = _build_app(parts, probes_of(vitals, loops), effective_settings(settings, environ))
+        probe_deps = copied(ProbeDeps, parts, tasks=parts.pipeline.tasks)
+        app = _build_app(parts, probes_of(probe_deps, loops), effective_settings(settings, environ))
         yield Tsuzuki(
             **msgspec.structs.asdict(parts),
             app=app,
-            probe_app=probe_app(vitals, loops),
+            probe_app=probe_app(probe_deps, loops),
             worker_loops=loops,
             setup_code=setup_code,
             schema_version=schema_version,
@@ -291,7 +291,7 @@ async def _open_parts(
             channels=Channels(db, fetching.client, pipeline.wakeup, clock=clock),
             trier=fetching.trier,
             articles=Articles(db, fetching.driver, clock),
-            merging=Merging(db, clock, new_id, after_commit=pipeline.wakeup.wake),
+            merging=SeriesMerges(db, clock, new_id, after_commit=pipeline.wakeup.wake),
             media=MediaService(fetching.client),
             media_links=await MediaLinks.open(db, os.urandom, clock),
             figures=Figures(db, pipeline.tasks, clock),

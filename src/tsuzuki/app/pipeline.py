@@ -25,7 +25,7 @@ from tsuzuki.crawler.discovery import Discovery
 from tsuzuki.crawler.journal import SourceCalls
 from tsuzuki.crawler.outcome import fail_abandoned
 from tsuzuki.crawler.poll_jobs import PollJobs
-from tsuzuki.crawler.running import CRAWLS, Crawler
+from tsuzuki.crawler.runner import CRAWLS, Crawler
 from tsuzuki.crawler.service import CrawlerWrites, forget_uneventful
 from tsuzuki.crawler.targeted import Targeted
 from tsuzuki.db import Database
@@ -44,8 +44,8 @@ from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.headers import user_agent
 from tsuzuki.net.localfiles import LocalFiles
 from tsuzuki.net.options import ClientOptions, Deadlines
-from tsuzuki.notifications.announcing import Announcer
-from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.announcer import Announcer
+from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.tasks import NOTICES, SENDS
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.addresses import Looks, Trier
@@ -64,7 +64,7 @@ from tsuzuki.queue.workers import WorkerProcess, Workers
 from tsuzuki.settings import Settings
 from tsuzuki.worker.loops import Heartbeat, Loop, WorkerLoops
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
-from tsuzuki.worker.polls import PollLoop
+from tsuzuki.worker.poll_loop import PollLoop
 
 if TYPE_CHECKING:
     from tsuzuki.coord.redis_client import Redis

@@ -25,7 +25,7 @@ from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.ids import TenantId, show_id
 from tsuzuki.model.plans import get_plan, money
 from tsuzuki.model.times import DAY, Millis, iso
-from tsuzuki.notifications.announcing import tell_tx, tenant_recipients_tx
+from tsuzuki.notifications.announcer import tell_tx, tenant_recipients_tx
 from tsuzuki.notifications.tasks import SENDS, Message, MessageType
 
 q = load_queries("tsuzuki.billing")

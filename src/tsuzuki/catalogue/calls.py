@@ -9,7 +9,7 @@ from tsuzuki.connectors.protocol import ConnectorInfo, Unsupported
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
 from tsuzuki.model.errors import NotFound, Unavailable
-from tsuzuki.model.fetching import Ask, Reply, Validators
+from tsuzuki.model.requests import Ask, Reply, Validators
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.driver import Driver, FolderOf, SourceCall, SourceFetcher, source_call

@@ -19,7 +19,7 @@ from tsuzuki.catalogue.store import (
     resolve_image_tx,
 )
 from tsuzuki.catalogue.types import CatalogueRelease, ChapterTarget, ListedRelease, Manga, PageRow
-from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.connectors.html.sanitiser import valid_text
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx
@@ -28,9 +28,9 @@ from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ChapterIngest, Relea
 from tsuzuki.ingest.listings import compare_listing, record_listing
 from tsuzuki.ingest.service import LARGEST_BATCH, OF_ITS_CONTENT
 from tsuzuki.model.errors import Conflict, NotFound, ShapeChanged
-from tsuzuki.model.fetching import Want
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ReleaseId, ShelfId
+from tsuzuki.model.requests import Want
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.driver import SourceCall
 from tsuzuki.queue.tasks import enqueue_tx

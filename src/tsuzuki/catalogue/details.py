@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Question, TtlCache
 from tsuzuki.catalogue.calls import Calls, NotCalled
-from tsuzuki.catalogue.merging.store import end_series_tx, find_series_tx
+from tsuzuki.catalogue.merges.store import end_series_tx, find_series_tx
 from tsuzuki.catalogue.store import (
     describe_series_tx,
     find_manga_tx,
@@ -16,7 +16,7 @@ from tsuzuki.catalogue.store import (
     save_details_tx,
 )
 from tsuzuki.catalogue.types import Manga
-from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.connectors.html.sanitiser import valid_text
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.locks import lock_series_merges_shared_tx, lock_series_merges_tx
 from tsuzuki.ingest.chapters import index_series_tx, series_of_tx

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from tsuzuki.catalogue.browsing import Browsing, ListingWriter, SeriesAddresses
+from tsuzuki.catalogue.browse import BrowseService, ListingWriter, SeriesAddresses
 from tsuzuki.catalogue.cache import PATIENCE, CallLocks, TtlCache
 from tsuzuki.catalogue.calls import Calls, Revalidating
 from tsuzuki.catalogue.chapters import ChapterLists, Chapters, KeptOf, none_kept
@@ -49,7 +49,7 @@ class CatalogueDeps(msgspec.Struct, frozen=True, kw_only=True):
 class Catalogue(msgspec.Struct, frozen=True):
     """The services, by name."""
 
-    browsing: Browsing
+    browsing: BrowseService
     details: DetailsService
     chapter_lists: ChapterLists
     chapters: Chapters
@@ -78,7 +78,7 @@ def build_catalogue(deps: CatalogueDeps) -> Catalogue:
     locks = CallLocks(db, clock, is_shared=deps.is_shared)
     cache = TtlCache(clock, locks, deps.patience)
     return Catalogue(
-        browsing=Browsing(db, calls, cache, ListingWriter(deps.new_id), clock=clock, ttl=ttls.lists),
+        browsing=BrowseService(db, calls, cache, ListingWriter(deps.new_id), clock=clock, ttl=ttls.lists),
         details=DetailsService(db, calls, cache, clock=clock, ttl=ttls.details),
         chapter_lists=ChapterLists(
             db, calls, cache, clock=clock, ttl=ttls.chapters, after_commit=deps.after_commit, kept_of=deps.kept_of

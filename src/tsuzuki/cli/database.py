@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tsuzuki.db import Database, DatabaseOptions
-    from tsuzuki.db.copying import Copied, CopyStep
+    from tsuzuki.db.copy_database import Copied, CopyStep
     from tsuzuki.db.migrate import MigrationOutcome
     from tsuzuki.model.times import Millis
     from tsuzuki.retention.preview import Removable
@@ -58,7 +58,7 @@ def copy_database(target: str) -> None:
 
 
 async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Millis") -> "Copied":
-    from tsuzuki.db import copying
+    from tsuzuki.db.copy_database import copy_database
     from tsuzuki.ingest.housekeeping import index_items
     from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
@@ -72,7 +72,7 @@ async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Mill
             async with ParsePool(PoolOptions()) as parsers:
                 await index_items(db, parsers, lambda done, total: show("index items", done, total))
 
-        return await copying.copy_database(source, target, now=now, index=index, watch=watch)
+        return await copy_database(source, target, now=now, index=index, watch=watch)
 
 
 @click.command()

@@ -168,7 +168,7 @@ def export(kind: str, whose: ShelfChoice, output: Path | None) -> None:
 
 
 def _export_archive(whose: ShelfChoice, output: Path) -> None:
-    from tsuzuki.transfer.archive.writing import ShelfExport
+    from tsuzuki.transfer.archive.shelf_export import ShelfExport
 
     with shown_progress() as watch:
 
@@ -190,7 +190,7 @@ def import_shelf(file: Path, whose: ShelfChoice) -> None:
     The whole file is checked before anything is written, and a repeat changes nothing. Exits with 1 when something was
     left out.
     """
-    from tsuzuki.transfer.archive.reading import ShelfImport
+    from tsuzuki.transfer.archive.shelf_import import ShelfImport
 
     with shown_progress() as watch:
 

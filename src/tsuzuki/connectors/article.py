@@ -1,11 +1,11 @@
 """The whole text of a page, for feeds that show only its beginning. Pure; the reading runs in the process pool."""
 
 from tsuzuki.connectors.feed.document import decode
-from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.connectors.html.sanitiser import sanitise
 from tsuzuki.connectors.html.tags import is_bomb
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import NotAFeed, TooLarge
-from tsuzuki.model.fetching import Ask, Parse, Reply
+from tsuzuki.model.requests import Ask, Parse, Reply
 
 MAX_BYTES = 3 * 1024 * 1024
 SHORTEST = 200

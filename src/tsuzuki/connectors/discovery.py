@@ -8,13 +8,13 @@ from urllib.parse import urljoin
 
 import msgspec
 
-from tsuzuki.connectors.feed.visiting import ACCEPT, FeedOutcome, read_outcome, read_reply
+from tsuzuki.connectors.feed.fetch import ACCEPT, FeedOutcome, read_outcome, read_reply
 from tsuzuki.connectors.html.addresses import path_of
 from tsuzuki.connectors.page_feeds import MAX_FEEDS, DiscoveredFeed, PageFeeds, guesses_for, read_page, web_address
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.connectors.wellknown import directory_lookup, known_feeds, read_lookup
 from tsuzuki.model.errors import Blocked, HttpStatus, NotAFeed, SourceError, TimedOut, Unreachable
-from tsuzuki.model.fetching import Ask, Parse, Reply
+from tsuzuki.model.requests import Ask, Parse, Reply
 
 MAX_PROBES = 10
 """Requests beyond the page itself."""

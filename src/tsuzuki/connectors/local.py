@@ -15,9 +15,9 @@ from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
 from tsuzuki.model.errors import Invalid, ShapeChanged, SourceError
-from tsuzuki.model.fetching import FileEntry, Parse, ReadArchive, ReadFile, ReadFolder
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.numbers import parse_number
+from tsuzuki.model.requests import FileEntry, Parse, ReadArchive, ReadFile, ReadFolder
 from tsuzuki.model.text import natural
 from tsuzuki.model.times import Millis, from_datetime
 

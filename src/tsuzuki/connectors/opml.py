@@ -13,7 +13,7 @@ from lxml import etree
 from lxml.etree import _Element as Element
 
 from tsuzuki.connectors.feed.document import Unsure, decode, parse_tree, without_forbidden
-from tsuzuki.connectors.html.safe import one_line
+from tsuzuki.connectors.html.sanitiser import one_line
 from tsuzuki.model.errors import NotAFeed, TooLarge
 
 MAX_BYTES = 10 * 1024 * 1024

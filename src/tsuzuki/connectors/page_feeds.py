@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.feed.document import decode
 from tsuzuki.connectors.html.addresses import http_url, path_of
-from tsuzuki.connectors.html.safe import one_line
+from tsuzuki.connectors.html.sanitiser import one_line
 from tsuzuki.connectors.html.tags import is_bomb
 from tsuzuki.connectors.wellknown import feeds_told, generator_paths, known_feeds
 from tsuzuki.model.errors import RefusedAddress, TooLarge

@@ -14,8 +14,8 @@ import msgspec
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.filters import Filter, FilterValue
 from tsuzuki.model.errors import Invalid
-from tsuzuki.model.fetching import Ask, Want
 from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
+from tsuzuki.model.requests import Ask, Want
 
 # ruff: noqa: ARG002  # the signatures are the contract; a verb that declines looks at none of its arguments
 

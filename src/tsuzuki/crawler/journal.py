@@ -14,8 +14,8 @@ from tsuzuki.crawler.types import BegunJob, JobLogLine, Level
 from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import RateLimited, SourceError, Unavailable
-from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.numbers import number_key
+from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.driver import Driver, FolderOf, SourceCall, source_call

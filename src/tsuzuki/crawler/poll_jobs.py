@@ -13,8 +13,8 @@ from tsuzuki.crawler.store import PolledJob, add_polled_job_tx
 from tsuzuki.db import Tx
 from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import SourceError
-from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import uuid7
+from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.policy import SeriesTarget
 from tsuzuki.sources.sites import source_polled_tx

@@ -10,7 +10,7 @@ from tsuzuki.accounts.types import Actor, Slice
 from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.crawler.outcome import tell_jobs_tx
-from tsuzuki.crawler.running import CRAWLS, JOB_WAKEUP, CrawlTask, task_key
+from tsuzuki.crawler.runner import CRAWLS, JOB_WAKEUP, CrawlTask, task_key
 from tsuzuki.crawler.store import (
     NewJob,
     add_job_tx,

@@ -7,9 +7,9 @@ import msgspec
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
+from tsuzuki.crawler.dead_letters import DeadLetters
 from tsuzuki.crawler.figures import HealthService
-from tsuzuki.crawler.letters import Letters
-from tsuzuki.crawler.running import CRAWLS
+from tsuzuki.crawler.runner import CRAWLS
 from tsuzuki.crawler.service import Follower, Jobs
 from tsuzuki.db import Database
 from tsuzuki.model.ids import uuid7
@@ -41,7 +41,7 @@ class Crawling(msgspec.Struct, frozen=True):
     jobs: Jobs
     follower: Follower
     health: HealthService
-    letters: Letters
+    letters: DeadLetters
 
 
 def build_crawling(deps: CrawlerDeps) -> Crawling:
@@ -69,5 +69,5 @@ def build_crawling(deps: CrawlerDeps) -> Crawling:
         jobs=Jobs(db, deps.wakeup, clock, random_bytes=deps.random_bytes, cache=deps.cache),
         follower=Follower(db, deps.wakeup),
         health=HealthService(db, clock),
-        letters=Letters(db, deps.tasks, clock),
+        letters=DeadLetters(db, deps.tasks, clock),
     )

@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.connectors.selectors.trial import Trial, try_source
 from tsuzuki.model.errors import SourceError, TsuzukiError
-from tsuzuki.model.fetching import Ask, Reply
+from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.polling.driver import Driver, FolderOf, source_call
 from tsuzuki.sources.types import Source

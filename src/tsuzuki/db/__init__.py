@@ -4,7 +4,7 @@ Only this package imports a database driver. The rest of the program sees `Datab
 """
 
 from tsuzuki.db.database import Database, DatabaseOptions
-from tsuzuki.db.opening import open_database
+from tsuzuki.db.engines import open_database
 from tsuzuki.db.queries import Queries, Query, load_queries
 from tsuzuki.db.tx import Tx
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from tsuzuki.db.database import DatabaseOptions
 from tsuzuki.db.errors import Contention
+from tsuzuki.db.migration_steps import Migration, MigrationOutcome, available
 from tsuzuki.db.sqlite_file import path_of
-from tsuzuki.db.steps import Migration, MigrationOutcome, available
 from tsuzuki.model.times import Millis
 
 __all__ = ["MigrationOutcome", "available", "migrate", "recreate"]
@@ -37,7 +37,7 @@ async def migrate(
 async def _make_partitions(options: DatabaseOptions, now: Millis) -> None:
     """R52: the log has its months from the first job on; where somebody is in the way, the hourly chore makes them."""
     from tsuzuki.db.crawl_log import ensure_partitions
-    from tsuzuki.db.opening import open_database
+    from tsuzuki.db.engines import open_database
 
     db = await open_database(options)
     try:

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import asyncpg
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
+from tsuzuki.db.migration_steps import LEDGER, NOT_OURS, Applied, Migration, MigrationOutcome, outcome, plan
 from tsuzuki.db.postgres import READ_ONLY, connect_once, read_only
-from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, MigrationOutcome, outcome, plan
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
+from tsuzuki.db.migration_steps import LEDGER, NOT_OURS, Applied, Migration, MigrationOutcome, outcome, plan
 from tsuzuki.db.sqlite_file import connect_bare, make_private, reason_of, refuse_read_only
-from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, MigrationOutcome, outcome, plan
 
 
 def migrate_file(path: Path, known: Sequence[Migration], *, now: int, dry_run: bool) -> MigrationOutcome:

@@ -11,7 +11,7 @@ from tsuzuki.delivery.fanout import NOTHING, Delivered, Reader, feed_readers_tx,
 from tsuzuki.model.ids import FeedId, SeriesId, SourceId, WatchId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.notifications.announcing import Recipient, tell_tx
+from tsuzuki.notifications.announcer import Recipient, tell_tx
 from tsuzuki.notifications.policy import broken, healed
 from tsuzuki.notifications.tasks import Message
 from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, WatchChanged, add_events_tx, prune_events_tx

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from tsuzuki.demo import drawing
+from tsuzuki.demo import drawings
 from tsuzuki.demo.stories import BACKLOG, COMICS, JOURNALS, DemoComic, DemoJournal, chapter, post
 from tsuzuki.model.times import DAY, SECOND, Millis, iso
 
@@ -167,9 +167,9 @@ class DemoPublisher:
 
 def _drawn(kind: str, slug: str, number: int, index: int) -> bytes:
     if kind == "picture":
-        return drawing.picture(next(journal for journal in JOURNALS if journal.slug == slug), number)
+        return drawings.picture(next(journal for journal in JOURNALS if journal.slug == slug), number)
     comic = next(comic for comic in COMICS if comic.slug == slug)
-    return drawing.cover(comic) if kind == "cover" else drawing.page(comic, chapter(comic, number), index)
+    return drawings.cover(comic) if kind == "cover" else drawings.page(comic, chapter(comic, number), index)
 
 
 def _content(base: str, journal: DemoJournal, number: int) -> str:

@@ -21,7 +21,7 @@ from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
 from tsuzuki.app.server import Server, listen, url_of
-from tsuzuki.catalogue.browsing import ListRequest
+from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.demo.publisher import DemoPublisher
 from tsuzuki.demo.stories import COMICS, JOURNALS
 from tsuzuki.http.auth import SESSION, Cookies, begin_session, device_of, is_addressed_locally

@@ -11,7 +11,7 @@ from tsuzuki.accounts.invites import Accepted, Invites
 from tsuzuki.accounts.oidc import Oidc
 from tsuzuki.accounts.policy import DEVICE_LIFE, FLOW_LIFE, SESSION_LIFE
 from tsuzuki.accounts.sessions import Device, Sessions
-from tsuzuki.accounts.signin import WRONG_PAIR, SignedIn, SignIn
+from tsuzuki.accounts.sign_in import WRONG_PAIR, SignedIn, SignIn
 from tsuzuki.accounts.tokens import Tokens
 from tsuzuki.model.errors import Forbidden, NotFound, Unauthorized
 from tsuzuki.model.times import SECOND

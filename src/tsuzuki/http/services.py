@@ -4,7 +4,7 @@ import msgspec
 
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.billing.services import Billing
-from tsuzuki.catalogue.merging.service import Merging
+from tsuzuki.catalogue.merges.service import SeriesMerges
 from tsuzuki.catalogue.services import Catalogue
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
@@ -54,7 +54,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     channels: Channels
     trier: Trier
     articles: Articles
-    merging: Merging
+    merging: SeriesMerges
     media: MediaService
     media_links: MediaLinks
     figures: Figures

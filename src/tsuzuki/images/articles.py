@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, srcset_of
-from tsuzuki.connectors.html.safe import SafeHtml, flattened
+from tsuzuki.connectors.html.sanitiser import SafeHtml, flattened
 from tsuzuki.db import Database
 from tsuzuki.images.store import secret_tx
 from tsuzuki.model.errors import NotFound, SourceError
-from tsuzuki.model.fetching import Parsers
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 
 KEY_SIZE = 32

@@ -20,10 +20,10 @@ from tsuzuki.images.policy import IMAGE_CAP
 from tsuzuki.images.store import find_cover_tx
 from tsuzuki.images.types import Cover, Image, ImageSubject
 from tsuzuki.model.errors import NotAnImage, NotFound, RefusedAddress, SourceError, TooLarge
-from tsuzuki.model.fetching import Ask, ReadFile, Reply, Want
 from tsuzuki.model.ids import SeriesSourceId, ShelfId
-from tsuzuki.net.answer import HttpAnswer
+from tsuzuki.model.requests import Ask, ReadFile, Reply, Want
 from tsuzuki.net.options import SourceIdentity
+from tsuzuki.net.response import HttpResponse
 from tsuzuki.polling.driver import SourceCall
 from tsuzuki.sources.sites import find_source_tx
 
@@ -153,7 +153,7 @@ _ACCEPT = {"accept": "image/avif,image/webp,image/png,image/jpeg,image/gif"}
 class ImageClient(Protocol):
     """What is needed of the client."""
 
-    def stream(self, ask: Ask, origin: SourceIdentity) -> AbstractAsyncContextManager[HttpAnswer]: ...
+    def stream(self, ask: Ask, origin: SourceIdentity) -> AbstractAsyncContextManager[HttpResponse]: ...
 
     async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply: ...
 
@@ -260,7 +260,7 @@ class ImageFetcher:
             self._tell(call, outcome.ended())
 
     @asynccontextmanager
-    async def _streamed(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator[HttpAnswer]:
+    async def _streamed(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator[HttpResponse]:
         async with self._client.stream(ask, origin) as answer:
             if answer.status != _OK:
                 raise NotAnImage(f"{answer.host} answered {answer.status} instead of an image.", status=answer.status)
@@ -289,7 +289,7 @@ class _Outcome:
         self._is_whole = False
         self._is_cached = False
 
-    def saw(self, answer: HttpAnswer) -> None:
+    def saw(self, answer: HttpResponse) -> None:
         self._is_cached = answer.headers.get("x-cache", "").upper().startswith("HIT")
 
     async def counted(self, pieces: Pieces) -> Pieces:

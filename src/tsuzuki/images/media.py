@@ -13,11 +13,11 @@ from tsuzuki.images.articles import KEY_SIZE, Signer, read_written, written
 from tsuzuki.images.policy import ENOUGH, ByteRange, Container, ContentRange, Kind, kind_of, read_part, sniff
 from tsuzuki.images.store import secret_tx
 from tsuzuki.model.errors import NotFound, NotMedia, TimedOut, TooLarge, Unavailable
-from tsuzuki.model.fetching import Ask
 from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.requests import Ask
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.net.answer import HttpAnswer
 from tsuzuki.net.options import Deadlines, SourceIdentity
+from tsuzuki.net.response import HttpResponse
 
 PREFIX = "/api/v1/media/"
 SECRET = "articles' media"  # noqa: S105  its name; the secret itself is nobody's to write down
@@ -132,7 +132,7 @@ class MediaClient(Protocol):
 
     def stream(
         self, ask: Ask, origin: SourceIdentity, deadlines: Deadlines | None = None
-    ) -> AbstractAsyncContextManager[HttpAnswer]: ...
+    ) -> AbstractAsyncContextManager[HttpResponse]: ...
 
 
 class Playing(msgspec.Struct, frozen=True):
@@ -166,7 +166,7 @@ class MediaService:
             async with self._asked(link, wanted) as answer, aclosing(answer.chunks(self.limits.size)) as pieces:
                 yield await self._judged(answer, pieces, link, wanted=wanted, known=known)
 
-    def _asked(self, link: Link, wanted: ByteRange | None) -> AbstractAsyncContextManager[HttpAnswer]:
+    def _asked(self, link: Link, wanted: ByteRange | None) -> AbstractAsyncContextManager[HttpResponse]:
         headers = {"accept": "audio/*,video/*;q=0.9"} | ({} if wanted is None else {"range": str(wanted)})
         ask = Ask(link.address, headers=headers, accept_statuses=frozenset({_BEYOND}))
         deadlines = Deadlines(body=self.limits.seconds, total=self.limits.seconds)
@@ -181,7 +181,7 @@ class MediaService:
             return self._sniffed(link, await self._beginning(answer, pieces))
 
     async def _judged(
-        self, answer: HttpAnswer, pieces: Pieces, link: Link, *, wanted: ByteRange | None, known: Container | None
+        self, answer: HttpResponse, pieces: Pieces, link: Link, *, wanted: ByteRange | None, known: Container | None
     ) -> Playing:
         if answer.status == _BEYOND and wanted is not None:
             return Playing(_BEYOND, "", _nothing(), takes_ranges=True)
@@ -207,7 +207,7 @@ class MediaService:
             takes_ranges=part is not None or answer.headers.get("accept-ranges", "").strip().lower() == "bytes",
         )
 
-    async def _beginning(self, answer: HttpAnswer, pieces: Pieces) -> bytes:
+    async def _beginning(self, answer: HttpResponse, pieces: Pieces) -> bytes:
         """The first bytes, enough of them to tell what it is; TimedOut when they do not come."""
         head = bytearray()
         try:
@@ -230,11 +230,11 @@ class MediaService:
         return found
 
 
-def _no_recording(answer: HttpAnswer) -> NotMedia:
+def _no_recording(answer: HttpResponse) -> NotMedia:
     return NotMedia(f"{answer.host} answered {answer.status} instead of a recording.", status=answer.status)
 
 
-def _length(answer: HttpAnswer) -> int | None:
+def _length(answer: HttpResponse) -> int | None:
     """How many bytes come; None where it is not said, or said of what is packed."""
     packed = answer.headers.get("content-encoding", "").strip().lower() not in {"", "identity"}
     if packed and answer.status == _PARTIAL:

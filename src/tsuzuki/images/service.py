@@ -25,8 +25,8 @@ from tsuzuki.images.store import (
 )
 from tsuzuki.images.types import Image, ImageSubject, KnownImage, NewImage, page_of
 from tsuzuki.model.errors import NotAnImage, NotFound, NotOurTurn, SourceError, TsuzukiError, Unavailable
-from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import ReleaseId, UserId
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.queue.policy import storable
 

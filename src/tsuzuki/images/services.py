@@ -16,7 +16,7 @@ from tsuzuki.images.downloads import ChapterDownloader, KeptChapters
 from tsuzuki.images.fetching import ImageClient, ImageFetcher
 from tsuzuki.images.files import ImageCache, ImageFiles
 from tsuzuki.images.service import Images, Prefetch
-from tsuzuki.model.fetching import Parsers
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 

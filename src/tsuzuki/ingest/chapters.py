@@ -5,7 +5,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
-from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.connectors.html.sanitiser import valid_text
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import document, words_of
 from tsuzuki.db.locks import lock_series_merges_shared_tx, lock_series_tx

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge
-from tsuzuki.model.fetching import Parsers
+from tsuzuki.model.requests import Parsers
 
 L = TypeVar("L")
 T = TypeVar("T")

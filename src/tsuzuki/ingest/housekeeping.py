@@ -11,8 +11,8 @@ from tsuzuki.db.fulltext import document
 from tsuzuki.ingest.detached import drop_unheld_tx, next_detached_tx
 from tsuzuki.ingest.items import index_items_tx
 from tsuzuki.ingest.words import split_words
-from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import ItemId
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import DAY, Millis
 
 q = load_queries("tsuzuki.ingest")

@@ -12,9 +12,9 @@ from tsuzuki.db.locks import lock_feeds_shared_tx, lock_items_tx
 from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx
 from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey
 from tsuzuki.ingest.words import split_words
-from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.harvest import Enclosure, FoundItem, item_hash
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import INGEST

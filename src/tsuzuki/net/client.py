@@ -12,14 +12,14 @@ from aiohttp.abc import AbstractResolver
 
 from tsuzuki.coord.pacer import Pacer
 from tsuzuki.model.errors import Blocked, HttpStatus, RateLimited, SourceError, Unreachable
-from tsuzuki.model.fetching import Ask, Reply, Validators
+from tsuzuki.model.requests import Ask, Reply, Validators
 from tsuzuki.model.times import Millis
-from tsuzuki.net.answer import HttpAnswer
-from tsuzuki.net.dialing import Proxy
+from tsuzuki.net.dialer import Proxy
 from tsuzuki.net.exchange import Exchange
 from tsuzuki.net.failures import LOOKED_AT, challenge_error, is_malformed, is_reset, status_error
 from tsuzuki.net.headers import rate_limit_wait, retry_after
 from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
+from tsuzuki.net.response import HttpResponse
 from tsuzuki.net.solver import Solution, Solver
 from tsuzuki.net.turns import Budget
 from tsuzuki.net.urls import parse
@@ -77,7 +77,7 @@ class Client:
     @asynccontextmanager
     async def stream(
         self, ask: Ask, origin: SourceIdentity, deadlines: Deadlines | None = None
-    ) -> AsyncIterator[HttpAnswer]:
+    ) -> AsyncIterator[HttpResponse]:
         """A successful answer's head, with its body still to come: `async for piece in answer.chunks(cap)`.
 
         `deadlines` are for what takes longer than an answer should; `connect` and `idle` stay the client's.
@@ -144,7 +144,7 @@ class Client:
             hops=answer.hops,
         )
 
-    async def _judge(self, answer: HttpAnswer, ask: Ask, origin: SourceIdentity) -> None:
+    async def _judge(self, answer: HttpResponse, ask: Ask, origin: SourceIdentity) -> None:
         """Hold the watch back where the answer says so, then raise what its status is."""
         wait = self._wait_asked_by(answer, ask)
         _log.debug("called", host=answer.host, status=answer.status, source=origin.source)
@@ -159,7 +159,7 @@ class Client:
             error = await self._challenge_behind(answer) or error
         raise error
 
-    def _wait_asked_by(self, answer: HttpAnswer, ask: Ask) -> Millis | None:
+    def _wait_asked_by(self, answer: HttpResponse, ask: Ask) -> Millis | None:
         """What Retry-After says, else what the source's own headers say."""
         now, ceiling = self._now(), self._options.longest_hold
         told = retry_after(answer.headers.get("retry-after"), now, ceiling=ceiling) if answer.status >= 400 else None
@@ -168,7 +168,7 @@ class Client:
         return told
 
     @staticmethod
-    async def _challenge_behind(answer: HttpAnswer) -> Blocked | None:
+    async def _challenge_behind(answer: HttpResponse) -> Blocked | None:
         """A browser check often comes as 503; its page gives it away."""
         if "html" not in answer.headers.get("content-type", "").lower():
             return None

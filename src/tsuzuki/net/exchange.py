@@ -14,12 +14,12 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from tsuzuki.coord.pacer import Pacer
-from tsuzuki.model.fetching import Ask, CallPace
-from tsuzuki.net.answer import HttpAnswer, ending_with_connection, timing_body_ourselves
-from tsuzuki.net.decoding import ACCEPT_ENCODING
-from tsuzuki.net.dialing import Dialer, Proxy
+from tsuzuki.model.requests import Ask, CallPace
+from tsuzuki.net.decoder import ACCEPT_ENCODING
+from tsuzuki.net.dialer import Dialer, Proxy
 from tsuzuki.net.options import ClientOptions, SourceIdentity
 from tsuzuki.net.redirects import REDIRECTS, OutgoingRequest, Trail, first_request
+from tsuzuki.net.response import HttpResponse, ending_with_connection, timing_body_ourselves
 from tsuzuki.net.turns import Budget, Turns, bucket_of
 from tsuzuki.net.urls import Url
 
@@ -97,7 +97,7 @@ class Exchange:
         )
 
     @asynccontextmanager
-    async def open(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> AsyncIterator[HttpAnswer]:
+    async def open(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> AsyncIterator[HttpResponse]:
         """The answer at the end of the redirects, whatever its status."""
         jar = self.jars.of(origin) if origin.has_jar else None
         named = jar.user_agent if jar is not None else None
@@ -113,7 +113,7 @@ class Exchange:
                 if response.status not in REDIRECTS or response.status in ask.accept_statuses:
                     bucket = bucket_of(request.url, origin)
                     with ending_with_connection(response):
-                        yield HttpAnswer(response, request, hops=trail.hops, bucket=bucket, budget=budget)
+                        yield HttpResponse(response, request, hops=trail.hops, bucket=bucket, budget=budget)
                     return
                 head = response.headers
                 trail.follow(response.status, head.get("location"), retry_after=head.get("retry-after"))

@@ -13,7 +13,7 @@ from aiohttp.http_exceptions import LineTooLong
 
 from tsuzuki.model.errors import Blocked, Gone, HttpStatus, RateLimited, SourceError, TooLarge, Unreachable
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.net.dialing import RefusedDial, refused_name
+from tsuzuki.net.dialer import RefusedDial, refused_name
 
 _RESETS = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 

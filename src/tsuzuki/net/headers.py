@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 from tsuzuki import __version__
-from tsuzuki.model.fetching import RateHeaders, Validators
+from tsuzuki.model.requests import RateHeaders, Validators
 from tsuzuki.model.times import DAY, SECOND, Millis, from_datetime
 
 PROJECT_URL = "https://github.com/tsuzuki-server/tsuzuki"

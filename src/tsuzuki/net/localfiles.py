@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tsuzuki.model.errors import NotAFeed, RefusedAddress, SourceError, TooLarge, Unreachable
-from tsuzuki.model.fetching import FileEntry, ReadArchive, ReadFile, ReadFolder
+from tsuzuki.model.requests import FileEntry, ReadArchive, ReadFile, ReadFolder
 from tsuzuki.model.times import Millis
 
 MAX_FILES = 20_000

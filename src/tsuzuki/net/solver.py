@@ -13,7 +13,7 @@ import aiohttp
 import msgspec
 
 from tsuzuki.model.errors import Blocked, NotAFeed, SourceError, TimedOut, TooLarge, Unreachable
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 from tsuzuki.net.exchange import Exchange
 from tsuzuki.net.failures import challenge_error, status_error
 from tsuzuki.net.headers import sendable

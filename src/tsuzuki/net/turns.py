@@ -9,8 +9,8 @@ import aiohttp
 
 from tsuzuki.coord.pacer import MILLISECOND, SECOND, Pacer, PaceTurn, Rate
 from tsuzuki.model.errors import NotOurTurn, SourceError, TimedOut
-from tsuzuki.model.fetching import CallPace
-from tsuzuki.net.dialing import Proxy
+from tsuzuki.model.requests import CallPace
+from tsuzuki.net.dialer import Proxy
 from tsuzuki.net.failures import explained
 from tsuzuki.net.guard import Lane
 from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity

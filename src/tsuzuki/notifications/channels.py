@@ -17,7 +17,7 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.notifications.kinds import ChannelKind, StoredChannel, hidden, read_config, restored
 from tsuzuki.notifications.policy import trial
-from tsuzuki.notifications.sending import KINDS
+from tsuzuki.notifications.sender import KINDS
 from tsuzuki.notifications.store import (
     NewChannel,
     add_channel_tx,

@@ -6,8 +6,8 @@ from typing import Annotated, Any, NewType, Protocol, TypeVar
 import msgspec
 
 from tsuzuki.model.errors import Invalid, Problem, RefusedAddress
-from tsuzuki.model.fetching import Ask
 from tsuzuki.model.ids import PublicId, ShelfId
+from tsuzuki.model.requests import Ask
 from tsuzuki.model.secrets import CHANNEL, MASKED, UNREADABLE, Sealed, Unreadable, unreadable_places
 from tsuzuki.model.times import Millis
 from tsuzuki.net.redirects import REDIRECTS

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.kinds import ChannelConfig, post
 from tsuzuki.notifications.tasks import MessageType, Send

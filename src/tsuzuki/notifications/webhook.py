@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 from tsuzuki.model.times import SECOND, Millis, iso
 from tsuzuki.notifications.kinds import ChannelConfig, post
 from tsuzuki.notifications.tasks import Send

@@ -9,16 +9,16 @@ import msgspec
 
 from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.discovery import DiscoveredFeeds, discover
-from tsuzuki.connectors.feed.visiting import FeedOutcome
+from tsuzuki.connectors.feed.fetch import FeedOutcome
 from tsuzuki.connectors.page_feeds import typed_address
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.model.errors import Invalid, SourceError, TooManyRequests
-from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundItem, SeriesDetails
 from tsuzuki.model.numbers import release_key
+from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.model.titles import title_of
 from tsuzuki.net.headers import freshness, retry_after

@@ -11,8 +11,8 @@ from tsuzuki.connectors.config import SourceConfig, decode_config
 from tsuzuki.connectors.protocol import Connector, Visit
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.model.errors import Invalid, NotFound, RefusedAddress, ShapeChanged, SourceError, Unavailable
-from tsuzuki.model.fetching import Ask, FileEntry, Parse, Parsers, ReadArchive, ReadFile, ReadFolder, Reply, Want
 from tsuzuki.model.ids import SourceId
+from tsuzuki.model.requests import Ask, FileEntry, Parse, Parsers, ReadArchive, ReadFile, ReadFolder, Reply, Want
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.sources.types import Source
 

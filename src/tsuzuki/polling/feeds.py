@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
+from tsuzuki.connectors.feed.fetch import FeedOutcome, visit
 from tsuzuki.db import Database
 from tsuzuki.ingest.housekeeping import TOUCHED
 from tsuzuki.ingest.items import ItemBatch
 from tsuzuki.model.errors import ShapeChanged, SourceError
-from tsuzuki.model.fetching import Validators
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
+from tsuzuki.model.requests import Validators
 from tsuzuki.model.secrets import Unreadable
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis

@@ -17,8 +17,8 @@ from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.ingest.items import ITEMS, ItemBatch
 from tsuzuki.ingest.service import LARGEST_BATCH
 from tsuzuki.model.errors import Gone, NotOurTurn, SourceError, Unended
-from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import FeedId, WatchId
+from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.polling.moved_feeds import lock_moving_feed_tx, move_feed_tx
 from tsuzuki.polling.policy import ClaimedWatch, Failed, Look, PullPace, SeriesTarget, Watched, is_broken, next_look

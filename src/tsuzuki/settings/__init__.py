@@ -1,6 +1,6 @@
 """One frozen `Settings`, read once from the TSUZUKI_* variables."""
 
-from tsuzuki.settings.reading import (
+from tsuzuki.settings.loader import (
     BadSetting,
     Effective,
     checkout,

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.connectors.html.sanitiser import sanitise
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, SourceError

@@ -6,8 +6,8 @@ import msgspec
 
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database
-from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import PublicId, ShelfId, WatchId
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 
 

@@ -15,10 +15,10 @@ from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx, lock
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import GroupId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
+from tsuzuki.shelves.backfill import deliver_known_chapters_tx
 from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.groups import default_group_tx, own_group_tx
-from tsuzuki.shelves.known import deliver_known_chapters_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx, free_room_tx
 from tsuzuki.shelves.types import (
     Follow,

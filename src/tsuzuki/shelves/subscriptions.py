@@ -18,10 +18,10 @@ from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId, show_id
 from tsuzuki.model.text import natural
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.net.urls import canonical
+from tsuzuki.shelves.backfill import ALWAYS, deliver_known_items_tx
 from tsuzuki.shelves.deps import Asked, ShelfDeps
 from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, SubscriptionChanged, add_events_tx, counts_changed_tx
 from tsuzuki.shelves.groups import default_group_tx, own_group_tx
-from tsuzuki.shelves.known import ALWAYS, deliver_known_items_tx
 from tsuzuki.shelves.limits import allow_waking_tx, check_shelf_limit_tx, free_room_tx
 from tsuzuki.shelves.policy import as_before, changed
 from tsuzuki.shelves.types import (

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.web.rendering import Pages
+from tsuzuki.web.renderer import Pages
 
 PATH = "/api/v1/docs"
 

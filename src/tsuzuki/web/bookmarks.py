@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import MemberShelf
-from tsuzuki.connectors.html.safe import SafeHtml
+from tsuzuki.connectors.html.sanitiser import SafeHtml
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, SourceError
 from tsuzuki.model.ids import show_id

@@ -9,8 +9,8 @@ from tsuzuki.http.routing import Resource
 from tsuzuki.web.account import account_pages, device_password_page, token_pages
 from tsuzuki.web.admin.audit import audit_page
 from tsuzuki.web.admin.dashboard import dashboard_pages
+from tsuzuki.web.admin.dead_letters import letter_pages
 from tsuzuki.web.admin.jobs import job_pages
-from tsuzuki.web.admin.letters import letter_pages
 from tsuzuki.web.admin.people import people_pages, person_pages
 from tsuzuki.web.admin.settings import server_pages
 from tsuzuki.web.admin.source_form import source_form_pages

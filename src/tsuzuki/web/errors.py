@@ -12,7 +12,7 @@ from tsuzuki.http.errors import HttpFailure
 from tsuzuki.http.middleware import ErrorPage, FramedPage
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.web.labels import find_label
-from tsuzuki.web.rendering import Pages
+from tsuzuki.web.renderer import Pages
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import say_refused
 

@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.web.rendering import Pages
+from tsuzuki.web.renderer import Pages
 from tsuzuki.web.texts import gettext as _
 
 PATH = "/offline"

@@ -22,7 +22,7 @@ from tsuzuki.web.forms import BLANK, ActOnForm, Rules, Sheet, ShowForm, post_for
 from tsuzuki.web.frame import Frame, GroupLink, Opening
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.locale import locale_of
-from tsuzuki.web.rendering import Pages
+from tsuzuki.web.renderer import Pages
 
 SIGN_IN = "/sign-in"
 ACCOUNT = "/account"

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import HERE
 from tests.catalogue.images.builders import a_gallery, a_picture, on_sqlite
 from tests.delivery.builders import publish
-from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.connectors.html.sanitiser import sanitise
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.images.articles import ArticleImages
 from tsuzuki.model.errors import NotFound

@@ -12,8 +12,8 @@ from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, ImageOutcome
 from tsuzuki.images.fetching import ImageFetcher
 from tsuzuki.model.errors import HttpStatus, NotAnImage, RefusedAddress
-from tsuzuki.model.fetching import Ask, ReadFolder
 from tsuzuki.model.ids import SourceId
+from tsuzuki.model.requests import Ask, ReadFolder
 from tsuzuki.polling.driver import Driver, SourceCall
 
 PICTURE = a_picture()

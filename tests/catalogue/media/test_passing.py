@@ -11,8 +11,8 @@ from tests.catalogue.media.builders import API, MP3, Studio, a_studio
 from tests.net.builders import SOMEONE, a_client
 from tsuzuki.images.media import Link, MediaLinks, MediaService, StreamLimits, StreamSlots
 from tsuzuki.model.errors import TimedOut, TooLarge, Unavailable
-from tsuzuki.model.fetching import Ask
 from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.requests import Ask
 from tsuzuki.model.times import DAY
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\n\r\n"

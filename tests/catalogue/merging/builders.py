@@ -6,7 +6,7 @@ import msgspec
 
 from tests.builders import a_public_id
 from tests.shelves.library.builders import Clock
-from tsuzuki.catalogue.merging.service import Merging
+from tsuzuki.catalogue.merges.service import SeriesMerges
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, ShelfId
@@ -116,8 +116,8 @@ def _went_on(before: ProgressState, after: ProgressState) -> bool:
     )
 
 
-def a_merging(db: Database) -> Merging:
-    return Merging(db, Clock(), a_public_id, after_commit=lambda *_: None)
+def a_merging(db: Database) -> SeriesMerges:
+    return SeriesMerges(db, Clock(), a_public_id, after_commit=lambda *_: None)
 
 
 async def series_named(db: Database, public_id: PublicId) -> SeriesId | None:

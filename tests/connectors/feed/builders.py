@@ -4,10 +4,10 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from tests.data.feeds.recipes.shapes import rss
-from tsuzuki.connectors.feed.parsing import parse_anyhow
+from tsuzuki.connectors.feed.parser import parse_anyhow
 from tsuzuki.model.errors import HttpStatus
-from tsuzuki.model.fetching import Ask, Hop, Parse, Reply
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
+from tsuzuki.model.requests import Ask, Hop, Parse, Reply
 from tsuzuki.model.times import Millis
 
 URL = "https://comic.example/feeds/all.xml"

@@ -14,7 +14,7 @@ from tests.data.feeds.make import FOLDER, URL, corpus
 from tsuzuki.connectors.feed import lenient
 from tsuzuki.connectors.feed.assemble import assemble
 from tsuzuki.connectors.feed.dates import moment_of
-from tsuzuki.connectors.feed.parsing import parse_fast, parse_leniently, read_fast
+from tsuzuki.connectors.feed.parser import parse_fast, parse_leniently, read_fast
 from tsuzuki.model.harvest import FeedHarvest
 
 DELIBERATE = {

@@ -7,7 +7,7 @@ import pytest
 from tests.connectors.feed.builders import URL
 from tests.data.feeds.recipes.shapes import item, rss
 from tsuzuki.connectors.feed.document import MAX_BYTES, MAX_DEPTH, MAX_NODES, check_shape, root_text
-from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast, parse_leniently
+from tsuzuki.connectors.feed.parser import parse_anyhow, parse_fast, parse_leniently
 from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge
 
 SOUND = rss(item("<description>words</description>"))

@@ -5,8 +5,8 @@ import pytest
 from tests.connectors.feed.builders import URL
 from tests.data.feeds.make import corpus
 from tsuzuki.connectors.feed.document import decode
-from tsuzuki.connectors.feed.parsing import parse_anyhow
-from tsuzuki.model.fetching import charset_of
+from tsuzuki.connectors.feed.parser import parse_anyhow
+from tsuzuki.model.requests import charset_of
 
 JAPANESE = "ランプの番人と夜の街"
 FRENCH = "L’été à Besançon – déjà vu…"

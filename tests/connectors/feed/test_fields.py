@@ -11,7 +11,7 @@ from tests.data.feeds.recipes.shapes import atom, entry, item, rdf, rdf_item, rs
 from tsuzuki.connectors.feed.elements import author_of
 from tsuzuki.connectors.feed.items import length_of, seconds_of
 from tsuzuki.connectors.feed.lenient import read_leniently
-from tsuzuki.connectors.feed.parsing import parse_anyhow
+from tsuzuki.connectors.feed.parser import parse_anyhow
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.times import HOUR, MINUTE
 

@@ -10,7 +10,7 @@ from tests.data.feeds.make import corpus
 from tests.data.feeds.recipes.shapes import NAMESPACES
 from tests.scale import examples
 from tsuzuki.connectors.feed import parse_anyhow, visit
-from tsuzuki.connectors.feed.parsing import parse_fast, parse_leniently
+from tsuzuki.connectors.feed.parser import parse_fast, parse_leniently
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.harvest import FeedHarvest
 

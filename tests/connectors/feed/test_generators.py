@@ -5,7 +5,7 @@ import pytest
 from tests.data.feeds.make import Expected, expected, generators
 from tsuzuki.connectors.feed import lenient
 from tsuzuki.connectors.feed.assemble import assemble
-from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast, parse_leniently
+from tsuzuki.connectors.feed.parser import parse_anyhow, parse_fast, parse_leniently
 from tsuzuki.model.harvest import FeedHarvest
 from tsuzuki.model.times import iso
 

@@ -10,7 +10,7 @@ import pytest
 from tests.connectors.feed.builders import URL
 from tests.data.feeds.recipes.shapes import NAMESPACES, XML, atom, entry, item, rss
 from tsuzuki.connectors.feed import channels, items
-from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_leniently
+from tsuzuki.connectors.feed.parser import parse_anyhow, parse_leniently
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST, MAX_LISTED
 from tsuzuki.connectors.feed.repairs import balanced, with_sound_references
 from tsuzuki.model.errors import SourceError

@@ -11,8 +11,8 @@ from tests.connectors.feed.builders import URL
 from tests.connectors.html.payloads import payloads
 from tests.connectors.html.test_safe import offences_in
 from tests.data.feeds.recipes.shapes import atom, entry, item, rss
-from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_leniently
-from tsuzuki.connectors.html.safe import sanitise, valid_text
+from tsuzuki.connectors.feed.parser import parse_anyhow, parse_leniently
+from tsuzuki.connectors.html.sanitiser import sanitise, valid_text
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
 

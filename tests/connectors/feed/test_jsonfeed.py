@@ -11,7 +11,7 @@ from tests.connectors.feed.builders import URL
 from tests.data.feeds.make import corpus
 from tests.scale import examples
 from tsuzuki.connectors.feed.document import MAX_NODES
-from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast
+from tsuzuki.connectors.feed.parser import parse_anyhow, parse_fast
 from tsuzuki.model.errors import NotAFeed, TooLarge
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.times import from_iso

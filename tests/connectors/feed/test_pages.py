@@ -5,8 +5,8 @@ import pytest
 from tests.connectors.feed.builders import URL, item_of
 from tests.data.feeds.make import corpus
 from tsuzuki.connectors.feed.assemble import pages_of
-from tsuzuki.connectors.feed.parsing import parse_anyhow
-from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.connectors.feed.parser import parse_anyhow
+from tsuzuki.connectors.html.sanitiser import sanitise
 
 HOST = "https://comic.example"
 

@@ -13,7 +13,7 @@ from tests.data.feeds.make import corpus, generators
 from tests.data.feeds.recipes.shapes import item, rss
 from tests.scale import examples
 from tsuzuki.connectors.feed.document import decode
-from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast, parse_leniently, read_fast
+from tsuzuki.connectors.feed.parser import parse_anyhow, parse_fast, parse_leniently, read_fast
 from tsuzuki.connectors.feed.repairs import balanced, with_sound_references
 from tsuzuki.model.harvest import FeedHarvest
 

@@ -10,9 +10,9 @@ from tests.connectors.feed.builders import URL, Outside, a_reply
 from tests.data.feeds.make import corpus
 from tests.data.feeds.recipes.shapes import item, rss
 from tsuzuki.connectors.feed import FeedOutcome, parse_anyhow, parse_leniently, visit
-from tsuzuki.connectors.feed.visiting import body_hash, moved_to
+from tsuzuki.connectors.feed.fetch import body_hash, moved_to
 from tsuzuki.model.errors import NotAFeed, TooLarge
-from tsuzuki.model.fetching import Hop, Reply, Validators
+from tsuzuki.model.requests import Hop, Reply, Validators
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.net.headers import retry_after
 

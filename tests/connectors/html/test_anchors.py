@@ -3,7 +3,7 @@
 import pytest
 
 from tests.connectors.html.test_safe import offences_in
-from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.connectors.html.sanitiser import sanitise
 
 BASE = "https://blog.example/feed.xml"
 PAGE = "https://blog.example/posts/1"

@@ -1,6 +1,6 @@
 """Character references that nobody writes, in what is cleaned."""
 
-from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.connectors.html.sanitiser import sanitise
 
 
 def test_a_number_of_thousands_of_digits_is_cleaned_like_any_other_text():

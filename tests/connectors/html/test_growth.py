@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser
 from tests.connectors.html.test_safe import BASE, offences_in
 from tsuzuki.connectors.html.addresses import srcset_of
 from tsuzuki.connectors.html.media import is_placeholder, is_tracker
-from tsuzuki.connectors.html.safe import MAX_NESTING, MAX_TAGS, SafeHtml, flattened, is_deep, plain_text, sanitise
+from tsuzuki.connectors.html.sanitiser import MAX_NESTING, MAX_TAGS, SafeHtml, flattened, is_deep, plain_text, sanitise
 from tsuzuki.connectors.html.tags import is_deeper, settle, shape_of
 
 TENFOLD = 20

@@ -4,7 +4,7 @@ import pytest
 
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url, largest_of
 from tsuzuki.connectors.html.media import link_for
-from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.connectors.html.sanitiser import sanitise
 
 BASE = "https://blog.example/posts/1"
 REAL = '<img src="https://blog.example/real.jpg" loading="lazy">'

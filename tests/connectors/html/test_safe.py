@@ -17,7 +17,7 @@ from tests.connectors.html.mixtures import mixture
 from tests.connectors.html.payloads import payloads
 from tests.scale import examples
 from tsuzuki.connectors.feed.assemble import pages_of
-from tsuzuki.connectors.html.safe import TAGS, SafeHtml, Sanitiser, plain_text, sanitise, text_to_html
+from tsuzuki.connectors.html.sanitiser import TAGS, SafeHtml, Sanitiser, plain_text, sanitise, text_to_html
 
 BASE = "https://blog.example/posts/1"
 ALLOWED_ATTRIBUTES = {

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.connectors.html.test_safe import BASE, offences_in
-from tsuzuki.connectors.html.safe import plain_text, sanitise
+from tsuzuki.connectors.html.sanitiser import plain_text, sanitise
 from tsuzuki.connectors.html.tags import formula_text
 
 

@@ -15,7 +15,7 @@ from tests.connectors.mangadex.entities import (
 )
 from tsuzuki.connectors.filters import FilterValue, SortState
 from tsuzuki.model.errors import Invalid
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 
 
 def test_popular_asks_for_the_most_followed_in_the_sources_language():

@@ -13,7 +13,7 @@ from tests.connectors.mangadex.entities import (
 from tsuzuki.connectors.mangadex.connector import MangaDexConfig
 from tsuzuki.connectors.protocol import ImageOutcome
 from tsuzuki.model.errors import HttpStatus, ShapeChanged
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 
 
 def test_r66_pages_are_on_the_node_of_the_moment_and_their_addresses_expire():

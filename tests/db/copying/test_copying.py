@@ -13,10 +13,10 @@ from tests.databases import empty
 from tests.db.copying.builders import NOW, filled
 from tests.scale import scaled
 from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db import copy_database as copier_module
 from tsuzuki.db import copy_tables as words_module
-from tsuzuki.db import copying as copier_module
+from tsuzuki.db.copy_database import CopyStep, Differs, copy_database, open_copier
 from tsuzuki.db.copy_tables import in_order, tables_of
-from tsuzuki.db.copying import CopyStep, Differs, copy_database, open_copier
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sqlite_file import connect

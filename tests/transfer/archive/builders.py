@@ -18,8 +18,8 @@ from tsuzuki.crawler.service import CrawlerWrites
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import RefusedAddress
-from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, ShelfId
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.net.urls import parse
@@ -29,8 +29,8 @@ from tsuzuki.transfer.archive import format as lines
 from tsuzuki.transfer.archive.container import ShelfArchiveWriter
 from tsuzuki.transfer.archive.format import MANIFEST, PARTS
 from tsuzuki.transfer.archive.journal import ImportReport
-from tsuzuki.transfer.archive.reading import ShelfImport
-from tsuzuki.transfer.archive.writing import ShelfExport
+from tsuzuki.transfer.archive.shelf_export import ShelfExport
+from tsuzuki.transfer.archive.shelf_import import ShelfImport
 
 _count = itertools.count(1)
 

@@ -5,12 +5,12 @@ import shutil
 from tests.builders import NOON, a_public_id, store_items_tx
 from tests.data.feeds.make import corpus
 from tests.transfer.archive.builders import a_reader, parts_of
-from tsuzuki.connectors.feed.parsing import parse_anyhow
+from tsuzuki.connectors.feed.parser import parse_anyhow
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.ingest.items import new_item
 from tsuzuki.model.errors import SourceError
+from tsuzuki.shelves.backfill import ALWAYS, add_known_entries_tx
 from tsuzuki.shelves.groups import default_group_tx
-from tsuzuki.shelves.known import ALWAYS, add_known_entries_tx
 from tsuzuki.shelves.subscriptions import add_subscription_tx
 from tsuzuki.shelves.types import NewRow
 from tsuzuki.sources.feeds import follow_feed_tx

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.transfer.archive.builders import a_source
-from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.connectors.html.sanitiser import sanitise
 from tsuzuki.transfer.archive import format as lines
 from tsuzuki.transfer.archive.format import PARTS
 

@@ -17,7 +17,7 @@ from tests.shelves.library.builders import a_published_series, chapter_of
 from tests.web.xss.corpus import addresses, corpus
 from tsuzuki.accounts.tokens import TokenRequest as Password
 from tsuzuki.accounts.types import SYSTEM, User
-from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.connectors.html.sanitiser import valid_text
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import Queries, parse_queries
 from tsuzuki.model.ids import ShelfId, show_id

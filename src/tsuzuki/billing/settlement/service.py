@@ -51,7 +51,7 @@ from tsuzuki.delivery.outages import operator_recipients_tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.notifications.announcing import tell_tx
+from tsuzuki.notifications.announcer import tell_tx
 from tsuzuki.notifications.tasks import SENDS
 
 q = load_queries("tsuzuki.billing")

@@ -26,8 +26,8 @@ from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
 from tsuzuki.model.plans import Plan, plan_in_force
 from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.shelves.backfill import deliver_known_items_tx, deliver_missed_chapters_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP
-from tsuzuki.shelves.known import deliver_known_items_tx, deliver_missed_chapters_tx
 from tsuzuki.shelves.limits import Terms, shelf_terms_tx
 from tsuzuki.sources.comics import followers_changed_tx
 from tsuzuki.sources.feeds import suspension_changed_tx

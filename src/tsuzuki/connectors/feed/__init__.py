@@ -4,7 +4,7 @@ bytes -> text (`encodings`) -> tree within limits (`document`, after `repairs` f
 (`channels`, `items`, `jsonfeed`; `lenient` as the last) -> harvest (`assemble`: identity, moments, safe markup, pages).
 """
 
-from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast, parse_leniently
-from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
+from tsuzuki.connectors.feed.fetch import FeedOutcome, visit
+from tsuzuki.connectors.feed.parser import parse_anyhow, parse_fast, parse_leniently
 
 __all__ = ["FeedOutcome", "parse_anyhow", "parse_fast", "parse_leniently", "visit"]

@@ -10,7 +10,7 @@ from tsuzuki.connectors.feed.items import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
 from tsuzuki.connectors.feed.raw import MAX_LIST, MAX_LISTED, RawFeed, RawItem, RawText
 from tsuzuki.connectors.html.addresses import http_url
-from tsuzuki.connectors.html.safe import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
+from tsuzuki.connectors.html.sanitiser import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
 from tsuzuki.model.harvest import Enclosure, FeedHarvest, FoundItem
 from tsuzuki.model.numbers import parse_number
 from tsuzuki.model.times import Millis

@@ -13,7 +13,7 @@ from lxml.etree import _Element as Element
 
 from tsuzuki.connectors.feed.raw import RawFeed, RawItem, RawText, add
 from tsuzuki.connectors.html.addresses import http_url
-from tsuzuki.connectors.html.safe import plain_text
+from tsuzuki.connectors.html.sanitiser import plain_text
 
 _PREFIXES = {
     "": "",

@@ -34,8 +34,8 @@ from tsuzuki.connectors.mangadex.api import (
 from tsuzuki.connectors.mangadex.search import Query
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, SeriesAt, Visit
 from tsuzuki.model.errors import HttpStatus, Invalid, Problem, ShapeChanged
-from tsuzuki.model.fetching import Ask, CallPace, Parse, RateHeaders, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
+from tsuzuki.model.requests import Ask, CallPace, Parse, RateHeaders, Reply
 
 API = "https://api.mangadex.org"
 REPORTS = "https://api.mangadex.network/report"

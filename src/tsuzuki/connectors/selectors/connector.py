@@ -34,8 +34,8 @@ from tsuzuki.connectors.selectors.values import (
     with_query,
 )
 from tsuzuki.model.errors import Problem, ShapeChanged
-from tsuzuki.model.fetching import Ask, Parse, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
+from tsuzuki.model.requests import Ask, Parse, Reply
 from tsuzuki.model.secrets import is_secret
 
 ANY = "Any"

@@ -23,9 +23,9 @@ from tsuzuki.inbox.search.hits import (
 from tsuzuki.inbox.search.policy import LONGEST_TEXT, Named, Passage, Snippets, Sought, parse_search, snippets
 from tsuzuki.inbox.store import older_entries_tx, where_tx
 from tsuzuki.model.errors import SourceError, TooManyRequests
-from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
+from tsuzuki.model.requests import Parsers
 from tsuzuki.shelves.subscriptions import feed_names_tx, own_subscription_tx
 from tsuzuki.shelves.types import FeedName, Subscription
 

@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 import msgspec
 
 from tsuzuki import __version__
-from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.connectors.html.sanitiser import valid_text
 from tsuzuki.db.fulltext import NO_WORDS, Words
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.times import Millis, from_iso, iso

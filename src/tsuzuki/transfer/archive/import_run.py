@@ -14,14 +14,14 @@ from tsuzuki.db.errors import ForeignKeyViolation, UniqueViolation
 from tsuzuki.ingest.foreign import clean_rows
 from tsuzuki.ingest.service import OF_ITS_CONTENT
 from tsuzuki.model.errors import SourceError
-from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, GroupId, SeriesId, ShelfId, SourceId
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.deps import ShelfDeps
-from tsuzuki.transfer.archive.cleaning import clean_lines
 from tsuzuki.transfer.archive.container import ArchiveReader, NumberedLine, Watch
 from tsuzuki.transfer.archive.format import PARTS, FeedKey
 from tsuzuki.transfer.archive.journal import ImportJournal, LineCounts
+from tsuzuki.transfer.archive.sanitiser import clean_lines
 from tsuzuki.transfer.archive.store import has_shelf_tx
 
 CHUNK = 200

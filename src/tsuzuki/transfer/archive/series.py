@@ -30,7 +30,6 @@ from tsuzuki.sources.policy import match_key
 from tsuzuki.sources.sites import Sources
 from tsuzuki.sources.types import SourceRegistration
 from tsuzuki.sources.watches import unwatched_tx
-from tsuzuki.transfer.archive.cleaning import LOCAL
 from tsuzuki.transfer.archive.container import NumberedLine
 from tsuzuki.transfer.archive.format import (
     ArchivedChapter,
@@ -43,6 +42,7 @@ from tsuzuki.transfer.archive.format import (
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import LineCounts
 from tsuzuki.transfer.archive.rows import AddedChapter
+from tsuzuki.transfer.archive.sanitiser import LOCAL
 from tsuzuki.transfer.archive.store import (
     add_former_tx,
     add_mapping_tx,

@@ -32,20 +32,20 @@ from tsuzuki.ingest.foreign import clean_rows
 from tsuzuki.ingest.items import new_item
 from tsuzuki.ingest.service import OF_ITS_CONTENT
 from tsuzuki.model.errors import RefusedAddress, SourceError
-from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
+from tsuzuki.shelves.backfill import ALWAYS, KNOWN_ITEMS, add_known_entries_tx
 from tsuzuki.shelves.bookmarks import NewBookmark, add_bookmark_tx, save_entry_tx
 from tsuzuki.shelves.groups import add_group_tx, default_group_tx, find_group_named_tx
-from tsuzuki.shelves.known import ALWAYS, KNOWN_ITEMS, add_known_entries_tx
 from tsuzuki.shelves.subscriptions import add_subscription_tx, find_subscription_to_tx
 from tsuzuki.shelves.types import NewRow
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.watches import ImportedFetchState, bring_fetch_state_tx
-from tsuzuki.transfer.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
+from tsuzuki.transfer.reedme.sanitiser import CleanItem, clean_bookmarks, clean_feeds, clean_items
 
 q = load_queries("tsuzuki.transfer.reedme")
 

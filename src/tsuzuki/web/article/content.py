@@ -13,13 +13,13 @@ import msgspec
 from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from tsuzuki.connectors.html.safe import SafeHtml, flattened
+from tsuzuki.connectors.html.sanitiser import SafeHtml, flattened
 from tsuzuki.images.media import Link, MediaLinks
 from tsuzuki.images.policy import Kind
 from tsuzuki.inbox.entries import Entry
 from tsuzuki.model.errors import SourceError
-from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.titles import unescaped
 from tsuzuki.web.labels import label_of
 from tsuzuki.web.links import Picture

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.connectors.html.safe import SafeHtml
+from tsuzuki.connectors.html.sanitiser import SafeHtml
 from tsuzuki.http.middleware import WITH_PLAYERS
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.inbox.entries import Entry

@@ -19,7 +19,7 @@ from tsuzuki.catalogue.store import (
 )
 from tsuzuki.catalogue.types import ListKey, ListKind, MangaPage
 from tsuzuki.connectors.filters import Filter, FilterValue, with_values
-from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.connectors.html.sanitiser import valid_text
 from tsuzuki.connectors.protocol import ConnectorInfo, SeriesAt, Unsupported, Visit
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import Contention
@@ -102,7 +102,7 @@ class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
     refresh: bool = False
 
 
-class Browsing(msgspec.Struct, frozen=True):
+class BrowseService(msgspec.Struct, frozen=True):
     """The verbs of lists."""
 
     db: Database

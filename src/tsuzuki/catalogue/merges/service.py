@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.types import Actor
-from tsuzuki.catalogue.merging.store import (
+from tsuzuki.catalogue.merges.store import (
     add_series_tx,
     chapters_of_tx,
     clashing_job_tx,
@@ -53,7 +53,7 @@ class _Previewed(Exception):
         self.outcome = outcome
 
 
-class Merging(msgspec.Struct, frozen=True):
+class SeriesMerges(msgspec.Struct, frozen=True):
     """Merges and splits series. A preview does everything and takes it back, so it says exactly what would happen."""
 
     db: Database

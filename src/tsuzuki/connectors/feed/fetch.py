@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tsuzuki.connectors.feed.parsing import parse_anyhow
+from tsuzuki.connectors.feed.parser import parse_anyhow
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import NotAFeed
-from tsuzuki.model.fetching import Ask, Hop, Parse, Reply, Validators
 from tsuzuki.model.harvest import FeedHarvest
+from tsuzuki.model.requests import Ask, Hop, Parse, Reply, Validators
 
 ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "

@@ -9,8 +9,8 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.endpoints import Access, Body, Id, QueryParameters, declaring
 from tsuzuki.api.ids import number_id
 from tsuzuki.api.views import ListAnswer, Time, shown, view_of
+from tsuzuki.crawler.dead_letters import DeadLetters
 from tsuzuki.crawler.figures import Figures
-from tsuzuki.crawler.letters import Letters
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats
 
@@ -107,7 +107,7 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
 _queue_view = view_of(QueueView, QueueStats, rate="finished_last_minute", failures="failed_last_hour")
 
 
-async def list_dead_letters(query: LetterQuery, letters: Letters) -> ListAnswer[LetterView, LetterMeta]:
+async def list_dead_letters(query: LetterQuery, letters: DeadLetters) -> ListAnswer[LetterView, LetterMeta]:
     """Those that nobody has dealt with, the newest first."""
     which = LetterFilter(query.queue, query.code, query.key)
     before = None if query.before is None else DeadLetterId(query.before)
@@ -116,30 +116,30 @@ async def list_dead_letters(query: LetterQuery, letters: Letters) -> ListAnswer[
     return ListAnswer([_letter_view(row) for row in rows], LetterMeta(place))
 
 
-async def show_dead_letter(letter_id: LetterPath, letters: Letters) -> FullLetterView:
+async def show_dead_letter(letter_id: LetterPath, letters: DeadLetters) -> FullLetterView:
     """One, whatever became of it."""
     letter, payload = await letters.get(letter_id)
     return _full_letter_view(letter, payload=payload)
 
 
-async def replay_dead_letter(letter_id: LetterPath, caller: Caller, letters: Letters) -> ReplayView:
+async def replay_dead_letter(letter_id: LetterPath, caller: Caller, letters: DeadLetters) -> ReplayView:
     """Queues its task again; a letter that was replayed before names the same task (R55)."""
     task, not_before = await letters.replay(caller.actor, letter_id)
     return ReplayView(task, shown(not_before))
 
 
-async def discard_dead_letter(letter_id: LetterPath, caller: Caller, letters: Letters) -> None:
+async def discard_dead_letter(letter_id: LetterPath, caller: Caller, letters: DeadLetters) -> None:
     """Deals with a letter by doing nothing."""
     await letters.discard(caller.actor, letter_id)
 
 
-async def replay_dead_letters(caller: Caller, body: LetterFilterBody, letters: Letters) -> ReplayedView:
+async def replay_dead_letters(caller: Caller, body: LetterFilterBody, letters: DeadLetters) -> ReplayedView:
     """Queues every open letter of this kind again."""
     count, not_before = await letters.replay_all(caller.actor, _which(body))
     return ReplayedView(count, shown(not_before))
 
 
-async def discard_dead_letters(caller: Caller, body: LetterFilterBody, letters: Letters) -> CountView:
+async def discard_dead_letters(caller: Caller, body: LetterFilterBody, letters: DeadLetters) -> CountView:
     """Discards every open letter of this kind."""
     return CountView(await letters.discard_all(caller.actor, _which(body)))
 

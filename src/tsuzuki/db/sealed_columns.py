@@ -13,7 +13,7 @@ from tsuzuki.db.vault import Vault
 from tsuzuki.model.secrets import CHANNEL, NOTE, PROXY, SOURCE, Unreadable, unreadable_places
 from tsuzuki.model.times import Millis
 
-q = load_queries("tsuzuki.db.sealing")
+q = load_queries("tsuzuki.db.sealed_columns")
 
 CHUNK = 500
 

@@ -6,7 +6,7 @@ import msgspec
 
 from tsuzuki.connectors.feed.identity import bounded, stable_guid
 from tsuzuki.connectors.html.addresses import http_url
-from tsuzuki.connectors.html.safe import one_line, sanitise
+from tsuzuki.connectors.html.sanitiser import one_line, sanitise
 from tsuzuki.db.fulltext import Words
 from tsuzuki.db.legacy import LegacyBookmark, LegacyFeed, LegacyItem
 from tsuzuki.db.queries import Engine

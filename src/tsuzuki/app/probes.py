@@ -31,7 +31,7 @@ FIRST_WORKER_WITHIN = MINUTE
 """After the start of a server that does no work itself: its workers may be started after it."""
 
 
-class Vitals(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeDeps(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked after."""
 
     db: Database
@@ -43,31 +43,31 @@ class Vitals(msgspec.Struct, frozen=True, kw_only=True):
     clock: Callable[[], Millis]
 
 
-def probes_of(vitals: Vitals, worker_loops: WorkerLoops) -> list[Resource]:
+def probes_of(deps: ProbeDeps, worker_loops: WorkerLoops) -> list[Resource]:
     """/healthz, /readyz and /metrics of this process, with its loops."""
 
     async def queue() -> None:
         if worker_loops.trouble is not None:
             raise Unavailable(worker_loops.trouble)
-        await vitals.tasks.stats()
+        await deps.tasks.stats()
 
     checks: Mapping[str, Check] = {
-        "database": vitals.db.ping,
+        "database": deps.db.ping,
         "queue": queue,
-        "workers": _somebody_works(vitals.workers, worker_loops),
+        "workers": _somebody_works(deps.workers, worker_loops),
     }
-    redis = vitals.redis
+    redis = deps.redis
     return probes(
         checks,
-        vitals.metrics,
+        deps.metrics,
         helpers={} if redis is None else {"redis": redis.ping},
-        measure=lambda: _measure(vitals),
+        measure=lambda: _measure(deps),
     )
 
 
-def probe_app(vitals: Vitals, worker_loops: WorkerLoops) -> ASGIApp:
+def probe_app(deps: ProbeDeps, worker_loops: WorkerLoops) -> ASGIApp:
     """Nothing but the probes, for a process that serves no pages."""
-    return build_app(probes_of(vitals, worker_loops), metrics=vitals.metrics, error_page=json_failure)
+    return build_app(probes_of(deps, worker_loops), metrics=deps.metrics, error_page=json_failure)
 
 
 def _somebody_works(workers: Workers, worker_loops: WorkerLoops) -> Check:
@@ -98,14 +98,14 @@ def timed_by(metrics: Metrics) -> Timed:
 # -- numbers of all processes, read when they are asked for
 
 
-async def _measure(vitals: Vitals) -> None:
-    now, metrics = vitals.clock(), vitals.metrics
-    for stats in await vitals.figures.queues():
+async def _measure(deps: ProbeDeps) -> None:
+    now, metrics = deps.clock(), deps.metrics
+    for stats in await deps.figures.queues():
         metrics.queued(stats.queue, queue_figures(stats, now))
-    by_class = {each.priority: each for each in await vitals.figures.watches()}
+    by_class = {each.priority: each for each in await deps.figures.watches()}
     for priority, name in CLASS_NAME.items():
         metrics.watching(name, watch_figures(by_class.get(priority), now))
-    _count_workers(metrics, await vitals.workers.look())
+    _count_workers(metrics, await deps.workers.look())
 
 
 def _count_workers(metrics: Metrics, workforce: Workforce) -> None:

@@ -16,10 +16,9 @@ from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.channels import list_channels_tx
 from tsuzuki.notifications.kinds import StoredChannel, hidden
-from tsuzuki.notifications.sending import KINDS
+from tsuzuki.notifications.sender import KINDS
 from tsuzuki.shelves.groups import list_groups_tx
 from tsuzuki.shelves.types import ReleasePreferences
-from tsuzuki.transfer.archive.cleaning import without_password, without_secrets
 from tsuzuki.transfer.archive.container import ShelfArchiveWriter, Watch, new_file
 from tsuzuki.transfer.archive.format import (
     ArchivedChapter,
@@ -55,6 +54,7 @@ from tsuzuki.transfer.archive.rows import (
     PersonRow,
     ReleaseRow,
 )
+from tsuzuki.transfer.archive.sanitiser import without_password, without_secrets
 from tsuzuki.transfer.archive.store import (
     BEGINNING,
     archived_bookmarks_tx,

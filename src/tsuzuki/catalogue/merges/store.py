@@ -17,7 +17,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, ShelfId
 from tsuzuki.model.times import Millis
 
-q = load_queries("tsuzuki.catalogue.merging")
+q = load_queries("tsuzuki.catalogue.merges")
 
 
 class Rows(msgspec.Struct, frozen=True):

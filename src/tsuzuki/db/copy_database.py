@@ -13,10 +13,10 @@ import msgspec
 from tsuzuki.db.copy_tables import Sum, Summing, Table, converter, copy_words, tables_of
 from tsuzuki.db.database import Database, DatabaseOptions
 from tsuzuki.db.deadlines import unhurried
+from tsuzuki.db.engines import open_database
 from tsuzuki.db.errors import DatabaseError, SchemaRefused
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.migrate_postgres import is_unfinished
-from tsuzuki.db.opening import open_database
 from tsuzuki.db.postgres import connect_once
 from tsuzuki.db.sqlite_file import connect, path_of, refuse_in_use
 

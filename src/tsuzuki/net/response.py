@@ -8,8 +8,8 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 from tsuzuki.model.errors import TooLarge
-from tsuzuki.model.fetching import DEFAULT_CAP, Hop
-from tsuzuki.net.decoding import Decoding
+from tsuzuki.model.requests import DEFAULT_CAP, Hop
+from tsuzuki.net.decoder import Decoding
 from tsuzuki.net.headers import is_echoable
 from tsuzuki.net.redirects import OutgoingRequest
 from tsuzuki.net.turns import Budget
@@ -18,7 +18,7 @@ _BREATHE_EVERY = 16  # decoded pieces, so that a large body does not hold up the
 _BODILESS = frozenset({204, 304})
 
 
-class HttpAnswer:
+class HttpResponse:
     """What came back: its head at once, its body as it arrives. Good within the context that gave it."""
 
     def __init__(

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.crawler.letters import Letters
+from tsuzuki.crawler.dead_letters import DeadLetters
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict
 from tsuzuki.queue.tasks import DeadLetterId, LetterFilter
@@ -37,7 +37,7 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
         is_more = len(rows) > PER_PAGE
         return site.show(
             frame,
-            "admin/letters.html",
+            "admin/dead_letters.html",
             rows=rows[:PER_PAGE],
             queues=[queue for queue in await letters.queues() if queue.dead_letters],
             chosen=chosen,
@@ -53,7 +53,7 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
         not_before = None if letter.discarded_at else await letters.not_before(letter)
         return site.show(
             frame,
-            "admin/letter.html",
+            "admin/dead_letter.html",
             sheet,
             letter=letter,
             payload=as_json(payload),
@@ -91,7 +91,7 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
     )
 
 
-def _many(site: Site, letters: Letters) -> tuple[Resource, ...]:
+def _many(site: Site, letters: DeadLetters) -> tuple[Resource, ...]:
     """The same for all of a kind; discarding asks first."""
 
     async def replay_all(request: Request, caller: Caller) -> Response:

@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import HttpStatus, NotOurTurn, RefusedAddress, SourceError, Unavailable
-from tsuzuki.model.fetching import Ask
+from tsuzuki.model.requests import Ask
 from tsuzuki.model.secrets import mask_text, unreadable_places
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from tsuzuki.connectors.html.addresses import http_url
-from tsuzuki.connectors.html.safe import Sanitiser
+from tsuzuki.connectors.html.sanitiser import Sanitiser
 from tsuzuki.db.fulltext import NO_WORDS, Words
 from tsuzuki.db.queries import Engine
 from tsuzuki.ingest.words import split_words

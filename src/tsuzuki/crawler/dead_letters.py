@@ -10,7 +10,7 @@ from tsuzuki.accounts.types import Actor
 from tsuzuki.db import Database
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
-from tsuzuki.notifications.sending import rests_until_tx
+from tsuzuki.notifications.sender import rests_until_tx
 from tsuzuki.notifications.tasks import SENDS
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats, TaskId
@@ -19,7 +19,7 @@ ENTITY = "deadletter"
 _LOOKED_AT = 100
 
 
-class Letters:
+class DeadLetters:
     """What was given up, of every queue."""
 
     def __init__(self, db: Database, tasks: Tasks, clock: Callable[[], Millis]) -> None:
