@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Route
 
-from tests.catalogue.images.builders import Gallery, a_gallery, a_picture
+from tests.images.builders import Gallery, a_gallery, a_picture
 from tests.net.builders import answer
 from tsuzuki.app.server import listen, run_with_uvloop, url_of
 from tsuzuki.log import set_up_logging

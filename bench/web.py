@@ -30,7 +30,7 @@ from starlette.types import ASGIApp
 from bench.harness import say
 from tests.api.people import Town, a_town
 from tests.app import Client, serving
-from tests.web.stage import a_series, furnish
+from tests.web.sample_shelf import a_series, furnish
 from tsuzuki.http import middleware
 from tsuzuki.http.auth import Callers
 from tsuzuki.log import set_up_logging

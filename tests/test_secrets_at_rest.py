@@ -15,7 +15,7 @@ from tests.api.people import Town, Visitor, a_town
 from tests.app import in_settings
 from tests.crawler.builders import a_source_body
 from tests.databases import empty
-from tests.delivery.post import Receiver, a_receiver
+from tests.notifications.receivers import Receiver, a_receiver
 from tests.web.guests import a_guest
 from tsuzuki.db import Database, DatabaseOptions, Tx
 from tsuzuki.db.backup import back_up

@@ -20,9 +20,9 @@ import pytest
 import tsuzuki
 from tests.billing.builders import Shop
 from tests.builders import stored_feed, stored_series, stored_series_source, stored_source, stored_watch
-from tests.catalogue.images.builders import a_gallery
-from tests.catalogue.images.test_keeping import fill
 from tests.delivery.builders import a_reader, entries_of
+from tests.images.builders import a_gallery
+from tests.images.test_downloads import fill
 from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_feed, a_poller, a_publisher, q
 from tests.waiting import eventually

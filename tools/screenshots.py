@@ -22,8 +22,8 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.api.people import Town, a_town  # noqa: E402  the tests' stage is this script's too
-from tests.web.looks.stops import NEWCOMER, REFUSED, SETUP, STOPS  # noqa: E402
-from tests.web.looks.theatre import a_theatre  # noqa: E402
+from tests.web.looks.pages import NEWCOMER, REFUSED, SETUP, STOPS  # noqa: E402
+from tests.web.looks.sample_server import a_theatre  # noqa: E402
 from tsuzuki.accounts.types import User  # noqa: E402
 
 T = TypeVar("T")

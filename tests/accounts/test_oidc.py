@@ -6,7 +6,7 @@ import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
 from tests.accounts.provider import StrictProvider, shared_secret, strict_provider
-from tests.accounts.wishes import EVIL, KEPT
+from tests.accounts.redirect_targets import EVIL, KEPT
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc import FLOWS, Finished, Oidc, Refused, Returned
 from tsuzuki.accounts.oidc_provider import OidcProvider

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.api.library import Library, Reader, a_library
-from tests.shelves.library.builders import Published, a_published_series, chapter_of, release
+from tests.shelves.library_builders import Published, a_published_series, chapter_of, release
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
 

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.api.people import API, Town
-from tests.catalogue.images.builders import a_picture, stored_picture
 from tests.crawler.builders import a_dead_letter
 from tests.delivery.builders import publish
+from tests.images.builders import a_picture, stored_picture
 from tests.inbox.builders import items_of
-from tests.shelves.library.builders import a_published_series, chapter_of
+from tests.shelves.library_builders import a_published_series, chapter_of
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import SYSTEM, Slice, User

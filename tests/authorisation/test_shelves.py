@@ -14,7 +14,7 @@ from tests.api.people import API, Town
 from tests.authorisation.objects import COMMON, MISSING, OBJECTS, TENANTS, body_for, filled
 from tests.authorisation.policy import POLICY, READ, STREAMS, WRITE, endpoints
 from tests.authorisation.test_pages import FORM
-from tests.shelves.library.builders import a_published_series
+from tests.shelves.library_builders import a_published_series
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import MemberShelf, ShelfRole, User
 from tsuzuki.api.binding import signature_of

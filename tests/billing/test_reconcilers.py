@@ -61,6 +61,6 @@ async def left(shop: Shop, tenant) -> int:
 
 async def run(url: str, tenant_id: int, *, claims: int) -> list[int | None]:
     """Let all processes reconcile until they are done or dead; how they ended."""
-    command = [sys.executable, "-m", "tests.billing.reconciling_process", url, str(tenant_id), str(claims)]
+    command = [sys.executable, "-m", "tests.billing.reconcile_process", url, str(tenant_id), str(claims)]
     running = [await asyncio.create_subprocess_exec(*command) for _ in range(PROCESSES)]
     return list(await asyncio.gather(*(process.wait() for process in running)))

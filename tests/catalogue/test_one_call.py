@@ -9,9 +9,9 @@ import pytest
 from tests.api.people import Visitor
 from tests.app import Client
 from tests.catalogue.builders import SMALL, a_browsing_town, a_site, got
-from tests.catalogue.images.builders import a_gallery, a_picture
 from tests.catalogue.sample import a_sample
 from tests.crawler.builders import a_crawling_town
+from tests.images.builders import a_gallery, a_picture
 from tests.test_serve import line_of, serve
 from tests.waiting import eventually
 from tsuzuki.catalogue.cache import LEASE, CallLocks

@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 import msgspec
 
 from tests.crash.fleet import LEASE_S, Fleet, Ground
+from tests.crash.killable import POINTS
 from tests.crash.ledger import Ledger
-from tests.crash.mortal import POINTS
 from tests.crash.script import BACK_CATALOGUE, Step
 from tsuzuki.coord.redis_client import redis_client
 from tsuzuki.model.errors import Unavailable

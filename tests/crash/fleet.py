@@ -73,7 +73,7 @@ class Fleet:
     async def _start(self, *arguments: str, mortal: str) -> Process:
         """Its first line says that it is there. Without a database it ends instead, and is started again."""
         until = time.monotonic() + READY_WITHIN
-        module = "tests.crash.mortal" if mortal or self.planted else "tsuzuki"
+        module = "tests.crash.killable" if mortal or self.planted else "tsuzuki"
         while True:
             child = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", module, *arguments),

@@ -10,7 +10,7 @@ from tests.crash.fleet import Fleet
 from tests.crash.publisher import Publisher, definition
 from tests.crash.script import BACK_CATALOGUE, SITES
 from tests.delivery.builders import a_reader
-from tests.delivery.post import an_office
+from tests.notifications.receivers import an_office
 from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.db.disks import watched
-from tests.db.kept import store
+from tests.db.small_store import store
 
 
 @pytest.fixture

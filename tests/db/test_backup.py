@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.db.copying.builders import NOW, filled
+from tests.db.copy_builders import NOW, filled
 from tsuzuki.cli import main
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.backup import back_up

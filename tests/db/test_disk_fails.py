@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from tests.db.disks import Sync, Write
-from tests.db.kept import add_tx, as_one_group, kept, raises_tx, store
+from tests.db.small_store import add_tx, as_one_group, kept, raises_tx, store
 from tsuzuki.db.errors import DatabaseUnavailable, DiskFull
 from tsuzuki.db.sqlite_file import reason_of
 

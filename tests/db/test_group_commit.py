@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.db.builders import SLOW, a_query
 from tests.db.disks import Note, Sync, Write
-from tests.db.kept import ADD, ALL, PUT, Pair, add_tx, as_one_group, kept, raises_tx, store
+from tests.db.small_store import ADD, ALL, PUT, Pair, add_tx, as_one_group, kept, raises_tx, store
 from tests.scale import examples
 from tsuzuki.db.errors import CheckViolation, MisuseError, UniqueViolation
 from tsuzuki.db.sqlite import LARGEST_GROUP

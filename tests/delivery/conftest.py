@@ -1,20 +1,5 @@
-"""A receiver of notices and an office that sends them."""
+"""What outages are told to: the receiver and the workers of notifications."""
 
-from collections.abc import AsyncIterator
+from tests.notifications.conftest import office, receiver
 
-import pytest
-
-from tests.delivery.post import Office, Receiver, a_receiver, an_office
-from tsuzuki.db import Database
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with a_receiver() as running:
-        yield running
-
-
-@pytest.fixture
-async def office(db: Database) -> AsyncIterator[Office]:
-    async with an_office(db) as opened:
-        yield opened
+__all__ = ["office", "receiver"]

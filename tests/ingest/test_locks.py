@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import stored_feed
 from tests.databases import until_blocked
-from tests.ingest.together import a_town, working
+from tests.ingest.item_builders import a_town, working
 from tsuzuki.db.locks import FEED, ITEMS, lock_feeds_shared_tx, lock_items_tx
 from tsuzuki.ingest.service import MOST_TRANSACTIONS
 from tsuzuki.queue.policy import INGEST

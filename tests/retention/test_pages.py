@@ -13,7 +13,7 @@ from tests.delivery.builders import a_reader, entries_of, publish
 from tests.polling.builders import Clock
 from tests.web.guests import a_guest
 from tests.web.home import follow_to
-from tests.web.stage import furnish
+from tests.web.sample_shelf import furnish
 from tsuzuki.app.bootstrap import _extra_work, open_tsuzuki
 from tsuzuki.cli import main
 from tsuzuki.db.queries import parse_queries

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import stored_watch
 from tests.delivery.builders import a_followed_feed, a_reader, entries_of, events_of, publish
 from tests.shelves.builders import shelf_deps
-from tests.shelves.library.builders import library_deps
+from tests.shelves.library_builders import library_deps
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ItemId
 from tsuzuki.parsing.pool import ParsePool, PoolOptions

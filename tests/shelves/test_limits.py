@@ -7,7 +7,7 @@ import pytest
 from tests.builders import stored_series
 from tests.delivery.builders import a_reader, follow
 from tests.shelves.builders import on_plan, shelf_deps
-from tests.shelves.library.builders import a_published_series
+from tests.shelves.library_builders import a_published_series
 from tsuzuki.accounts.types import Slice
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.plans import FREE, SELF_HOSTED, exceeded, get_plan, lifting, list_plans, plan_in_force, what_is_over

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from tests.api.people import Town
-from tests.catalogue.images.builders import a_picture
+from tests.images.builders import a_picture
 from tsuzuki.accounts.types import SYSTEM, User
 from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.catalogue.types import Manga

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.api.people import Town, a_town
 from tests.app import Answer
 from tests.web.guests import Guest, a_guest
-from tests.web.stage import Stage, furnish
+from tests.web.sample_shelf import Stage, furnish
 from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import show_id
 

@@ -4,7 +4,7 @@ import re
 
 from tests.web.guests import Guest, error_of, value_of
 from tests.web.home import follow_to
-from tests.web.stage import PARAGRAPHS
+from tests.web.sample_shelf import PARAGRAPHS
 
 
 async def test_a_search_finds_articles_feeds_and_shows_hits_as_marks(home):

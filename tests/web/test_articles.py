@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from tests.web.home import LINK, unread
-from tests.web.stage import an_item, release_items
+from tests.web.sample_shelf import an_item, release_items
 from tsuzuki.model.harvest import Enclosure
 
 

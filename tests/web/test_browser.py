@@ -10,12 +10,12 @@ from playwright.async_api import Browser, Page, expect
 from structlog.testing import capture_logs
 
 from tests.accounts.provider import strict_provider
-from tests.accounts.wishes import EVIL, KEPT
+from tests.accounts.redirect_targets import EVIL, KEPT
 from tests.api.people import PASSWORD, Town, a_town
 from tests.app import running_app, settings_for
-from tests.web.browsing import DESK, PHONE, WIDER
+from tests.web.browser import DESK, PHONE, WIDER
+from tests.web.end_to_end.screens import PAPER
 from tests.web.guests import a_guest, oidc_settings
-from tests.web.journeys.ways import PAPER
 from tsuzuki.accounts.policy import local_path
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

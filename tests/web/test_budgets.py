@@ -10,11 +10,11 @@ import pytest_asyncio
 from playwright.async_api import Browser
 
 from tests.api.people import Town, a_town
-from tests.web.browsing import browsing
+from tests.web.browser import browsing
 from tests.web.guests import Guest, a_guest
-from tests.web.looks.stops import STOPS
-from tests.web.looks.theatre import a_theatre
-from tests.web.stage import furnish
+from tests.web.looks.pages import STOPS
+from tests.web.looks.sample_server import a_theatre
+from tests.web.sample_shelf import furnish
 from tsuzuki.web.renderer import Pages
 
 MOST_SCRIPTS = 80_000

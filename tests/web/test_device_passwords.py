@@ -8,7 +8,7 @@ from playwright.async_api import Browser, expect
 
 from tests.api.people import a_town
 from tests.app import in_settings
-from tests.web.browsing import PHONE, WIDER, browsing
+from tests.web.browser import PHONE, WIDER, browsing
 from tests.web.guests import a_guest, error_of, focus_of, value_of
 from tsuzuki.model.errors import Unauthorized
 

@@ -6,7 +6,7 @@ from playwright.async_api import Browser, expect
 from tests.api.people import a_town
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
-from tests.web.browsing import browsing
+from tests.web.browser import browsing
 from tsuzuki.model.times import MINUTE
 from tsuzuki.shelves.types import NewSubscription
 

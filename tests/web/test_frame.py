@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.people import Town, a_town
 from tests.builders import stored_feed, stored_watch
-from tests.web.browsing import PHONE, browsing
+from tests.web.browser import PHONE, browsing
 from tsuzuki.db.queries import parse_queries
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

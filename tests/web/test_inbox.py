@@ -8,7 +8,7 @@ import pytest
 from tests.api.people import a_town
 from tests.web.guests import Guest, a_guest, value_of
 from tests.web.home import entries, follow_to, unread
-from tests.web.stage import a_feed, an_item, release_items
+from tests.web.sample_shelf import a_feed, an_item, release_items
 from tsuzuki.model.ids import ItemId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import MINUTE, Millis

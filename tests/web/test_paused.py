@@ -11,7 +11,7 @@ from tests.api.people import Town, Visitor, a_town
 from tests.delivery.builders import subscribe
 from tests.web.gallery import Gallery, hang
 from tests.web.guests import Guest, a_guest
-from tests.web.stage import a_feed
+from tests.web.sample_shelf import a_feed
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso

@@ -7,7 +7,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from tests.api.people import Town, a_town
-from tests.web.browsing import PHONE, browsing
+from tests.web.browser import PHONE, browsing
 from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id
 from tsuzuki.shelves.types import ChapterProgress, Mode

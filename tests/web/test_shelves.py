@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.people import Town, a_town
 from tests.web.guests import a_guest, error_of
-from tests.web.stage import furnish
+from tests.web.sample_shelf import furnish
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import show_id

@@ -11,7 +11,7 @@ from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed, a_poller, a_publisher
 from tests.scale import scaled
 from tests.waiting import eventually
-from tests.worker.test_conduct import polling
+from tests.worker.test_poll_pace import polling
 from tsuzuki.db.deadlines import unhurried
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import HOUR, Millis

@@ -1,6 +1,6 @@
 """Feeds: how they are added, found, listed and refreshed."""
 
-from tests.api.reader.promises import FEED, FETCH_STATE, MISSING, REMOVED, is_time
+from tests.api.reader.contract import FEED, FETCH_STATE, MISSING, REMOVED, is_time
 from tests.net.builders import answer
 from tests.waiting import eventually
 from tsuzuki.model.times import HOUR, MINUTE

@@ -1,6 +1,6 @@
 """Feeds that are suspended, changed, moved and left."""
 
-from tests.api.reader.promises import FETCH_STATE, MISSING
+from tests.api.reader.contract import FETCH_STATE, MISSING
 from tsuzuki.model.times import MINUTE
 
 

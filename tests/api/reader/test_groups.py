@@ -2,7 +2,7 @@
 
 import re
 
-from tests.api.reader.promises import GROUP, ROWS, is_time
+from tests.api.reader.contract import GROUP, ROWS, is_time
 from tsuzuki.api.binding import signature_of
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Endpoint

@@ -1,6 +1,6 @@
 """Items: listed, paged, found by words, marked."""
 
-from tests.api.reader.promises import ITEM, MISSING
+from tests.api.reader.contract import ITEM, MISSING
 from tests.net.builders import answer
 from tsuzuki.inbox import service
 from tsuzuki.model.times import DAY

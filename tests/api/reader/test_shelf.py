@@ -1,9 +1,9 @@
 """What a shelf has besides: search, bookmarks, the inbox; and that it is nobody else's."""
 
-from tests.api.reader.promises import BOOKMARK, FEED
+from tests.api.reader.contract import BOOKMARK, FEED
 from tests.builders import NOON, a_new_chapter, stored_series
 from tests.delivery.builders import follow, release
-from tests.web.stage import an_item, release_items
+from tests.web.sample_shelf import an_item, release_items
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import index_series_tx, upsert_chapters_tx
 from tsuzuki.model.ids import FeedId, ShelfId

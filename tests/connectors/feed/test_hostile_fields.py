@@ -9,7 +9,7 @@ import pytest
 from tests.cases import hold
 from tests.connectors.feed.builders import URL
 from tests.connectors.html.payloads import payloads
-from tests.connectors.html.test_safe import offences_in
+from tests.connectors.html.test_sanitiser import offences_in
 from tests.data.feeds.recipes.shapes import atom, entry, item, rss
 from tsuzuki.connectors.feed.parser import parse_anyhow, parse_leniently
 from tsuzuki.connectors.html.sanitiser import sanitise, valid_text

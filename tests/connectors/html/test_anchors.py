@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.connectors.html.test_safe import offences_in
+from tests.connectors.html.test_sanitiser import offences_in
 from tsuzuki.connectors.html.sanitiser import sanitise
 
 BASE = "https://blog.example/feed.xml"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from tests.connectors.html.test_safe import BASE, offences_in
+from tests.connectors.html.test_sanitiser import BASE, offences_in
 from tsuzuki.connectors.html.addresses import srcset_of
 from tsuzuki.connectors.html.media import is_placeholder, is_tracker
 from tsuzuki.connectors.html.sanitiser import MAX_NESTING, MAX_TAGS, SafeHtml, flattened, is_deep, plain_text, sanitise

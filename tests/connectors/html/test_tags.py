@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.connectors.html.test_safe import BASE, offences_in
+from tests.connectors.html.test_sanitiser import BASE, offences_in
 from tsuzuki.connectors.html.sanitiser import plain_text, sanitise
 from tsuzuki.connectors.html.tags import formula_text
 

@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import Browser, Page
 
-from tests.web.admin.stage import Desk, a_desk
-from tests.web.browsing import browsing
+from tests.web.admin.builders import Desk, a_desk
+from tests.web.browser import browsing
 from tsuzuki.model.times import MINUTE
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]

@@ -6,7 +6,7 @@ import msgspec
 
 from tests.builders import a_public_id
 from tests.crawler.builders import a_dead_letter, the_admin, until_over
-from tests.web.admin.stage import Desk, a_desk
+from tests.web.admin.builders import Desk, a_desk
 from tests.web.guests import a_guest
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.queue.workers import WorkerProcess, Workers

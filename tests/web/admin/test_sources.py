@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.crawler.builders import SITE
-from tests.web.admin.stage import Desk, a_desk
+from tests.web.admin.builders import Desk, a_desk
 from tests.web.guests import a_guest, error_of, value_of
 from tsuzuki.accounts.audit import AuditFilter
 from tsuzuki.accounts.types import Slice

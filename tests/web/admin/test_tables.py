@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import Browser
 
-from tests.web.admin.stage import a_desk
-from tests.web.browsing import DESK, PHONE, WIDER, browsing
+from tests.web.admin.builders import a_desk
+from tests.web.browser import DESK, PHONE, WIDER, browsing
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.sources.types import SourceChange
 

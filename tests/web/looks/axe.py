@@ -7,7 +7,7 @@ from typing import Any, Literal
 from playwright.async_api import Page, ViewportSize
 
 from tests.scale import scaled
-from tests.web.browsing import DESK, PHONE, WIDER
+from tests.web.browser import DESK, PHONE, WIDER
 
 AXE = (Path(__file__).parents[2] / "vendor" / "axe" / "axe.js").read_text("utf-8")
 

@@ -10,11 +10,11 @@ from playwright.async_api import Browser
 from tests.api.people import Town, a_town
 from tests.authorisation.policy import is_page, routes
 from tests.scale import scaled
-from tests.web.browsing import browsing
+from tests.web.browser import browsing
 from tests.web.guests import Guest, a_guest
 from tests.web.looks.axe import EACH_ONCE, Wrongs, wrongs_everywhere
-from tests.web.looks.stops import NEWCOMER, REFUSED, SETUP, STOPS, routes_of
-from tests.web.looks.theatre import Theatre, a_theatre, visit
+from tests.web.looks.pages import NEWCOMER, REFUSED, SETUP, STOPS, routes_of
+from tests.web.looks.sample_server import Theatre, a_theatre, visit
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.http.middleware import HEADERS
 

@@ -8,9 +8,9 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
-from tests.web.browsing import PHONE, browsing
+from tests.web.browser import PHONE, browsing
 from tests.web.looks.axe import EACH_ONCE, ON_A_PHONE, Wrongs, wrongs_everywhere
-from tests.web.looks.theatre import Theatre, a_theatre
+from tests.web.looks.sample_server import Theatre, a_theatre
 
 pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

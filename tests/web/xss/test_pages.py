@@ -13,10 +13,10 @@ from tests.api.people import API
 from tests.authorisation.policy import is_page, routes
 from tests.net.builders import answer
 from tests.scale import scaled
-from tests.web.stage import an_item, release_items
+from tests.web.sample_shelf import an_item, release_items
 from tests.web.xss.corpus import ELSEWHERE, OWN, addresses, corpus
-from tests.web.xss.net import casting
-from tests.web.xss.town import Hostile, a_hostile_town, add_lines, poison
+from tests.web.xss.detector import casting
+from tests.web.xss.hostile_server import Hostile, a_hostile_town, add_lines, poison
 from tsuzuki.http.middleware import CONTENT_SECURITY_POLICY
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -76,7 +76,7 @@ def pages_of(hostile: Hostile) -> dict[str, str]:
             continue
         parameters = re.findall(r"\{(\w+)\}", path)
         missing = set(parameters) - set(hostile.ids)
-        assert not missing, f"{path}: tests/web/xss/town.py has no hostile {missing}"
+        assert not missing, f"{path}: tests/web/xss/hostile_server.py has no hostile {missing}"
         found[path] = path.format(**{one: hostile.ids[one] for one in parameters})
     return found
 

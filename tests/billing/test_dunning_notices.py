@@ -1,0 +1,154 @@
+"""R84: what becomes of unpaid invoices is told on the channels of all the tenant's shelves, each time once."""
+
+import asyncio
+import contextlib
+import re
+
+import pytest
+
+from tests.billing.builders import a_request
+from tests.delivery.builders import task_keys
+from tests.notifications.receivers import a_receiver, an_office
+from tsuzuki.billing.books import OPERATOR
+from tsuzuki.billing.dunning import look_tx
+from tsuzuki.model.times import DAY
+from tsuzuki.notifications.sender import Sender
+from tsuzuki.notifications.tasks import SENDS
+
+
+@pytest.fixture
+async def office(db):
+    async with an_office(db) as office:
+        yield office
+
+
+@pytest.fixture
+async def receiver():
+    async with a_receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+async def tenant(shop):
+    """On the unlimited plan, so that nothing is due before a test says so."""
+    return await shop.tenant("self-hosted")
+
+
+async def to_pay(shop, tenant):
+    await shop.billing.rented.change_plan(OPERATOR, (await shop.shelf(tenant)).public_id, "basic")
+
+
+async def pass_days(shop, office, days):
+    """Time passes for billing and for the office alike, and whatever is due is sent."""
+    shop.time.pass_(int(days * DAY))
+    await shop.billing.look_after()
+    office.later(int(days * DAY))
+    await office.until_quiet()
+
+
+def told(receiver):
+    return [(got.document["type"], got.document["data"]["count"]) for got in receiver.got]
+
+
+async def test_reminders_sleep_and_the_end_reach_a_webhook_each_once(shop, tenant, office, receiver):
+    shelf = await shop.shelf(tenant)
+    await office.webhook(shelf.id, receiver.url)
+    async with office.open():
+        await to_pay(shop, tenant)
+        for days in (0, 1, 2, 3, 1, 1, 22):
+            await pass_days(shop, office, days)
+    assert told(receiver) == [
+        ("invoice.due", 1),
+        ("invoice.due", 2),
+        ("invoice.due", 3),
+        ("account.asleep", 1),
+        ("account.closed", 1),
+    ]
+    assert len({got.id for got in receiver.got}) == 5
+    texts = [got.document["data"]["text"] for got in receiver.got]
+    assert texts[0] == "USD 5.00 is due now."
+    assert "is not paid yet" in texts[1]
+    assert "Main" in texts[3]
+    assert receiver.got[0].document["data"]["title"] == "Invoice 000001"
+
+
+async def test_a_reminder_links_to_its_invoice(shop, tenant, office, receiver):
+    shelf = await shop.shelf(tenant)
+    await office.webhook(shelf.id, receiver.url)
+    office.sender = Sender(
+        office.db, office.client, office.clock, jitter=lambda: 0.0, public_url="https://reader.example.org"
+    )
+    async with office.open():
+        await to_pay(shop, tenant)
+        await pass_days(shop, office, 0)
+    [page] = [got.document["data"]["page"] for got in receiver.got]
+    assert re.fullmatch(r"https://reader\.example\.org/invoices/[0-9a-f-]{36}", page)
+
+
+async def test_a_channel_that_fails_is_told_again_under_the_same_id(shop, tenant, office, receiver):
+    """At least once outward, once inward."""
+    await office.webhook((await shop.shelf(tenant)).id, receiver.url)
+    receiver.answers = [503, 503]
+    async with office.open():
+        await to_pay(shop, tenant)
+        office.later(0)
+        while len(receiver.got) < 3:
+            office.later(60_000)
+            await asyncio.sleep(0.02)
+        await office.until_idle()
+    assert len(receiver.got) == 3
+    assert len({got.id for got in receiver.got}) == 1
+    assert len(await task_keys(shop.db, SENDS.name)) == 1
+
+
+async def test_every_shelf_of_the_tenant_is_told_and_no_other_tenants(shop, tenant, office, receiver):
+    """I8; ntfy and webhooks alike, and a channel that is off is left out."""
+    second = await shop.billing.rented.create(OPERATOR, tenant.public_id, name="Second", plan="free")
+    other = await shop.shelf(await shop.tenant("self-hosted", "Other"))
+    await office.webhook((await shop.shelf(tenant)).id, f"{receiver.url}/mine")
+    await office.ntfy(second.id, f"{receiver.url}/phone")
+    await office.webhook(other.id, f"{receiver.url}/others")
+    async with office.open():
+        await to_pay(shop, tenant)
+        office.later(0)
+        await office.until_idle()
+    assert sorted(got.path for got in receiver.got) == ["/mine", "/phone"]
+
+
+async def test_a_reminder_is_recorded_only_together_with_what_tells_it(shop, tenant, office, receiver):
+    """Undone together: whoever dies before the commit has neither recorded nor enqueued it."""
+    await office.webhook((await shop.shelf(tenant)).id, receiver.url)
+    await to_pay(shop, tenant)
+    shop.time.pass_(3 * DAY)
+
+    async def die(tx):
+        assert len(await look_tx(tx, tenant.id, shop.time())) == 1
+        raise KeyError("power")
+
+    with contextlib.suppress(KeyError):
+        await shop.db.with_tx(die)
+    assert [invoice.notices for invoice in await shop.open_invoices(tenant)] == [1]
+    assert len(await task_keys(shop.db, SENDS.name)) == 1
+    await asyncio.gather(*(shop.billing.dunning.look(tenant.id) for _ in range(4)))
+    assert [invoice.notices for invoice in await shop.open_invoices(tenant)] == [2]
+    assert len(await task_keys(shop.db, SENDS.name)) == 2
+
+
+async def test_whoever_was_away_until_the_end_is_told_the_end_alone(shop, tenant, office, receiver):
+    await office.webhook((await shop.shelf(tenant)).id, receiver.url)
+    async with office.open():
+        await to_pay(shop, tenant)
+        await pass_days(shop, office, 0)
+        await pass_days(shop, office, 31)
+    assert told(receiver) == [("invoice.due", 1), ("account.closed", 1)]
+
+
+async def test_nobody_is_reminded_of_what_is_paid_or_voided(shop, tenant, office, receiver):
+    await office.webhook((await shop.shelf(tenant)).id, receiver.url)
+    await to_pay(shop, tenant)
+    for invoice in await shop.open_invoices(tenant):
+        await shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
+    before = await task_keys(shop.db, SENDS.name)
+    shop.time.pass_(6 * DAY)
+    await shop.billing.look_after()
+    assert await task_keys(shop.db, SENDS.name) == before

@@ -1,0 +1,71 @@
+"""REL-01: whoever dies between stored and notified, the notice is told, once inward and under one id outward."""
+
+import asyncio
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.delivery.builders import a_followed_series, entries_of, release
+from tests.notifications.child import AFTER, BEFORE, TELLING
+from tests.notifications.receivers import a_receiver, an_office
+from tsuzuki.db import DatabaseOptions, open_database
+
+ROOT = Path(__file__).parents[2]
+
+
+async def dies(url, series, number, point):
+    """Run the child until it kills itself at its point."""
+    command = (sys.executable, "-m", "tests.notifications.child", url, str(series), str(number), point)
+    child = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stderr=asyncio.subprocess.PIPE)
+    async with asyncio.timeout(60):
+        _, errors = await child.communicate()
+    assert child.returncode == -signal.SIGKILL, errors.decode()
+
+
+async def test_rel_01_whoever_dies_on_the_way_every_chapter_comes_once_and_is_told_under_one_id(database_url):
+    points = dict(enumerate(BEFORE + AFTER, 1))
+    async with a_receiver() as receiver:
+        db = await open_database(DatabaseOptions(database_url))
+        series, readers = await a_followed_series(db, readers=2)
+        async with an_office(db) as office:
+            for reader in readers:
+                await office.webhook(reader, f"{receiver.url}/{reader}")
+        await db.close()
+
+        for number, point in points.items():
+            await dies(database_url, series, number, point)
+
+        db = await open_database(DatabaseOptions(database_url))
+        async with an_office(db) as office:
+            # What was rolled back was never stored: the source still has it, and the next poll brings it.
+            again = await release(db, series, points, now=office.clock())
+            assert again.entries == len(BEFORE) * len(readers)
+            async with office.open():
+                await office.until_idle()
+            assert await office.tasks.letters() == []
+        for reader in readers:
+            assert len(await entries_of(db, reader)) == len(points)
+        await db.close()
+
+    told = {(got.path, got.document["data"]["number"]) for got in receiver.got}
+    assert told == {(f"/{reader}", str(number)) for reader in readers for number in points}
+    assert len({(got.id, got.body) for got in receiver.got}) == len(told)
+    # Told again is only what somebody died over while telling: under the same id, in the same words.
+    assert max(Counter(got.id for got in receiver.got).values()) <= 1 + len(TELLING)
+
+
+async def test_a_repeat_outward_has_the_same_id_and_the_same_words(database_url):
+    async with a_receiver() as receiver:
+        db = await open_database(DatabaseOptions(database_url))
+        series, [reader] = await a_followed_series(db)
+        async with an_office(db) as office:
+            await office.webhook(reader, receiver.url)
+        await db.close()
+        await dies(database_url, series, 1, "told")
+        db = await open_database(DatabaseOptions(database_url))
+        async with an_office(db) as office, office.open():
+            await office.until_idle()
+        await db.close()
+    assert len(receiver.got) == 2
+    assert len({(got.id, got.body) for got in receiver.got}) == 1
