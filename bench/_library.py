@@ -115,11 +115,11 @@ async def _add_items_tx(tx: Tx, *, case: Bookcase, numbers: dict[str, int]) -> N
 
 
 async def _add_bodies_tx(tx: Tx) -> None:
-    dice = random.Random(1)
+    rng = random.Random(1)
     rows = []
     for number in range(BODIES):
-        title = dice.choices(COMMON, k=2) + dice.choices(RARE, k=2)
-        body = dice.choices(COMMON, k=10) + dice.choices(RARE, k=30)
+        title = rng.choices(COMMON, k=2) + rng.choices(RARE, k=2)
+        body = rng.choices(COMMON, k=10) + rng.choices(RARE, k=30)
         indexed = words_of(tx.engine, title, body)
         rows.append(
             {

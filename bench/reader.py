@@ -103,7 +103,7 @@ async def measured(ours: Call, bare: Call, calls: int) -> Measured:
 async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[str, Measured]:
     """Each verb as the API calls it, beside the one statement that it cannot do without."""
     search, inbox = Search(db, HERE), an_inbox(db)
-    dice = random.Random(2)
+    rng = random.Random(2)
     ids = [row.item_id for row in await items_of(db, shelf) if row.item_id is not None]
     place = {"at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "then": LATEST, "most": PAGE + 1, "since": 0}
     named = {"shelf_id": shelf, "feed_id": None, "group_id": None, "series_id": None, "unread": True, "saved": None}
@@ -111,7 +111,7 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
     unread_items = EntryFilter(kind="item", unread=True, by_published=True, detail="item")
 
     def one() -> ItemId:
-        return dice.choice(ids)
+        return rng.choice(ids)
 
     async def mark() -> None:
         item = one()
@@ -126,7 +126,7 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
         await fetch(entries.mark_items, values | {"unread": True})
         await fetch(shelves.add_events, event)
 
-    def sought(text: str) -> tuple[Call, Call]:
+    def parsed(text: str) -> tuple[Call, Call]:
         words = match(db.engine, parse_terms(text))
         narrow = {"feeds": None, "unread": None, "saved": None, "before": FAR}
         values = {"match": words, "shelf_id": shelf, "most": 20, **narrow}
@@ -146,9 +146,9 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
             lambda: fetch(entries.find_item, {"shelf_id": shelf, "item_id": one(), "detail": "content"}),
         ),
         "mark, unmark": (mark, mark_bare),
-        "search, one hit": sought("item777"),
-        "search, rare": sought("rare7 rare70*"),
-        "search, common": sought("river item7*"),
+        "search, one hit": parsed("item777"),
+        "search, rare": parsed("rare7 rare70*"),
+        "search, common": parsed("river item7*"),
     }
     return {name: await measured(ours, bare, calls) for name, (ours, bare) in cases.items()}
 

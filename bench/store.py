@@ -235,10 +235,10 @@ async def searching(db: Database, sizes: Sizes) -> list[Line]:
 
 async def _fill_items(db: Database, count: int) -> ShelfId:
     say(f"  {db.engine}: {count:,} items")
-    dice = random.Random(7)
+    rng = random.Random(7)
     shelf_id, feed_id = await stored_shelf(db), await stored_feed(db)
     for first in range(0, count, 500):
-        batch = [_an_item(number, dice) for number in range(first, min(first + 500, count))]
+        batch = [_an_item(number, rng) for number in range(first, min(first + 500, count))]
         await db.with_tx(partial(_add_items_tx, feed_id=feed_id, batch=batch))
     await put_on_shelf(db, shelf_id, feed_id)
     await db.with_tx(lambda tx: tx.run(parse_queries("bench", "-- name: analyze\nanalyze").analyze))
@@ -249,12 +249,12 @@ async def _add_items_tx(tx: Tx, feed_id: FeedId, batch: list[NewItem]) -> None:
     await store_items_tx(tx, feed_id, batch, NOON)
 
 
-def _an_item(number: int, dice: random.Random) -> NewItem:
+def _an_item(number: int, rng: random.Random) -> NewItem:
     """Common words, rare ones, and in one of five titles some Japanese."""
-    title = " ".join(f"w{dice.randint(0, 60)}" for _ in range(6))
+    title = " ".join(f"w{rng.randint(0, 60)}" for _ in range(6))
     if number % 5 == 0:
-        title += dice.choice((" 漫画続き第一話", " 新刊発売", " 週刊少年", " 月の光"))
-    body = " ".join(f"w{dice.randint(0, 200)}" for _ in range(20)) + f" r{dice.randint(0, 2000)}"
+        title += rng.choice((" 漫画続き第一話", " 新刊発売", " 週刊少年", " 月の光"))
+    body = " ".join(f"w{rng.randint(0, 200)}" for _ in range(20)) + f" r{rng.randint(0, 2000)}"
     return a_new_item(str(number), title=title, content=f"<p>{body}</p>", sort_at=Millis(NOON + number))
 
 

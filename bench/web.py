@@ -110,7 +110,7 @@ def bare_app(sizes: dict[str, int]) -> ASGIApp:
 
         return Route(f"/{size}", show)
 
-    return middleware.Packed(Starlette(routes=[page_of(size) for size in set(sizes.values())]))
+    return middleware.Compressed(Starlette(routes=[page_of(size) for size in set(sizes.values())]))
 
 
 @asynccontextmanager

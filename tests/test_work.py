@@ -84,7 +84,7 @@ async def test_r125_one_who_works_is_seen_and_tells_how_it_fares(db, database_ur
                 return states[0].last_http_status == 200 and states[1].last_error_code
 
             await eventually(are_polled)
-            [seen] = (await workers.look()).live
+            [seen] = (await workers.get()).live
             assert (seen.pid, set(seen.queues)) == (child.pid, set(QUEUES))
             async with aiohttp.ClientSession() as session:
                 answers = {path: await ask(session, found[1] + path) for path in ("/healthz", "/readyz", "/metrics")}
@@ -94,7 +94,7 @@ async def test_r125_one_who_works_is_seen_and_tells_how_it_fares(db, database_ur
     assert [status for status, _ in answers.values()] == [200, 200, 200]
     assert 'tsuzuki_poll_duration_seconds_count{outcome="changed"} 1.0' in answers["/metrics"][1]
     assert 'tsuzuki_workers{queue="poll-source"} 1.0' in answers["/metrics"][1]
-    assert (await workers.look()).live == []
+    assert (await workers.get()).live == []
     lines = [msgspec.json.decode(line) for line in err.splitlines()]
     polled = {line["watch"]: line for line in lines if line["event"] == "polled"}
     assert (polled[watch]["level"], polled[watch]["outcome"], polled[watch]["found"]) == ("info", "changed", 1)

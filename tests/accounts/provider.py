@@ -13,7 +13,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
 from tests.net.builders import a_web_app
-from tsuzuki.accounts.oidc_provider import Options
+from tsuzuki.accounts.oidc_provider import OidcOptions
 
 CLIENT = "tsuzuki"
 SECRET = "canary-secret-of-the-client"
@@ -35,8 +35,8 @@ class StrictProvider:
         self._codes: dict[str, dict[str, str]] = {}
 
     @property
-    def options(self) -> Options:
-        return Options(issuer=self.base, client_id=CLIENT, client_secret=SECRET, redirect_uri=REDIRECT)
+    def options(self) -> OidcOptions:
+        return OidcOptions(issuer=self.base, client_id=CLIENT, client_secret=SECRET, redirect_uri=REDIRECT)
 
     def authorize(self, url: str) -> tuple[str, str]:
         """What a browser would bring back for this URL: the state and a code."""

@@ -8,7 +8,7 @@ from tests.accounts.builders import HERE, PASSWORD, House
 from tests.accounts.provider import StrictProvider, shared_secret, strict_provider
 from tests.accounts.redirect_targets import EVIL, KEPT
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oidc import FLOWS, Finished, Oidc, Refused, Returned
+from tsuzuki.accounts.oidc import FLOWS, Oidc, OidcCallback, OidcRefused, OidcSignedIn
 from tsuzuki.accounts.oidc_provider import OidcProvider
 from tsuzuki.accounts.policy import Identity, ProviderFailed, is_allowed, local_path
 from tsuzuki.accounts.sessions import Device
@@ -35,15 +35,15 @@ class Door:
     def oidc(self, allowed_user: str | None = None) -> Oidc:
         return Oidc(self.house.all.deps, self.house.sign_in, self.client, allowed_user=allowed_user)
 
-    async def walk(self, caller: Caller | None = None, *, allowed_user: str | None = None) -> Finished:
+    async def walk(self, caller: Caller | None = None, *, allowed_user: str | None = None) -> OidcSignedIn:
         """From the first click to the session."""
         oidc = self.oidc(allowed_user)
         begun = await oidc.begin(caller, "/inbox", address=HERE.address)
         state, code = self.provider.authorize(begun.url)
-        return await oidc.finish(begun.key, Returned(state, code), caller, device=HERE)
+        return await oidc.finish(begun.key, OidcCallback(state, code), caller, device=HERE)
 
     async def refusal(self, caller: Caller | None = None, *, allowed_user: str | None = None) -> str:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(OidcRefused) as refused:
             await self.walk(caller, allowed_user=allowed_user)
         return refused.value.reason
 
@@ -112,8 +112,8 @@ async def test_linking_needs_the_same_person_at_both_ends(deps):
     for other in (None, stranger):
         begun = await deps.oidc().begin(caller, "/", address=HERE.address)
         state, code = deps.provider.authorize(begun.url)
-        with pytest.raises(Refused, match="expired"):
-            await deps.oidc().finish(begun.key, Returned(state, code), other, device=HERE)
+        with pytest.raises(OidcRefused, match="expired"):
+            await deps.oidc().finish(begun.key, OidcCallback(state, code), other, device=HERE)
 
 
 async def test_someone_disabled_stays_outside(deps):
@@ -223,15 +223,15 @@ async def test_a_code_is_worth_nothing_to_another_browser_a_second_time_or_too_l
     begun, other = await oidc.begin(None, "/", address=HERE.address), await oidc.begin(None, "/", address=HERE.address)
     state, code = deps.provider.authorize(begun.url)
     for key in (None, "made up", other.key):
-        with pytest.raises(Refused, match="expired"):
-            await oidc.finish(key, Returned(state, code), None, device=HERE)
-    await oidc.finish(begun.key, Returned(state, code), None, device=HERE)
-    with pytest.raises(Refused, match="expired"):
-        await oidc.finish(begun.key, Returned(state, code), None, device=HERE)
+        with pytest.raises(OidcRefused, match="expired"):
+            await oidc.finish(key, OidcCallback(state, code), None, device=HERE)
+    await oidc.finish(begun.key, OidcCallback(state, code), None, device=HERE)
+    with pytest.raises(OidcRefused, match="expired"):
+        await oidc.finish(begun.key, OidcCallback(state, code), None, device=HERE)
     late = await oidc.begin(None, "/", address=HERE.address)
     deps.house.time.pass_(10 * MINUTE)
-    with pytest.raises(Refused, match="expired"):
-        await oidc.finish(late.key, Returned(*deps.provider.authorize(late.url)), None, device=HERE)
+    with pytest.raises(OidcRefused, match="expired"):
+        await oidc.finish(late.key, OidcCallback(*deps.provider.authorize(late.url)), None, device=HERE)
 
 
 @only_sqlite
@@ -240,8 +240,8 @@ async def test_a_stolen_code_does_not_fit_another_verifier(deps):
     mine, theirs = await oidc.begin(None, "/", address=HERE.address), await oidc.begin(None, "/", address=HERE.address)
     state, _ = deps.provider.authorize(mine.url)
     _, stolen = deps.provider.authorize(theirs.url)
-    with pytest.raises(Refused, match="failed"):
-        await oidc.finish(mine.key, Returned(state, stolen), None, device=HERE)
+    with pytest.raises(OidcRefused, match="failed"):
+        await oidc.finish(mine.key, OidcCallback(state, stolen), None, device=HERE)
 
 
 @only_sqlite
@@ -249,8 +249,8 @@ async def test_a_person_who_says_no_at_the_provider_is_told_so(deps):
     oidc = deps.oidc()
     begun = await oidc.begin(None, "/", address=HERE.address)
     state, _ = deps.provider.authorize(begun.url)
-    with pytest.raises(Refused, match="denied"):
-        await oidc.finish(begun.key, Returned(state, "", "access_denied"), None, device=HERE)
+    with pytest.raises(OidcRefused, match="denied"):
+        await oidc.finish(begun.key, OidcCallback(state, "", "access_denied"), None, device=HERE)
 
 
 # -- where to

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
-from tsuzuki.accounts.invites import Accepted
+from tsuzuki.accounts.invites import AccountRequest
 from tsuzuki.accounts.policy import name_from, name_problems
 from tsuzuki.accounts.types import SYSTEM, Slice
 from tsuzuki.accounts.users import UserChange
@@ -15,8 +15,8 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY
 
 
-def accepted(code: str, **over: str) -> Accepted:
-    return Accepted(**{"code": code, "username": "invited", "password": PASSWORD} | over)
+def accepted(code: str, **over: str) -> AccountRequest:
+    return AccountRequest(**{"code": code, "username": "invited", "password": PASSWORD} | over)
 
 
 # -- the first start
@@ -29,7 +29,7 @@ async def test_a_fresh_install_has_one_tenant_one_unlimited_shelf_and_a_code_for
     signed_in = await house.invites.accept(accepted(prepared.code.upper(), username="Root"), HERE, is_setup=True)
     assert (signed_in.user.username, signed_in.user.role) == ("root", "admin")
     caller = (await house.sessions.resume(signed_in.key, HERE.address)).caller
-    me = await house.current_user.look(caller)
+    me = await house.current_user.get(caller)
     assert [(shelf.name, shelf.plan) for shelf in me.shelves] == [("Main", "self-hosted")]
     assert not await house.setup.is_needed()
 

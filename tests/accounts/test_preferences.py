@@ -9,11 +9,11 @@ from tsuzuki.model.errors import Invalid
 async def test_nothing_is_chosen_at_first_and_a_choice_leaves_the_others(house):
     caller, other = await house.caller(await house.add()), await house.caller(await house.add())
     service = PreferenceService(house.all.deps)
-    assert await service.look(caller) == Preferences()
+    assert await service.get(caller) == Preferences()
     await service.change(caller, {"theme": "dark", "marks_on_scroll": True})
     await service.change(caller, {"density": "compact"})
-    assert await service.look(caller) == Preferences(theme="dark", density="compact", marks_on_scroll=True)
-    assert await service.look(other) == Preferences()
+    assert await service.get(caller) == Preferences(theme="dark", density="compact", marks_on_scroll=True)
+    assert await service.get(other) == Preferences()
 
 
 @pytest.mark.parametrize("wish", [{"theme": "pink"}, {"nothing": "x"}, {"marks_on_scroll": "yes"}, {"text_size": 3}])
@@ -23,7 +23,7 @@ async def test_what_cannot_be_chosen_is_refused_whole(house, wish):
     with pytest.raises(Invalid) as raised:
         await service.change(caller, {"density": "compact"} | wish)
     assert [problem.field for problem in raised.value.problems] == list(wish)
-    assert await service.look(caller) == Preferences()
+    assert await service.get(caller) == Preferences()
 
 
 def test_what_another_version_stored_is_read_as_far_as_it_is_understood():

@@ -7,7 +7,7 @@ import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
 from tsuzuki.accounts.audit import AuditFilter
-from tsuzuki.accounts.invites import Accepted
+from tsuzuki.accounts.invites import AccountRequest
 from tsuzuki.accounts.policy import MOST_OWNED, free_name
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import SYSTEM, MemberShelf, Slice, User
@@ -61,7 +61,7 @@ async def test_everybody_who_is_added_has_a_shelf_of_their_own(house):
 async def test_an_invited_person_has_a_shelf_of_their_own(house):
     admin = await house.add("admin", role="admin")
     made = await house.invites.make(await house.caller(admin), "reader", None)
-    accepted = Accepted(code=made.code, username="guest", password=PASSWORD)
+    accepted = AccountRequest(code=made.code, username="guest", password=PASSWORD)
     signed_in = await house.invites.accept(accepted, HERE)
     assert await shelves(house, signed_in.user) == {"guest": "owner"}
     assert await shelves(house, admin) == {"Main": "owner"}
@@ -71,7 +71,7 @@ async def test_an_invited_person_has_a_shelf_of_their_own(house):
 async def test_the_first_set_up_makes_a_shelf_with_its_account(house, way):
     prepared = await house.setup.prepare(password="secret" if way == "password" else None, is_open=way == "open")
     if prepared.code is not None:
-        accepted = Accepted(code=prepared.code, username="admin", password=PASSWORD)
+        accepted = AccountRequest(code=prepared.code, username="admin", password=PASSWORD)
         await house.invites.accept(accepted, HERE, is_setup=True)
     assert await shelves(house, await house.users.find("admin")) == {"Main": "owner"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
 from tests.builders import NOON
-from tsuzuki.accounts.invites import Accepted
+from tsuzuki.accounts.invites import AccountRequest
 from tsuzuki.accounts.policy import (
     DEVICE_LIFE,
     MOST_DEVICES,
@@ -300,7 +300,7 @@ async def test_a_device_password_is_guessed_no_more_often(house):
 
 async def test_a_code_is_guessed_no_more_often(house):
     await house.setup.prepare(password=None)
-    wrong = Accepted(code="wrong", username="root", password=PASSWORD)
+    wrong = AccountRequest(code="wrong", username="root", password=PASSWORD)
     for _ in range(10):
         with pytest.raises(Unauthorized):
             await house.invites.accept(wrong, Device("192.0.2.1"), is_setup=True)

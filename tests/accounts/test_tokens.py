@@ -7,7 +7,7 @@ import pytest
 
 from tests.accounts.builders import PASSWORD, House, a_caller
 from tsuzuki.accounts.audit import AuditFilter
-from tsuzuki.accounts.tokens import Made, TokenRequest, read_scopes
+from tsuzuki.accounts.tokens import IssuedToken, TokenRequest, read_scopes
 from tsuzuki.accounts.types import SYSTEM, Slice, User
 from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE, Millis
@@ -15,7 +15,7 @@ from tsuzuki.model.times import DAY, MINUTE, Millis
 HERE = "192.0.2.1"
 
 
-async def made(house: House, user: User, **over) -> Made:
+async def made(house: House, user: User, **over) -> IssuedToken:
     wish = TokenRequest(**{"name": "test", "scopes": ("read",)} | over)
     return await house.tokens.make(await house.caller(user), wish)
 
@@ -135,14 +135,14 @@ def test_scopes_are_read_from_words():
 # -- families
 
 
-async def child_of(house: House, key: str, **over) -> Made:
+async def child_of(house: House, key: str, **over) -> IssuedToken:
     """A token that the token with this key makes."""
     caller = await house.tokens.resume(key, HERE)
     assert caller is not None
     return await house.tokens.make(caller, TokenRequest(**{"name": "child", "scopes": ("read",)} | over))
 
 
-async def open_of(house: House, *made: Made) -> list[bool]:
+async def open_of(house: House, *made: IssuedToken) -> list[bool]:
     return [await house.tokens.resume(one.key, HERE) is not None for one in made]
 
 
@@ -235,5 +235,5 @@ async def test_children_made_while_a_parent_is_revoked_do_not_live(house):
         *(house.tokens.make(token, wish) for _ in range(5)),
         return_exceptions=True,
     )
-    children = [one for one in born if isinstance(one, Made)]
+    children = [one for one in born if isinstance(one, IssuedToken)]
     assert not any(await open_of(house, *children))

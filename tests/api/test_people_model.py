@@ -48,9 +48,9 @@ class Shelf:
 class World:
     """The model beside the server."""
 
-    def __init__(self, town: Town, dice: random.Random) -> None:
+    def __init__(self, town: Town, rng: random.Random) -> None:
         self.town = town
-        self.dice = dice
+        self.rng = rng
         self.people: dict[str, Person] = {}
         self.shelves: dict[str, Shelf] = {}
         self.log: list[str] = []
@@ -72,9 +72,9 @@ class World:
 
     def pick(self) -> tuple[str, str]:
         """Anybody and any shelf, more often one that they have."""
-        name = self.dice.choice(list(self.people))
-        keys = list(self.of(name)) if self.dice.random() < 0.7 else list(self.shelves)
-        return name, self.dice.choice(keys)
+        name = self.rng.choice(list(self.people))
+        keys = list(self.of(name)) if self.rng.random() < 0.7 else list(self.shelves)
+        return name, self.rng.choice(keys)
 
     async def ask(self, name: str, method: str, path: str, body: Any = None) -> int:
         status = (await self.people[name].visitor.ask(method, path, body)).status
@@ -85,7 +85,7 @@ class World:
 
     async def follow(self) -> None:
         name, key = self.pick()
-        link = self.dice.choice(LINKS)
+        link = self.rng.choice(LINKS)
         known = self.shelves[key].feeds
         expected = self.answer(name, key, writes=True) or (409 if link in known else 0)
         assert await self.ask(name, "POST", f"/feeds?shelf={key}", {"link": link}) == expected
@@ -96,7 +96,7 @@ class World:
 
     async def publish(self) -> None:
         """Something new comes to everybody who follows it, whoever they are."""
-        link = self.dice.choice(LINKS)
+        link = self.rng.choice(LINKS)
         shelves = [shelf for shelf in self.shelves.values() if link in shelf.feeds]
         if not shelves:
             return
@@ -133,7 +133,7 @@ class World:
 
     async def share(self) -> None:
         name, key = self.pick()
-        other, role = self.dice.choice(list(self.people)), self.dice.choice(ROLES)
+        other, role = self.rng.choice(list(self.people)), self.rng.choice(ROLES)
         expected = self.owned(name, key)
         if expected == 0 and self.people[other].tenant != self.shelves[key].tenant:
             expected = 404
@@ -150,7 +150,7 @@ class World:
     async def unshare(self) -> None:
         """Or leave, where it is oneself."""
         name, key = self.pick()
-        other = self.dice.choice([name, *self.shelves[key].roles])
+        other = self.rng.choice([name, *self.shelves[key].roles])
         has = name in self.shelves[key].roles
         expected = 404 if not has else 0 if other == name else self.owned(name, key)
         if expected == 0 and self.owners(key) == {other}:
@@ -168,7 +168,7 @@ class World:
             self.shelves[key].name = text
 
     async def make(self) -> None:
-        name = self.dice.choice(list(self.people))
+        name = self.rng.choice(list(self.people))
         if len(self.shelves) >= MOST_SHELVES:
             return
         answer = await self.people[name].visitor.post("/me/shelves", {"name": secrets.token_hex(4)})
@@ -195,7 +195,7 @@ class World:
         """Somebody new has a shelf of their own at once."""
         if len(self.people) >= MOST_PEOPLE:
             return
-        tenant = self.dice.choice(["household", "other"])
+        tenant = self.rng.choice(["household", "other"])
         name = f"person{secrets.token_hex(4)}"
         public_id = None if tenant == "household" else self.town.other_tenant
         user = await self.town.add(username=name, tenant_id=public_id)
@@ -207,7 +207,7 @@ class World:
         """With the shelves that nobody else owns."""
         if len(self.people) < 4:
             return
-        name = self.dice.choice(list(self.people))
+        name = self.rng.choice(list(self.people))
         sole = [key for key in self.of(name) if self.owners(key) == {name}]
         await self.town.accounts.users.delete(SYSTEM, self.people.pop(name).public_id)
         self.log.append(f"{name} goes")
@@ -262,9 +262,9 @@ def _id(text: str) -> PublicId:
 async def test_everybody_sees_what_the_model_says(database_url, tmp_path):
     """1,000 acts in the soak, 25 ordinarily, on each engine."""
     seed = secrets.randbits(32)
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     async with a_town(tmp_path, database_url=in_settings(database_url)) as town:
-        world = World(town, dice)
+        world = World(town, rng)
         for _ in range(4):
             await world.come()
         acts: dict[Callable[[], Awaitable[None]], int] = {
@@ -283,7 +283,7 @@ async def test_everybody_sees_what_the_model_says(database_url, tmp_path):
         }
         try:
             for _ in range(scaled(*ACTS)):
-                [act] = dice.choices(list(acts), list(acts.values()))
+                [act] = rng.choices(list(acts), list(acts.values()))
                 await act()
                 await world.look()
         except AssertionError as error:

@@ -34,7 +34,7 @@ async def _token_of(town: Town, user: User) -> PublicId:
 
 
 async def _user_of(town: Town, user: User) -> PublicId:
-    tenant = (await town.accounts.current_user.look(await _caller(town, user))).tenant
+    tenant = (await town.accounts.current_user.get(await _caller(town, user))).tenant
     return (await town.add(tenant_id=tenant.public_id)).public_id
 
 
@@ -47,7 +47,7 @@ async def _tenant_of(town: Town, _: User) -> PublicId:
 
 
 async def _payer_of(town: Town, user: User) -> PublicId:
-    return (await town.accounts.current_user.look(await _caller(town, user))).tenant.public_id
+    return (await town.accounts.current_user.get(await _caller(town, user))).tenant.public_id
 
 
 async def _rented_of(town: Town, user: User) -> PublicId:
@@ -188,7 +188,7 @@ async def _chapter_of(town: Town, _: User) -> dict[str, str]:
 async def _opened_of(town: Town, user: User) -> str:
     series = await a_published_series(town.db, [1])
     chapter = await chapter_of(town.db, series.id, 1)
-    await town.reading.progress.tell(await _shelf_of(town, user), series.public_id, chapter, ReportedReading(page=1))
+    await town.reading.progress.report(await _shelf_of(town, user), series.public_id, chapter, ReportedReading(page=1))
     return str(chapter)
 
 

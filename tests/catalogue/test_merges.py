@@ -42,7 +42,7 @@ from tsuzuki.model.ids import PublicId, WatchId
 from tsuzuki.model.numbers import parse_number
 from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.progress import ReadingProgress
-from tsuzuki.shelves.series import SeriesLooks
+from tsuzuki.shelves.series import SeriesService
 from tsuzuki.shelves.types import FollowFilter, FollowRequest, ReportedReading
 from tsuzuki.sources.comics import NOBODY_FOLLOWS
 
@@ -77,7 +77,7 @@ def progress(db):
 
 async def read(db, progress, shelf, series: Published, key: object, **said: object) -> None:
     reading = ReportedReading(**said)  # type: ignore[arg-type]  # a test's words
-    await progress.tell(shelf, series.public_id, await chapter_of(db, series.id, key), reading)
+    await progress.report(shelf, series.public_id, await chapter_of(db, series.id, key), reading)
 
 
 # -- merging
@@ -161,7 +161,7 @@ async def test_the_former_id_leads_to_the_series_that_it_became(db, merging, fol
     await merging.merge(SYSTEM, other.public_id, one.public_id)
     await merging.merge(SYSTEM, one.public_id, third.public_id)
     shelf = await a_reader(db)
-    found = await SeriesLooks(db).get(shelf, other.public_id)
+    found = await SeriesService(db).get(shelf, other.public_id)
     assert found.details.public_id == third.public_id
     assert (await follows.add(shelf, FollowRequest(series=one.public_id))).follow.series_public_id == third.public_id
 
@@ -346,7 +346,7 @@ async def test_a_merge_against_running_ingest_and_reading_devices_loses_nothing(
     first = await chapter_of(db, other.id, 1)
 
     async def read_on() -> list[object]:
-        told_ = [progress.tell(shelf, other.public_id, first, ReportedReading(page=page)) for page in range(6)]
+        told_ = [progress.report(shelf, other.public_id, first, ReportedReading(page=page)) for page in range(6)]
         return list(await asyncio.gather(*told_, return_exceptions=True))
 
     reading = asyncio.create_task(read_on())

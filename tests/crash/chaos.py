@@ -42,10 +42,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Chaos:
     """Does what the plan says to one fleet, and remembers how it went."""
 
-    def __init__(self, fleet: Fleet, ledger: Ledger, steps: Sequence[Step], dice: random.Random) -> None:
+    def __init__(self, fleet: Fleet, ledger: Ledger, steps: Sequence[Step], rng: random.Random) -> None:
         self.fleet = fleet
         self.ledger = ledger
-        self.dice = dice
+        self.rng = rng
         self.done: Counter[str] = Counter()
         self.recoveries: list[float] = []
         """Seconds from a death to the moment when nothing is held by the dead any more."""
@@ -56,7 +56,7 @@ class Chaos:
         self._points: dict[int, str] = {}
         """Where each worker, or the server at -1, is to die."""
         self._burials: set[asyncio.Task[None]] = set()
-        self._pauses = random.Random(dice.random())  # of their own: the order of faults must not depend on timing
+        self._pauses = random.Random(rng.random())  # of their own: the order of faults must not depend on timing
 
     # -- publishing
 
@@ -112,7 +112,7 @@ class Chaos:
     def _some_worker(self) -> int:
         """One that died already, if there is one."""
         dead = [place for place, worker in enumerate(self.fleet.workers) if worker and worker.returncode is not None]
-        return (dead or [self.dice.randrange(len(self.fleet.workers))])[0]
+        return (dead or [self.rng.randrange(len(self.fleet.workers))])[0]
 
     async def kill_server(self) -> None:
         """The one that serves; in one process it is the one that works too."""
@@ -122,11 +122,11 @@ class Chaos:
 
     def _perhaps_mortal(self, worker: int = -1) -> str:
         """Where the next one is to die; nowhere in particular for every other."""
-        if self.dice.random() < 0.5:
+        if self.rng.random() < 0.5:
             self._points.pop(worker, None)
             return ""
-        self._points[worker] = point = self.dice.choice(POINTS)
-        return f"{point}:{self.dice.randint(1, 3)}:KILL"
+        self._points[worker] = point = self.rng.choice(POINTS)
+        return f"{point}:{self.rng.randint(1, 3)}:KILL"
 
     async def _end(self, child: Process, who: str) -> None:
         place = self.fleet.workers.index(child) if child in self.fleet.workers else -1
@@ -134,7 +134,7 @@ class Chaos:
         if point is not None and await self.fleet.until_dead(child, POINT_WITHIN):
             self.done[f"{who}, kill -9 at '{point}'"] += 1
         else:
-            await asyncio.sleep(self.dice.uniform(0, 0.5))
+            await asyncio.sleep(self.rng.uniform(0, 0.5))
             await self.fleet.kill(child)
             self.done[f"{who}, kill -9 at random"] += 1
         self._bury(child.pid)
@@ -156,13 +156,13 @@ class Chaos:
         place = self._some_worker()
         worker = self.fleet.workers[place]
         assert worker is not None
-        if place not in self._points and self.dice.random() < 0.5:
+        if place not in self._points and self.rng.random() < 0.5:
             worker.send_signal(signal.SIGSTOP)
             self.done["worker, frozen at random"] += 1
         else:
             await self.fleet.kill(worker)
             self._points.pop(place, None)
-            point = self.dice.choice(["visited", "announcing", "telling", "told", "claimed"])
+            point = self.rng.choice(["visited", "announcing", "telling", "told", "claimed"])
             worker = await self.fleet.start_worker(place, f"{point}:1:STOP")
             if await self.fleet.until_stopped(worker, POINT_WITHIN):
                 self.done[f"worker, frozen at '{point}'"] += 1
@@ -262,7 +262,7 @@ async def run_in_many_processes(chaos: Chaos, plan: Plan, deps: Ground) -> None:
         *[redis] * plan.redis_kills,
         *[lambda: chaos.flush(deps.redis.url)] * plan.flushes,
     ]
-    chaos.dice.shuffle(faults)
+    chaos.rng.shuffle(faults)
     for number, fault in enumerate(faults):
         chaos.allow((number + 1) / len(faults))
         await fault()

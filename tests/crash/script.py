@@ -46,7 +46,7 @@ def cast_for(installments: int) -> Cast:
     return Cast(tuple(f"f{n}" for n in range(count - comics)), tuple(f"c{n}" for n in range(comics)))
 
 
-def write(cast: Cast, installments: int, repeats: int, dice: random.Random) -> list[Step]:
+def write(cast: Cast, installments: int, repeats: int, rng: random.Random) -> list[Step]:
     """So many new installments spread over all outlets, with repeats of earlier ones in between."""
     outlets = cast.outlets
     news: list[Step] = []
@@ -55,14 +55,14 @@ def write(cast: Cast, installments: int, repeats: int, dice: random.Random) -> l
         news.append(Step(outlet, BACK_CATALOGUE + index // len(outlets)))
     steps: list[Step] = list(news)
     for _ in range(repeats):
-        place = dice.randrange(len(steps))
+        place = rng.randrange(len(steps))
         step = steps[place]
         if step.repeat is None:
             kinds: tuple[Repeat, ...] = (
                 ("mirrored", "readdressed") if step.outlet in cast.comics else ("twice", "rekeyed", "edited")
             )
-            again = Step(step.outlet, step.number, dice.choice(kinds))
-            steps.insert(min(len(steps), place + 1 + dice.randrange(len(outlets))), again)
+            again = Step(step.outlet, step.number, rng.choice(kinds))
+            steps.insert(min(len(steps), place + 1 + rng.randrange(len(outlets))), again)
         else:
             steps.insert(place + 1, step)
     return steps

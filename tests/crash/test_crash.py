@@ -68,7 +68,7 @@ async def stage(fleet, plan, show):
     """Publisher, ledger and a running fleet that has seen every back-catalogue."""
     seed = int(os.environ.get("TSUZUKI_TEST_SEED", secrets.randbits(32)))
     show(f"\nTSUZUKI_TEST_SEED={seed}")
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     url = fleet.database_url.replace("sqlite:////", "sqlite:///")
     cast = cast_for(plan.installments)
     fleet.interval_s = max(1, len(cast.outlets) // 20)
@@ -77,7 +77,7 @@ async def stage(fleet, plan, show):
         try:
             ledger = Ledger(db, publisher, READERS)
             await ledger.set_up(fleet)
-            chaos = Chaos(fleet, ledger, write(cast, plan.installments, plan.repeats, dice), dice)
+            chaos = Chaos(fleet, ledger, write(cast, plan.installments, plan.repeats, rng), rng)
             await fleet.start()
             async with asyncio.timeout(120):
                 while not await ledger.is_harvested():  # noqa: ASYNC110  other processes do the work

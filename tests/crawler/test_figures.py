@@ -126,10 +126,10 @@ async def test_the_pulse_of_a_source_counts_polls_that_were_forgotten_too(db):
         await tx.run(q.add_tally, source_id=8, hour=NOON // HOUR - 48)
 
     await db.with_tx(add)
-    pulses = await figures_of(db, clock).pulses(Millis(DAY))
-    assert list(pulses) == [7]
-    [pulse] = pulses[7]
-    assert (pulse.jobs, pulse.failed, pulse.spent_ms) == (13, 2, 1600)
+    source_hours = await figures_of(db, clock).source_hours(Millis(DAY))
+    assert list(source_hours) == [7]
+    [source_hour] = source_hours[7]
+    assert (source_hour.jobs, source_hour.failed, source_hour.spent_ms) == (13, 2, 1600)
 
 
 async def test_amounts_are_of_everything_that_grows(db):

@@ -17,7 +17,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.coord.cache import MemoryCache
 from tsuzuki.crawler.journal import JobLog
-from tsuzuki.crawler.outcome import Ending, end_tx, fail_abandoned
+from tsuzuki.crawler.outcome import JobEnding, end_tx, fail_abandoned
 from tsuzuki.crawler.runner import CRAWLS, CrawlTask
 from tsuzuki.crawler.service import CrawlerWrites, JobExists, NewCrawlJob
 from tsuzuki.crawler.store import append_log_tx, begin_job_tx, move_job_tx
@@ -68,7 +68,7 @@ async def mapped(admin: Visitor, source: int, key: str) -> str:
 async def end(town: Town, task: Task[CrawlTask], job: BegunJob, error: str | None = None) -> None:
     """As a worker ends its job."""
     journal = JobLog(db_of(town), job, town.time, random_bytes=os.urandom, written=lambda: None)
-    ending, now = Ending(error), town.time()
+    ending, now = JobEnding(error), town.time()
     await db_of(town).with_tx(lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=5, now=now))
 
 

@@ -115,7 +115,7 @@ class AfterPowerCut:
         self._before = before
         self._events = events
 
-    def write(self, folder: Path, moment: int, dice: random.Random) -> None:
+    def write(self, folder: Path, moment: int, rng: random.Random) -> None:
         files: dict[str, bytearray] = {name: bytearray(data) for name, data in self._before.items()}
         unsynced: dict[str, list[Write | Truncate]] = {}
         for event in self._events[:moment]:
@@ -125,8 +125,8 @@ class AfterPowerCut:
             elif not isinstance(event, Note):
                 unsynced.setdefault(event.file, []).append(event)
         for name, changes in unsynced.items():
-            if name in files or dice.random() < 0.8:
-                _apply_some(files.setdefault(name, bytearray()), changes, dice)
+            if name in files or rng.random() < 0.8:
+                _apply_some(files.setdefault(name, bytearray()), changes, rng)
         for name, data in files.items():
             (folder / name).write_bytes(data)
 
@@ -140,21 +140,21 @@ def _apply(data: bytearray, change: Write | Truncate) -> None:
     data[change.offset : change.offset + len(change.data)] = change.data
 
 
-def _apply_some(data: bytearray, changes: list[Write | Truncate], dice: random.Random) -> None:
+def _apply_some(data: bytearray, changes: list[Write | Truncate], rng: random.Random) -> None:
     """All, none, the first few, or any of them in any order; and each whole or torn."""
-    how = dice.choice(("all", "none", "first", "any", "any"))
+    how = rng.choice(("all", "none", "first", "any", "any"))
     if how == "none":
         return
     if how == "first":
-        changes = changes[: dice.randint(0, len(changes))]
+        changes = changes[: rng.randint(0, len(changes))]
     elif how == "any":
-        changes = dice.sample(changes, dice.randint(0, len(changes)))
+        changes = rng.sample(changes, rng.randint(0, len(changes)))
     for change in changes:
-        for piece in _torn(change, dice) if dice.random() < 0.3 else (change,):
+        for piece in _torn(change, rng) if rng.random() < 0.3 else (change,):
             _apply(data, piece)
 
 
-def _torn(change: Write | Truncate, dice: random.Random) -> Iterator[Write | Truncate]:
+def _torn(change: Write | Truncate, rng: random.Random) -> Iterator[Write | Truncate]:
     """Some of the write's sectors; a truncation is whole."""
     if isinstance(change, Truncate):
         yield change
@@ -163,6 +163,6 @@ def _torn(change: Write | Truncate, dice: random.Random) -> Iterator[Write | Tru
     start = change.offset
     while start < end:
         stop = min(end, (start // SECTOR + 1) * SECTOR)
-        if dice.random() < 0.5:
+        if rng.random() < 0.5:
             yield Write(change.file, start, change.data[start - change.offset : stop - change.offset])
         start = stop

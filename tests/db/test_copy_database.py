@@ -15,7 +15,7 @@ from tests.scale import scaled
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db import copy_database as copier_module
 from tsuzuki.db import copy_tables as words_module
-from tsuzuki.db.copy_database import CopyStep, Differs, copy_database, open_copier
+from tsuzuki.db.copy_database import CopyMismatch, CopyStep, copy_database, open_copier
 from tsuzuki.db.copy_tables import in_order, tables_of
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.migrate import migrate
@@ -149,7 +149,7 @@ async def test_a_row_that_differs_afterwards_is_found(source, target, file):
         await copier.copy()
         await values(target, "update item set title = 'Other' where id = 17")
         await values(target, "delete from source_meta")
-        with pytest.raises(Differs, match=r"these tables differ: .*source_meta.*item|item.*source_meta"):
+        with pytest.raises(CopyMismatch, match=r"these tables differ: .*source_meta.*item|item.*source_meta"):
             await copier.finish()
 
 

@@ -18,7 +18,7 @@ from tsuzuki.db.crawl_log import (
     count_logs_tx,
     drop_partition_tx,
     ensure_partitions,
-    look_after_partitions,
+    maintain_partitions,
     month_of,
     partitions,
     read_archive,
@@ -150,8 +150,8 @@ async def test_rows_that_lie_in_no_partition_are_told_of_until_they_do(db):
     await stored_logs(db, at=NOW, count=5)
     await stored_logs(db, at=Month(2030, 1).start, count=2)
     with capture_logs() as logs:
-        assert NOVEMBER in await look_after_partitions(db, NOW)
-        assert await look_after_partitions(db, Month(2030, 1).start)
+        assert NOVEMBER in await maintain_partitions(db, NOW)
+        assert await maintain_partitions(db, Month(2030, 1).start)
     assert [(line["log_level"], line["event"], line["rows"]) for line in logs] == [
         ("warning", "log_rows_without_partition", 2)
     ]

@@ -209,7 +209,7 @@ async def test_a_caller_that_is_cancelled_while_the_pool_is_full_gives_its_place
 
 async def test_callers_that_are_cancelled_at_any_moment_leave_no_transaction_open(database_url, admin):
     db = await open_database(DatabaseOptions(database_url))
-    dice = random.Random(5)
+    rng = random.Random(5)
 
     async def three(tx, number):
         for part in range(3):
@@ -217,7 +217,7 @@ async def test_callers_that_are_cancelled_at_any_moment_leave_no_transaction_ope
 
     async def one(number):
         task = asyncio.ensure_future(db.with_tx(partial(three, number=number)))
-        await asyncio.sleep(dice.uniform(0, 0.02))
+        await asyncio.sleep(rng.uniform(0, 0.02))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
@@ -237,10 +237,10 @@ async def test_callers_that_are_cancelled_at_any_moment_leave_no_transaction_ope
 
 async def test_whenever_connecting_is_cancelled_no_connection_is_left(database_url):
     """What is left open is told when it is collected, and fails this test."""
-    dice = random.Random(3)
+    rng = random.Random(3)
     for _ in range(20):
         opening = asyncio.ensure_future(open_database(DatabaseOptions(database_url, min_connections=3)))
-        await asyncio.sleep(dice.uniform(0, 0.08))
+        await asyncio.sleep(rng.uniform(0, 0.08))
         opening.cancel()
         [db] = await asyncio.gather(opening, return_exceptions=True)
         if not isinstance(db, BaseException):

@@ -82,15 +82,15 @@ class Workload:
 
 def losses(before: dict[str, bytes], events: list[Event], states: int) -> list[Loss]:
     """What is wrong in that many states: around every sync, and at moments between."""
-    dice = random.Random(1)
+    rng = random.Random(1)
     around = [at + after for at, event in enumerate(events) if isinstance(event, Sync) for after in (0, 1)]
-    moments = dice.sample(around, min(len(around), states // 2))
-    moments += [dice.randint(1, len(events)) for _ in range(states - len(moments))]
+    moments = rng.sample(around, min(len(around), states // 2))
+    moments += [rng.randint(1, len(events)) for _ in range(states - len(moments))]
     machine = AfterPowerCut(before, events)
     found = []
     for moment in moments:
         with tempfile.TemporaryDirectory(dir=_fast_folder()) as folder:
-            machine.write(Path(folder), moment, dice)
+            machine.write(Path(folder), moment, rng)
             answered = {event.number for event in events[:moment] if isinstance(event, Note)}
             found += [Loss(moment, what) for what in _wrong(Path(folder) / "store.db", answered)]
     return found

@@ -53,7 +53,7 @@ async def test_writers_in_four_processes_and_a_long_reader_only_wait(database_ur
 @pytest.mark.soak
 async def test_a_writer_that_is_killed_loses_nothing_it_was_told_is_done(database_url, request):
     """I3: the database opens, no transaction is there by half, none that was acknowledged is missing."""
-    dice = random.Random(3)
+    rng = random.Random(3)
     acknowledged = set()
     for round_ in range(SOAK_KILLS if request.config.getoption("--soak") else KILLS):
         writer = await child("write", database_url, f"r{round_}", "0")
@@ -61,7 +61,7 @@ async def test_a_writer_that_is_killed_loses_nothing_it_was_told_is_done(databas
         assert writer.stderr
         first = await writer.stdout.readline()
         assert first, (await writer.stderr.read()).decode()
-        await asyncio.sleep(dice.uniform(0, 0.1))
+        await asyncio.sleep(rng.uniform(0, 0.1))
         writer.kill()
         rest, _ = await writer.communicate()
         acknowledged |= {line for line in (first + rest).decode().split("\n") if line}

@@ -96,12 +96,12 @@ async def test_the_largest_image_that_we_accept_is_decoded_within_the_bounds_of_
 
 @pytest.mark.soak
 def test_no_damage_to_an_image_makes_anything_but_a_named_error(written):
-    dice = random.Random(7)
+    rng = random.Random(7)
     for _ in range(scaled(40, 2_000)):
-        kind = dice.choice(KINDS)
+        kind = rng.choice(KINDS)
         data = bytearray(a_picture(kind, (40, 30), noisy=True))
-        for _ in range(dice.randrange(1, 6)):
-            data[dice.randrange(len(data))] = dice.randrange(256)
+        for _ in range(rng.randrange(1, 6)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
         with suppress(NotAnImage, TooLarge):
             sniff(bytes(data), is_whole=True)
         with suppress(NotAnImage, TooLarge):

@@ -95,11 +95,11 @@ async def test_what_is_read_is_not_counted_and_an_empty_shelf_counts_nothing(db)
 async def test_rel_19h_marking_delivering_and_counting_at_once_leave_the_count_equal_to_the_truth(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, range(40))
-    dice = random.Random(3)
+    rng = random.Random(3)
 
     async def mark(unread):
         for _ in range(15):
-            ids = dice.sample(list(await entry_ids(db, shelf)), 10)
+            ids = rng.sample(list(await entry_ids(db, shelf)), 10)
             await db.with_tx(lambda tx: mark_entries_tx(tx, shelf, ids, unread=unread, now=NOON))  # noqa: B023  at once
 
     async def deliver():

@@ -136,14 +136,14 @@ async def test_a_transaction_that_took_its_ids_early_and_writes_late_is_waited_f
 
 async def test_readers_who_come_and_go_among_overlapping_writers_see_everything_once(db):
     """Eight writers, transactions of different length; three readers that resume from their last event all the time."""
-    shelf, dice, writers, each = await stored_shelf(db), random.Random(7), 8, 15
+    shelf, rng, writers, each = await stored_shelf(db), random.Random(7), 8, 15
 
     async def a_writer(number):
         for count in range(each):
 
             async def work(tx: Tx, name=f"{number}.{count}") -> None:
                 await add_events_tx(tx, [NewEvent(shelf, a_change(f"{name} a"))], NOON)
-                for _ in range(dice.choice((0, 0, 25))):
+                for _ in range(rng.choice((0, 0, 25))):
                     await tx.many(int, q.touch, now=NOON)
                 await add_events_tx(tx, [NewEvent(shelf, a_change(f"{name} b"))], NOON)
 
@@ -153,7 +153,7 @@ async def test_readers_who_come_and_go_among_overlapping_writers_see_everything_
         seen: list[str] = []
         cursor = EventCursor()
         while len(seen) < writers * each * 2:
-            page = await read_on(db, shelf, cursor, most=dice.choice((1, 7, 100)))
+            page = await read_on(db, shelf, cursor, most=rng.choice((1, 7, 100)))
             seen += numbers_of(page)
             cursor = page[-1].cursor if page else cursor
             await asyncio.sleep(0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tsuzuki.inbox.search.policy import Named, Passage, parse_search, snippets
+from tsuzuki.inbox.search.policy import NamedThing, Passage, parse_search, snippets
 from tsuzuki.model.times import from_iso
 
 
@@ -34,11 +34,11 @@ def snippet(search: str, markup: str, plain: str = "") -> str:
     ],
 )
 def test_a_search_is_read_as_people_mean_it(text, words, rest):
-    sought = parse_search(text)
-    flat = [term.tokens for term in sought.terms]
+    parsed = parse_search(text)
+    flat = [term.tokens for term in parsed.terms]
     assert [token for term in flat for token in term] == [token for term in words for token in term]
     for name in ("feed", "unread", "saved", "before"):
-        assert getattr(sought, name) == rest.get(name)
+        assert getattr(parsed, name) == rest.get(name)
 
 
 @pytest.mark.parametrize(
@@ -131,17 +131,20 @@ def test_a_long_text_is_cut_around_its_first_hit():
     [("daily", True), ("dai*", True), ("dai", False), ('"daily news"', True), ("news -daily", False), ("sport", False)],
 )
 def test_a_feed_is_found_by_its_names(search, found):
-    feed = Named(("The Daily News", ""), "https://example.org/rss")
+    feed = NamedThing(("The Daily News", ""), "https://example.org/rss")
     assert bool(snippets(parse_search(search).terms, [feed], []).named) is found
 
 
 def test_a_feed_found_by_its_name_comes_before_its_address():
-    by_address, by_name = Named(("Sport", ""), "https://daily.example.org/"), Named(("Daily", ""), "https://x.org/")
+    by_address, by_name = (
+        NamedThing(("Sport", ""), "https://daily.example.org/"),
+        NamedThing(("Daily", ""), "https://x.org/"),
+    )
     named = snippets(parse_search("daily").terms, [by_address, by_name], []).named
     assert [place for place, _ in named] == [1, 0]
     assert named[0][1] == "<mark>Daily</mark>"
 
 
 def test_a_search_counts_its_first_forty_words():
-    sought = parse_search(" ".join(f"w{number}" for number in range(100)) + ' "and a phrase"')
-    assert [token for term in sought.terms for token in term.tokens] == [f"w{number}" for number in range(40)]
+    parsed = parse_search(" ".join(f"w{number}" for number in range(100)) + ' "and a phrase"')
+    assert [token for term in parsed.terms for token in term.tokens] == [f"w{number}" for number in range(40)]

@@ -19,7 +19,7 @@ from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.notifications.announcer import Announcer
-from tsuzuki.notifications.channels import Added, Channels, ShownChannel
+from tsuzuki.notifications.channels import AddedChannel, Channels, ShownChannel
 from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.tasks import NOTICES, SENDS
 from tsuzuki.queue.leases import WorkerContext
@@ -80,10 +80,10 @@ class Office:
         self.announcer = Announcer(db, self.wakeup, self.clock)
         self.sender = Sender(db, client, self.clock, jitter=lambda: 0.0)
 
-    async def webhook(self, shelf: ShelfId, url: str, **over: Any) -> Added:
+    async def webhook(self, shelf: ShelfId, url: str, **over: Any) -> AddedChannel:
         return await self.channels.add(shelf, "webhook", name=over.pop("name", "Hook"), config={"url": url} | over)
 
-    async def ntfy(self, shelf: ShelfId, url: str, **over: Any) -> Added:
+    async def ntfy(self, shelf: ShelfId, url: str, **over: Any) -> AddedChannel:
         return await self.channels.add(shelf, "ntfy", name="Phone", config={"url": url, "topic": "news"} | over)
 
     async def only_channel(self, shelf: ShelfId) -> ShownChannel:

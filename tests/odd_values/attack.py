@@ -28,7 +28,7 @@ class Attack:
 
     def __init__(self, town: Town, seed: int) -> None:
         self.town = town
-        self.dice = random.Random(seed)
+        self.rng = random.Random(seed)
         self.failed: dict[str, str] = {}
         self._user: User | None = None
 

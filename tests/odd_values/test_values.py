@@ -36,7 +36,7 @@ async def test_no_text_in_a_path_makes_a_route_fail(town):
     await attack.enter()
     for name in POLICY:
         if "{" in name:
-            for text in attack.dice.sample(texts, scaled(2, len(texts))):
+            for text in attack.rng.sample(texts, scaled(2, len(texts))):
                 await attack.call(name, with_text(name, text))
     assert attack.failed == {}
 
@@ -46,10 +46,10 @@ async def test_no_query_makes_a_page_fail(town):
     assert len(names) > 50
     for name in pages("GET"):
         path, _ = await attack.objects(name)
-        for text in attack.dice.sample(TEXTS, scaled(1, len(TEXTS))):
+        for text in attack.rng.sample(TEXTS, scaled(1, len(TEXTS))):
             said = [(field, text[:100]) for field in names]
             await attack.call(name, f"{path}?{urlencode(said)}")
-            await attack.call(name, f"{path}?{urlencode(a_form(attack.dice, names, 10))[:20_000]}")
+            await attack.call(name, f"{path}?{urlencode(a_form(attack.rng, names, 10))[:20_000]}")
     assert attack.failed == {}
 
 
@@ -59,7 +59,7 @@ async def test_no_query_makes_an_endpoint_fail(town):
         for form in signature_of(endpoint).query.values():
             path, _ = await attack.objects(name)
             for field in msgspec.structs.fields(form):
-                for text in attack.dice.sample(TEXTS, scaled(1, len(TEXTS))):
+                for text in attack.rng.sample(TEXTS, scaled(1, len(TEXTS))):
                     await attack.call(name, f"{path}?{urlencode({field.encode_name: text})}")
     assert attack.failed == {}
 
@@ -70,7 +70,7 @@ async def test_no_form_makes_a_page_fail(town):
         for _ in range(scaled(1, 10)):
             path, _ = await attack.objects(name)
             for _ in range(scaled(2, 10)):
-                fields = a_form(attack.dice, names, 45)
+                fields = a_form(attack.rng, names, 45)
                 await attack.call(name, path, data=urlencode(fields), headers=FORM)
     assert attack.failed == {}
     await every_page_still_answers(attack)
@@ -83,7 +83,7 @@ async def test_no_body_makes_an_endpoint_fail(town):
             for _ in range(scaled(1, 10)):
                 path, made = await attack.objects(name)
                 for _ in range(scaled(2, 10)):
-                    body = a_body(attack.dice, form, body_for(name, made, otherwise={}))
+                    body = a_body(attack.rng, form, body_for(name, made, otherwise={}))
                     await attack.call(name, path, data=body, headers=JSON)
     assert attack.failed == {}
     await every_page_still_answers(attack)

@@ -75,45 +75,45 @@ LONE = "LONE"
 """Stands for half of a character, which only bytes can say."""
 
 
-def a_form(dice: random.Random, names: list[str], most: int) -> list[tuple[str, str]]:
+def a_form(rng: random.Random, names: list[str], most: int) -> list[tuple[str, str]]:
     """Fields that are mostly plausible."""
-    chosen = dice.sample(names, min(most, len(names)))
-    return [(name, dice.choice(TEXTS if dice.random() < 0.2 else PLAUSIBLE)) for name in chosen]
+    chosen = rng.sample(names, min(most, len(names)))
+    return [(name, rng.choice(TEXTS if rng.random() < 0.2 else PLAUSIBLE)) for name in chosen]
 
 
-def a_body(dice: random.Random, form: type[msgspec.Struct], good: Mapping[str, Any]) -> bytes:
+def a_body(rng: random.Random, form: type[msgspec.Struct], good: Mapping[str, Any]) -> bytes:
     """JSON that is mostly of the types that the form has; some of `good` is left as it is."""
     schema = msgspec.json.schema(form)
-    body = _value(dice, schema, schema.get("$defs", {}), wild=0.0)
-    kept = {name: value for name, value in good.items() if dice.random() < 0.7}
+    body = _value(rng, schema, schema.get("$defs", {}), wild=0.0)
+    kept = {name: value for name, value in good.items() if rng.random() < 0.7}
     return msgspec.json.encode(body | kept).replace(LONE.encode(), b"\\ud800")
 
 
-def _value(dice: random.Random, schema: Mapping[str, Any], defs: Mapping[str, Any], *, wild: float = 0.15) -> Any:
-    if dice.random() < wild:
-        return dice.choice([*OTHERS, *NUMBERS, *TEXTS])
+def _value(rng: random.Random, schema: Mapping[str, Any], defs: Mapping[str, Any], *, wild: float = 0.15) -> Any:
+    if rng.random() < wild:
+        return rng.choice([*OTHERS, *NUMBERS, *TEXTS])
     if "$ref" in schema:
-        return _value(dice, defs[schema["$ref"].rpartition("/")[2]], defs, wild=wild)
+        return _value(rng, defs[schema["$ref"].rpartition("/")[2]], defs, wild=wild)
     if "anyOf" in schema:
-        return _value(dice, dice.choice(schema["anyOf"]), defs, wild=wild)
+        return _value(rng, rng.choice(schema["anyOf"]), defs, wild=wild)
     if "enum" in schema:
-        return dice.choice(schema["enum"])
+        return rng.choice(schema["enum"])
     makers: dict[str, Callable[[], Any]] = {
-        "object": lambda: _object(dice, schema, defs),
-        "array": lambda: [_value(dice, schema.get("items", {}), defs) for _ in range(dice.choice([0, 1, 2, 5]))],
-        "string": lambda: dice.choice([*PLAUSIBLE, dice.choice(TEXTS), LONE]),
-        "integer": lambda: dice.choice(NUMBERS),
-        "number": lambda: dice.choice(NUMBERS),
-        "boolean": lambda: dice.choice([True, False]),
+        "object": lambda: _object(rng, schema, defs),
+        "array": lambda: [_value(rng, schema.get("items", {}), defs) for _ in range(rng.choice([0, 1, 2, 5]))],
+        "string": lambda: rng.choice([*PLAUSIBLE, rng.choice(TEXTS), LONE]),
+        "integer": lambda: rng.choice(NUMBERS),
+        "number": lambda: rng.choice(NUMBERS),
+        "boolean": lambda: rng.choice([True, False]),
         "null": lambda: None,
     }
     return makers.get(schema.get("type", "string"), makers["string"])()
 
 
-def _object(dice: random.Random, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> dict[str, Any]:
+def _object(rng: random.Random, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> dict[str, Any]:
     required = schema.get("required", ())
     return {
-        name: _value(dice, inner, defs)
+        name: _value(rng, inner, defs)
         for name, inner in schema.get("properties", {}).items()
-        if name in required or dice.random() < 0.5
+        if name in required or rng.random() < 0.5
     }

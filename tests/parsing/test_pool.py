@@ -131,7 +131,7 @@ def children_of_the_fork_server() -> list[int]:
     return [int(pid) for pid in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
 
 
-async def cancel_at_any_moment(dice: random.Random, trials: int) -> list[int]:
+async def cancel_at_any_moment(rng: random.Random, trials: int) -> list[int]:
     """Calls that are cancelled, some of them twice, while a process starts, works or ends; those that were begun."""
     pids = []
     for trial in range(trials):
@@ -139,11 +139,11 @@ async def cancel_at_any_moment(dice: random.Random, trials: int) -> list[int]:
             calls = [asyncio.ensure_future(pool.run(parsers.sleep, (60.0,))) for _ in range(2)]
             if trial % 3 == 0:
                 await has_begun(pool)
-            await asyncio.sleep(dice.choice([0, dice.uniform(0, 0.02), dice.uniform(0, 0.4)]))
+            await asyncio.sleep(rng.choice([0, rng.uniform(0, 0.02), rng.uniform(0, 0.4)]))
             pids += children_of_the_fork_server()
             for call in calls:
                 call.cancel()
-                for _ in range(dice.randrange(3)):
+                for _ in range(rng.randrange(3)):
                     await asyncio.sleep(0)
                     call.cancel()
             await asyncio.wait(calls)

@@ -237,11 +237,11 @@ async def test_a_publisher_that_logs_everything_finds_nothing_wrong(db):
     """R94-R97, R20-R26: 5 days ordinarily, 40 in the soak; the server was away for two of them."""
     days, clock = scaled(5, 40), Clock()
     publisher = LoggingPublisher(clock)
-    dice = random.Random(4)
+    rng = random.Random(4)
     client = {"pacer": MemoryPacer(lambda: clock() * 1000)}
     async with (
         a_server(publisher.handle) as server,
-        a_poller(db, clock, lease=LEASE, per_host=PER_HOST, jitter=dice.random, client=client) as poller,
+        a_poller(db, clock, lease=LEASE, per_host=PER_HOST, jitter=rng.random, client=client) as poller,
     ):
         shelf = await stored_shelf(db)
         group = await db.with_tx(lambda tx: tx.one(int, q.add_group, public_id=a_public_id(), shelf_id=shelf))

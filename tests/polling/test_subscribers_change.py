@@ -71,19 +71,19 @@ class Presses:
 
 async def come_and_go(town: Town, shelf: ShelfId, base: str, seed: int) -> None:
     """Whatever comes to a reader's mind; nothing but a second subscription is refused."""
-    feeds, dice = town.reading.subscriptions, random.Random(seed)
+    feeds, rng = town.reading.subscriptions, random.Random(seed)
     for _ in range(ACTS):
-        mine, choice = await feeds.list(shelf), dice.random()
+        mine, choice = await feeds.list(shelf), rng.random()
         if choice < 0.45 or not mine:
             try:
-                await feeds.add(shelf, NewSubscription(link=f"{base}/{dice.randrange(FEEDS)}"))
+                await feeds.add(shelf, NewSubscription(link=f"{base}/{rng.randrange(FEEDS)}"))
             except Conflict:
                 await feeds.refresh_all(shelf)
         elif choice < 0.75:
-            await feeds.delete(shelf, dice.choice(mine).public_id)
+            await feeds.delete(shelf, rng.choice(mine).public_id)
         else:
-            await feeds.refresh(shelf, dice.choice(mine).public_id)
-        await asyncio.sleep(dice.random() * 0.02)
+            await feeds.refresh(shelf, rng.choice(mine).public_id)
+        await asyncio.sleep(rng.random() * 0.02)
 
 
 @pytest.mark.timeout(180)

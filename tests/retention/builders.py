@@ -178,6 +178,6 @@ class SimulatedServer:
         return tallied == await self.db.read(lambda tx: tx.one(int, q.counted, shelf_id=shelf))
 
 
-def words_of(dice: random.Random, count: int) -> str:
+def words_of(rng: random.Random, count: int) -> str:
     """An article's text: words that come often and words that come once."""
-    return " ".join(f"w{int(dice.paretovariate(0.6)) % 50_000}" for _ in range(count))
+    return " ".join(f"w{int(rng.paretovariate(0.6)) % 50_000}" for _ in range(count))

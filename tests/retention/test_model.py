@@ -38,7 +38,7 @@ class Life:
     """Acts at random, and compares after each act."""
 
     def __init__(self, server: SimulatedServer, seed: int) -> None:
-        self.server, self.dice, self.model = server, random.Random(seed), Model()
+        self.server, self.rng, self.model = server, random.Random(seed), Model()
         self.shelves: list[ShelfId] = []
         self.made = 0
         self.retired: dict[str, dict[str, Millis]] = {link: {} for link in LINKS}
@@ -59,26 +59,26 @@ class Life:
 
     async def act(self) -> None:
         acts = (self.publish, self.relist, self.read, self.unread, self.save, self.unsave, self.night, self.wait)
-        await self.dice.choice(acts)()
+        await self.rng.choice(acts)()
         await self.compare()
 
     # -- publishers
 
     async def publish(self) -> None:
         """Something new; the document may lose its oldest."""
-        link = self.dice.choice(LINKS)
+        link = self.rng.choice(LINKS)
         before = self._listed(link)
-        self.server.publish(link, *self._new(self.dice.randint(1, 30)), listing=self.dice.choice([20, 60, 200]))
+        self.server.publish(link, *self._new(self.rng.randint(1, 30)), listing=self.rng.choice([20, 60, 200]))
         self.retired[link] |= dict.fromkeys(sorted(before - self._listed(link)), self.server.clock.now)
         await self.poll()
 
     async def relist(self) -> None:
         """What was listed before is listed again, with other words sometimes."""
-        link = self.dice.choice(LINKS)
+        link = self.rng.choice(LINKS)
         since = self.server.clock.now - REMEMBERED
         known = sorted({key for key, left_at in self.retired[link].items() if left_at > since} - self._listed(link))
-        words = self.dice.choice(["Words of", "Other words of"])
-        again = self.dice.sample(known, min(len(known), 15))
+        words = self.rng.choice(["Words of", "Other words of"])
+        again = self.rng.sample(known, min(len(known), 15))
         self.server.press.listed[link] += [(key, f"{words} {key}") for key in again]
         await self.poll()
 
@@ -100,11 +100,11 @@ class Life:
     # -- readers
 
     async def _pick(self, *states: str) -> tuple[ShelfId, list[ItemId], list[tuple[str, str]]]:
-        shelf = self.dice.choice(self.shelves)
+        shelf = self.rng.choice(self.shelves)
         names = await self._names()
         rows = {(names[shelf, row.feed_id], row.key): row.id for row in await self.server.rows(shelf)}
         wanted = sorted(place for place in rows if self.model.given[shelf][place] in states)
-        places = self.dice.sample(wanted, min(len(wanted), self.dice.choice([1, 5, 50])))
+        places = self.rng.sample(wanted, min(len(wanted), self.rng.choice([1, 5, 50])))
         return shelf, [rows[place] for place in places], places
 
     async def read(self) -> None:
@@ -135,7 +135,7 @@ class Life:
     # -- time
 
     async def wait(self) -> None:
-        self.server.clock.turn(self.dice.choice([HOUR, 3 * DAY, 15 * DAY, 45 * DAY]))
+        self.server.clock.turn(self.rng.choice([HOUR, 3 * DAY, 15 * DAY, 45 * DAY]))
 
     async def night(self) -> None:
         self.server.clock.turn(DAY)

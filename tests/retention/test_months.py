@@ -63,9 +63,9 @@ class Years:
 
     def __init__(self, server: SimulatedServer, *, feeds: int, shelves: int, words: int) -> None:
         self.server = server
-        self.dice = random.Random(18)
+        self.rng = random.Random(18)
         self.links = [f"https://feed{number}.example/rss" for number in range(feeds)]
-        self.pace = {link: self.dice.choice([1, 1, 2, 3, 4]) for link in self.links}
+        self.pace = {link: self.rng.choice([1, 1, 2, 3, 4]) for link in self.links}
         self.words = words
         self.shelf_count = shelves
         self.shelves: list[ShelfId] = []
@@ -88,7 +88,7 @@ class Years:
         """The document shows the newest twenty."""
         for _ in range(count):
             self.made[link] += 1
-            self.server.publish(link, f"{link}#{self.made[link]}", listing=20, words=words_of(self.dice, self.words))
+            self.server.publish(link, f"{link}#{self.made[link]}", listing=20, words=words_of(self.rng, self.words))
 
     async def pass_weeks(self, weeks: int) -> None:
         """Something comes, is read, and then it is night."""
@@ -108,18 +108,18 @@ class Years:
         assert not new & self.read_once[shelf], "what was read came back as new"
         self.read_once[shelf] |= new
         await self.server.inbox.mark_scope(shelf, MarkScope(), unread=False)
-        left = [row.id for row in rows if self.dice.random() < KEPT]
+        left = [row.id for row in rows if self.rng.random() < KEPT]
         self.unread[shelf].update(left)
         await self.server.inbox.mark_items(shelf, sorted(self.unread[shelf]), unread=True)
         for row in rows:
-            if self.dice.random() < KEPT:
+            if self.rng.random() < KEPT:
                 await self.server.bookmarks.add_item(shelf, row.id)
                 self.saved[shelf].add(row.id)
 
     async def records(self, count: int) -> None:
         """Crawl jobs that failed, and the audit log's rows."""
         now = self.server.clock.now
-        rows = [[self.dice.randbytes(16).hex()] for _ in range(count)]
+        rows = [[self.rng.randbytes(16).hex()] for _ in range(count)]
         await self.server.db.with_tx(lambda tx: tx.run(q.add_jobs, rows=rows, now=now))
         await self.server.db.with_tx(lambda tx: tx.run(q.add_audit, rows=rows, now=now))
 

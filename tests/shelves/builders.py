@@ -8,7 +8,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.deps import Asked, ShelfDeps
+from tsuzuki.shelves.deps import RefreshOutcome, ShelfDeps
 
 q = parse_queries(
     "tests",
@@ -38,8 +38,8 @@ async def unvetted(url: str, _: str | None) -> str:
     return url
 
 
-async def asked(_: int) -> Asked:
-    return Asked(1)
+async def asked(_: int) -> RefreshOutcome:
+    return RefreshOutcome(1)
 
 
 def shelf_deps(db: Database, clock: Callable[[], Millis] = lambda: NOON, **over: Any) -> ShelfDeps:

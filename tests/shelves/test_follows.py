@@ -27,7 +27,14 @@ from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.progress import ReadingProgress
-from tsuzuki.shelves.types import FollowChange, FollowFilter, FollowRequest, ReleasePreferences, ReportedReading, Some
+from tsuzuki.shelves.types import (
+    ChapterSelection,
+    FollowChange,
+    FollowFilter,
+    FollowRequest,
+    ReleasePreferences,
+    ReportedReading,
+)
 from tsuzuki.sources.comics import NOBODY_FOLLOWS
 
 ALL = Slice(most=100)
@@ -140,7 +147,7 @@ async def test_who_follows_again_finds_entries_progress_and_wishes_as_they_were(
     follow = (await follows.add(shelf, wish)).follow
     await release(db, series, [2, 3, 4])
     second, third = await chapter_of(db, series.id, 2), await chapter_of(db, series.id, 3)
-    await progress.tell(shelf, series.public_id, second, ReportedReading(page=7, is_read=True, is_bookmarked=True))
+    await progress.report(shelf, series.public_id, second, ReportedReading(page=7, is_read=True, is_bookmarked=True))
     before = await entries_in(db, shelf, series.id)
     await follows.leave(shelf, follow.public_id)
     assert await entries_in(db, shelf, series.id) == []
@@ -152,7 +159,7 @@ async def test_who_follows_again_finds_entries_progress_and_wishes_as_they_were(
     assert (back.follow.group_public_id, back.follow.status) == (named, "plan")
     assert back.follow.preferences == ReleasePreferences(languages=("en",))
     assert await entries_in(db, shelf, series.id) == before
-    await progress.mark(shelf, series.public_id, Some(chapters=[third]), is_read=True)
+    await progress.mark(shelf, series.public_id, ChapterSelection(chapters=[third]), is_read=True)
     assert await disagreeing(db) == 0
     assert await wrong_tallies(db) == 0
 
@@ -162,7 +169,7 @@ async def test_an_entry_that_was_saved_is_saved_again(db, follows, progress):
     follow = (await follows.add(shelf, FollowRequest(series=series.public_id))).follow
     await release(db, series, [1])
     chapter = await chapter_of(db, series.id, 1)
-    await progress.tell(shelf, series.public_id, chapter, ReportedReading(is_bookmarked=True))
+    await progress.report(shelf, series.public_id, chapter, ReportedReading(is_bookmarked=True))
     await follows.leave(shelf, follow.public_id)
     await follows.add(shelf, FollowRequest(series=series.public_id))
     assert [(entry.unread, entry.saved) for entry in await entries_in(db, shelf, series.id)] == [(True, True)]
@@ -191,9 +198,9 @@ async def a_full_library(db, follows, progress, shelf):
     new = await a_published_series(db, title="New")
     for series in (old, gappy, new):
         await follows.add(shelf, FollowRequest(series=series.public_id))
-    await progress.mark(shelf, old.public_id, Some(), is_read=True)
+    await progress.mark(shelf, old.public_id, ChapterSelection(), is_read=True)
     chapter = await chapter_of(db, gappy.id, 1)
-    await progress.tell(shelf, gappy.public_id, chapter, ReportedReading(page=3))
+    await progress.report(shelf, gappy.public_id, chapter, ReportedReading(page=3))
     return old, gappy, new
 
 
@@ -234,7 +241,7 @@ async def test_reading_goes_on_where_it_was_left_else_after_the_highest_that_was
     assert [(next_.title, next_.number, next_.page) for next_ in await follows.continue_reading(shelf, 10)] == [
         ("Gappy", "1", 3)
     ]
-    await progress.mark(shelf, gappy.public_id, Some(up_to=3_000_000), is_read=True)
+    await progress.mark(shelf, gappy.public_id, ChapterSelection(up_to=3_000_000), is_read=True)
     await release(db, new, [1])
     found = await follows.continue_reading(shelf, 10)
     assert [(next_.title, next_.number, next_.unread) for next_ in found] == [("Gappy", "3.5", 1), ("New", "1", 1)]
@@ -268,7 +275,7 @@ async def test_entries_and_progress_agree_after_a_mass_mark_and_its_undo(db, fol
     series, shelf = await a_published_series(db), await a_reader(db)
     await follows.add(shelf, FollowRequest(series=series.public_id))
     await release(db, series, [1, 2, 3])
-    marked = await ReadingProgress(deps).mark(shelf, series.public_id, Some(up_to=2_000_000), is_read=True)
+    marked = await ReadingProgress(deps).mark(shelf, series.public_id, ChapterSelection(up_to=2_000_000), is_read=True)
     assert marked.changed == 2
     assert [entry.unread for entry in await entries_in(db, shelf, series.id)] == [False, False, True]
     undone = await an_inbox(db).undo(shelf, marked.at)

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import NOON
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
 from tsuzuki.shelves.policy import Gap, gaps, health, preferred, stop_reason, stopped_by
-from tsuzuki.shelves.types import ReleasePreferences, SeriesRelease, SourceOf
+from tsuzuki.shelves.types import ReleasePreferences, SeriesRelease, SeriesSourceState
 
 
 def a_release(number: int, **over: Any) -> SeriesRelease:
@@ -148,7 +148,7 @@ def test_why_a_source_is_not_called(over, stop, reason):
     assert (stopped_by(source), stop_reason(source)) == (stop, reason)
 
 
-def a_source(**over: Any) -> SourceOf:
+def a_source(**over: Any) -> SeriesSourceState:
     values: dict[str, Any] = {
         "id": 1,
         "source_id": 1,
@@ -169,4 +169,4 @@ def a_source(**over: Any) -> SourceOf:
         "paused_reason": None,
         "releases": 1,
     }
-    return SourceOf(**values | over)
+    return SeriesSourceState(**values | over)

@@ -30,8 +30,8 @@ from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.progress import ReadingProgress
-from tsuzuki.shelves.series import SeriesLooks
-from tsuzuki.shelves.types import ChapterProgress, FollowRequest, ReportedProgress, ReportedReading, Some
+from tsuzuki.shelves.series import SeriesService
+from tsuzuki.shelves.types import ChapterProgress, ChapterSelection, FollowRequest, ReportedProgress, ReportedReading
 from tsuzuki.sources.comics import delete_mapping_tx
 
 
@@ -50,7 +50,7 @@ class Place:
 
     async def tell(self, key: object, **said: object) -> ChapterProgress:
         chapter = await self.chapter(key)
-        return await self.progress.tell(self.shelf, self.series.public_id, chapter, ReportedReading(**said))  # type: ignore[arg-type]  # a test's words
+        return await self.progress.report(self.shelf, self.series.public_id, chapter, ReportedReading(**said))  # type: ignore[arg-type]  # a test's words
 
     async def chapter(self, key: object) -> ChapterId:
         return await chapter_of(self.db, self.series.id, key)
@@ -111,7 +111,7 @@ async def test_the_same_words_in_any_order_come_to_the_same(place, seed):
     random.Random(seed).shuffle(words)
     chapter = await place.chapter(1)
     for word in words:
-        await place.progress.tell(place.shelf, place.series.public_id, chapter, word)
+        await place.progress.report(place.shelf, place.series.public_id, chapter, word)
     found = await place.progress.get(place.shelf, place.series.public_id, chapter)
     assert (found.page, found.device, found.furthest_page, found.is_read) == (4, "phone", 19, True)
 
@@ -126,7 +126,7 @@ async def test_twenty_words_of_three_devices_at_once_converge_to_the_newest(plac
     ]
     random.shuffle(words)
     chapter = await place.chapter(1)
-    told = [place.progress.tell(place.shelf, place.series.public_id, chapter, word) for word in words]
+    told = [place.progress.report(place.shelf, place.series.public_id, chapter, word) for word in words]
     await asyncio.gather(*told)
     found = await place.progress.get(place.shelf, place.series.public_id, chapter)
     assert (found.page, found.device, found.furthest_page) == (2, "phone", 17)
@@ -195,7 +195,7 @@ async def test_a_chapter_stays_read_when_its_source_is_gone(db, place):
     for mapping in place.series.sources:
         await db.with_tx(partial(delete_mapping_tx, mapping_id=mapping))
     assert await place.unread() == ["2", "3"]
-    chapters, total = await SeriesLooks(db).chapters(place.shelf, place.series.public_id, Slice())
+    chapters, total = await SeriesService(db).chapters(place.shelf, place.series.public_id, Slice())
     assert ([chapter.row.is_read for chapter in chapters], total) == ([False, False, True], 3)
     assert [chapter.preferred for chapter in chapters] == [None, None, None]
 
@@ -222,9 +222,9 @@ async def test_counts_stay_exact_while_devices_mark_at_once(db, place):
     ids = await entry_ids(db, place.shelf)
     series, shelf = place.series.public_id, place.shelf
     await asyncio.gather(
-        *(place.progress.tell(shelf, series, chapter, ReportedReading(is_read=True)) for chapter in chapters[::2]),
+        *(place.progress.report(shelf, series, chapter, ReportedReading(is_read=True)) for chapter in chapters[::2]),
         place.inbox.mark_entries(shelf, ids, unread=False),
-        place.progress.mark(shelf, series, Some(up_to=9_000_000), is_read=False),
+        place.progress.mark(shelf, series, ChapterSelection(up_to=9_000_000), is_read=False),
     )
     assert await disagreeing(db) == 0
 
@@ -235,8 +235,8 @@ async def test_counts_stay_exact_while_devices_mark_at_once(db, place):
 async def test_what_was_marked_unread_at_once_is_read_again_at_once(db, place):
     """Only that mark is taken back: what was unread before it, and what was read since, stays."""
     mark, series = place.progress.mark, place.series.public_id
-    await mark(place.shelf, series, Some(up_to=2_000_000), is_read=True)
-    unmarked = await mark(place.shelf, series, Some(), is_read=False)
+    await mark(place.shelf, series, ChapterSelection(up_to=2_000_000), is_read=True)
+    unmarked = await mark(place.shelf, series, ChapterSelection(), is_read=False)
     assert (unmarked.changed, await place.unread()) == (2, ["1", "2", "3"])
     other = await a_reader(db)
     assert (await place.progress.mark_again(other, series, unmarked.at)).changed == 0
@@ -250,9 +250,9 @@ async def test_a_mass_mark_that_comes_late_changes_nothing_that_was_said_since(d
     mark, series = place.progress.mark, place.series.public_id
     made_at = ago(place, MINUTE)
     await place.tell(1, is_read=True)
-    assert (await mark(place.shelf, series, Some(), is_read=False, made_at=made_at)).changed == 0
+    assert (await mark(place.shelf, series, ChapterSelection(), is_read=False, made_at=made_at)).changed == 0
     await place.tell(1, is_read=False, at=ago(place, 0))
-    marked = await mark(place.shelf, series, Some(), is_read=True, made_at=made_at)
+    marked = await mark(place.shelf, series, ChapterSelection(), is_read=True, made_at=made_at)
     assert (marked.changed, marked.at) == (2, made_at)
     assert await place.unread() == ["1"]
     await place.inbox.undo(place.shelf, made_at)  # by the moment that its reader knows
@@ -267,13 +267,17 @@ async def test_chapters_are_marked_up_to_a_number_before_one_by_id_or_all(db, pl
         return [row.key for row in await progress_in(db, place.shelf, place.series.id) if row.is_read]
 
     mark, series = place.progress.mark, place.series.public_id
-    assert (await mark(place.shelf, series, Some(up_to=2_500_000), is_read=True)).changed == 3
+    assert (await mark(place.shelf, series, ChapterSelection(up_to=2_500_000), is_read=True)).changed == 3
     assert await read() == ["1", "2", "2.5"]
-    assert (await mark(place.shelf, series, Some(before=await place.chapter(10)), is_read=True)).changed == 1
+    assert (
+        await mark(place.shelf, series, ChapterSelection(before=await place.chapter(10)), is_read=True)
+    ).changed == 1
     assert await read() == ["1", "2", "2.5", "3"]
-    assert (await mark(place.shelf, series, Some(chapters=[await place.chapter(1)]), is_read=False)).changed == 1
-    assert (await mark(place.shelf, series, Some(), is_read=True)).changed == 2
-    assert (await mark(place.shelf, series, Some(), is_read=True)).changed == 0
+    assert (
+        await mark(place.shelf, series, ChapterSelection(chapters=[await place.chapter(1)]), is_read=False)
+    ).changed == 1
+    assert (await mark(place.shelf, series, ChapterSelection(), is_read=True)).changed == 2
+    assert (await mark(place.shelf, series, ChapterSelection(), is_read=True)).changed == 0
     assert await place.unread() == []
 
 
@@ -281,10 +285,12 @@ async def test_a_chapter_of_another_series_is_not_found_and_nothing_is_marked(db
     other = await a_published_series(db, [1], title="Other")
     foreign = await chapter_of(db, other.id, 1)
     with pytest.raises(NotFound):
-        await place.progress.tell(place.shelf, place.series.public_id, foreign, ReportedReading(page=1))
+        await place.progress.report(place.shelf, place.series.public_id, foreign, ReportedReading(page=1))
     with pytest.raises(NotFound):
-        await place.progress.mark(place.shelf, place.series.public_id, Some(before=foreign), is_read=True)
-    changed = await place.progress.mark(place.shelf, place.series.public_id, Some(chapters=[foreign]), is_read=True)
+        await place.progress.mark(place.shelf, place.series.public_id, ChapterSelection(before=foreign), is_read=True)
+    changed = await place.progress.mark(
+        place.shelf, place.series.public_id, ChapterSelection(chapters=[foreign]), is_read=True
+    )
     assert changed.changed == 0
 
 
@@ -300,7 +306,7 @@ async def test_many_words_at_once_are_answered_each_and_bad_ones_spoil_no_good_o
         ReportedProgress(series=series, chapter=None, number="Extra", reading=ReportedReading(page=4)),
         ReportedProgress(series=series, chapter=first, number=None, reading=ReportedReading(page=5)),
     ]
-    answers = await place.progress.tell_many(place.shelf, told)
+    answers = await place.progress.report_many(place.shelf, told)
     assert [answer.progress and answer.progress.page for answer in answers] == [4, None, 19, None, 5]
     assert [answer.error and answer.error.code for answer in answers] == [
         None,

@@ -7,15 +7,24 @@ from tsuzuki.accounts.types import Slice
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.progress import ReadingProgress
-from tsuzuki.shelves.series import SeriesLooks
-from tsuzuki.shelves.types import FollowChange, FollowFilter, FollowRequest, ReleasePreferences, ReportedReading, Some
+from tsuzuki.shelves.series import SeriesService
+from tsuzuki.shelves.types import (
+    ChapterSelection,
+    FollowChange,
+    FollowFilter,
+    FollowRequest,
+    ReleasePreferences,
+    ReportedReading,
+)
 
 
 async def test_chapters_are_in_the_order_of_the_list_with_what_is_read(db):
     series = await a_published_series(db, [1, "2.5", 2, 10])
     shelf = await a_reader(db)
-    progress, looks = ReadingProgress(library_deps(db)), SeriesLooks(db)
-    await progress.mark(shelf, series.public_id, Some(chapters=[await chapter_of(db, series.id, 2)]), is_read=True)
+    progress, looks = ReadingProgress(library_deps(db)), SeriesService(db)
+    await progress.mark(
+        shelf, series.public_id, ChapterSelection(chapters=[await chapter_of(db, series.id, 2)]), is_read=True
+    )
     order = await looks.order(shelf, series.public_id)
     listed, _ = await looks.chapters(shelf, series.public_id, Slice())
     assert [each.id for each in order] == [each.row.id for each in listed]
@@ -25,19 +34,21 @@ async def test_chapters_are_in_the_order_of_the_list_with_what_is_read(db):
 async def test_up_to_a_chapter_means_that_one_too(db):
     series = await a_published_series(db, [1, 2, 3])
     shelf, other = await a_reader(db), await a_reader(db)
-    progress, looks = ReadingProgress(library_deps(db)), SeriesLooks(db)
+    progress, looks = ReadingProgress(library_deps(db)), SeriesService(db)
     second = await chapter_of(db, series.id, 2)
-    included = await progress.mark(shelf, series.public_id, Some(before=second, is_inclusive=True), is_read=True)
+    included = await progress.mark(
+        shelf, series.public_id, ChapterSelection(before=second, is_inclusive=True), is_read=True
+    )
     assert included.changed == 2
     assert [each.is_read for each in await looks.order(shelf, series.public_id)] == [False, True, True]
-    assert (await progress.mark(other, series.public_id, Some(before=second), is_read=True)).changed == 1
+    assert (await progress.mark(other, series.public_id, ChapterSelection(before=second), is_read=True)).changed == 1
 
 
 async def test_groups_and_languages_of_all_releases_can_be_preferred(db):
     series = await a_published_series(db, [], sources=2)
     await release(db, series, [1], group_name="Beta", language="en")
     await release(db, series, [1, 2], mapping=series.sources[1], group_name="Alpha", language="ja")
-    offered = await SeriesLooks(db).offered(series.public_id)
+    offered = await SeriesService(db).offered(series.public_id)
     assert (offered.groups, offered.languages) == (["Alpha", "Beta"], ["en", "ja"])
 
 
@@ -47,7 +58,7 @@ async def test_what_was_opened_of_one_series_has_nothing_of_another(db):
     progress = ReadingProgress(library_deps(db))
     for which, number, at in ((series, 1, 1), (other, 1, 2), (series, 2, 3)):
         chapter = await chapter_of(db, which.id, number)
-        await progress.tell(shelf, which.public_id, chapter, ReportedReading(page=0, at=Millis(NOON - 1000 + at)))
+        await progress.report(shelf, which.public_id, chapter, ReportedReading(page=0, at=Millis(NOON - 1000 + at)))
     opened = await progress.opened_of(shelf, series.public_id, 10)
     assert [each.number for each in opened] == ["2", "1"]
     assert len(await progress.opened_of(shelf, series.public_id, 1)) == 1

@@ -53,7 +53,7 @@ async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path
     shelf = await a_reader(db)
     reedme = Reedme(db, lambda: NOON, a_public_id, parsers=HERE)
     for _ in range(2):
-        brought = await reedme.bring(file, shelf)
+        brought = await reedme.run(file, shelf)
         assert brought == ReedmeReport(feeds=2, items=10, bookmarks=2, refused=("nonsense",))
     feeds = await db.read(lambda tx: list_subscriptions_tx(tx, shelf))
     groups = {group.id: group.name for group in await db.read(lambda tx: list_groups_tx(tx, shelf))}
@@ -78,12 +78,12 @@ async def test_feeds_are_asked_as_they_were_and_when_it_was_planned(db, tmp_path
         connection.execute("insert into feed_fetch_state values (?, ?, ?, ?, ?)", state)
     reader, other = await a_reader(db), await a_reader(db)
     reedme = Reedme(db, lambda: NOON, a_public_id, parsers=HERE)
-    await reedme.bring(file, reader)
+    await reedme.run(file, reader)
     row = ('"abc"', "Fri, 02 Jan 2026 10:00:00 GMT", planned * 1000)
     assert await db.read(lambda tx: tx.one(FetchRow, q.fetched)) == FetchRow(*row)
     await db.with_tx(lambda tx: fetch_whole_tx(tx, FeedId(1), NOON))
     assert await db.read(lambda tx: tx.one(FetchRow, q.fetched)) == FetchRow(None, None, NOON)
-    await reedme.bring(file, other)
+    await reedme.run(file, other)
     assert await db.read(lambda tx: tx.one(FetchRow, q.fetched)) == FetchRow(None, None, NOON)
 
 
@@ -91,7 +91,7 @@ async def test_a_plan_that_is_too_far_ahead_is_cut(db, tmp_path):
     file = a_newer_file(tmp_path / "reedme.db")
     with closing(apsw.Connection(str(file))) as connection:
         connection.execute("insert into feed_fetch_state values (1, null, null, 4000000000, 0)")
-    await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).bring(file, await a_reader(db))
+    await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).run(file, await a_reader(db))
     assert (await db.read(lambda tx: tx.one(FetchRow, q.fetched))).next_check_at == NOON + 2 * DAY
 
 
@@ -100,7 +100,7 @@ async def test_the_snapshots_of_a_newer_file_come_along_once_as_they_were_taken(
     file = a_newer_file(tmp_path / "reedme.db")
     shelf = await a_reader(db)
     for _ in range(2):
-        brought = await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).bring(file, shelf)
+        brought = await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).run(file, shelf)
         assert brought == ReedmeReport(feeds=1, items=3, bookmarks=4, refused=("nonsense",))
     kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, BookmarkFilter(), after=FROM_THE_TOP, most=9))
     by_title = {mark.title: mark for mark in kept}
@@ -126,7 +126,7 @@ async def test_a_file_that_is_no_such_database_is_refused(db, tmp_path):
     for file in (nonsense, empty):
         assert not is_legacy(file)
         with pytest.raises(SchemaRefused):
-            await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).bring(file, shelf)
+            await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).run(file, shelf)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_start_looks_only_at_the_header_and_the_tables(tmp_path, monkeypatch):
 @pytest.mark.timeout(600)
 def test_killed_at_any_moment_the_file_is_the_old_one_whole_or_the_new_one_whole(tmp_path):
     """kill -9 over and over, until a start is left in peace; nothing is lost on the way."""
-    dice = random.Random(7)
+    rng = random.Random(7)
     seen = set()
     for round_ in range(scaled(4, 60)):
         folder = tmp_path / str(round_)
@@ -198,7 +198,7 @@ def test_killed_at_any_moment_the_file_is_the_old_one_whole_or_the_new_one_whole
         kind, count = counts(file)
         patience = 0.3
         while kind == "before":
-            killed = start_and_kill(file, dice.uniform(0.0, patience))
+            killed = start_and_kill(file, rng.uniform(0.0, patience))
             patience *= 1.2  # a slow machine takes longer
             seen.add(killed)
             kind, count = counts(file)

@@ -43,7 +43,7 @@ def changed(file, *statements):
 
 
 async def bring(db, file, shelf, parsers=HERE):
-    return await Reedme(db, lambda: NOON, a_public_id, parsers=parsers).bring(file, shelf)
+    return await Reedme(db, lambda: NOON, a_public_id, parsers=parsers).run(file, shelf)
 
 
 LATIN = "cast(x'43616665e9' as text)"  # "Café", as Latin-1 has it

@@ -100,5 +100,7 @@ async def exhibit(town: Town, shelf: ShelfId) -> dict[str, str]:
     series = await gallery.follow("The Harbour")
     manga = await gallery.manga("The Harbour")
     chapter = await gallery.chapter("The Harbour", "2")
-    await town.reading.progress.tell(shelf, manga.series_public_id, chapter, ReportedReading(page=1, page_count=PAGES))
+    await town.reading.progress.report(
+        shelf, manga.series_public_id, chapter, ReportedReading(page=1, page_count=PAGES)
+    )
     return {"site": str(gallery.site), "manga": str(manga.id), "series": series, "chapter": str(chapter)}

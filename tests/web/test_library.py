@@ -28,7 +28,7 @@ class Home(msgspec.Struct, frozen=True):
         chapter = await self.gallery.chapter("The Harbour", number)
         public_id = read_id(series)
         assert public_id is not None
-        await self.town.reading.progress.tell(
+        await self.town.reading.progress.report(
             self.gallery.shelf, public_id, chapter, ReportedReading(page=page, page_count=4)
         )
 

@@ -30,7 +30,7 @@ async def test_a_worker_is_seen_with_what_it_does(db):
     workers = Workers(db, Hand())
     await workers.beat(a_worker(7), {})
     await workers.beat(a_worker(8, ("crawl",)), {"crawl": 2})
-    found = await workers.look()
+    found = await workers.get()
     assert [(seen.name, seen.queues, seen.doing) for seen in found.live] == [
         ("box:7", ("poll-source", "crawl"), {}),
         ("box:8", ("crawl",), {"crawl": 2}),
@@ -44,13 +44,13 @@ async def test_a_worker_that_falls_silent_is_lost_and_forgotten_after_a_day(db):
     await workers.beat(dead, {"crawl": 1})
     clock.turn(LOST_AFTER + SECOND)
     await workers.beat(alive, {})
-    found = await workers.look()
+    found = await workers.get()
     assert ([seen.pid for seen in found.live], [seen.pid for seen in found.lost]) == ([8], [7])
     assert await workers.forget_lost() == 0
     clock.turn(DAY)
     await workers.beat(alive, {})
     assert await workers.forget_lost() == 1
-    assert (await workers.look()).lost == []
+    assert (await workers.get()).lost == []
 
 
 async def test_why_nobody_works_is_said_in_words(db):
@@ -96,16 +96,16 @@ async def test_loops_are_seen_from_their_start_to_their_end(db):
     worker_loops.start()
 
     async def is_seen():
-        return (await workers.look()).live
+        return (await workers.get()).live
 
     [seen] = await eventually(is_seen)
     assert (seen.name, seen.doing) == ("box:7", {"crawl": 3})
     stopping = asyncio.ensure_future(worker_loops.stop())
     await asyncio.sleep(0.1)
-    assert (await workers.look()).live  # it ends what it began, and is seen meanwhile
+    assert (await workers.get()).live  # it ends what it began, and is seen meanwhile
     busy.may_end.set()
     await stopping
-    assert (await workers.look()).live == []
+    assert (await workers.get()).live == []
 
 
 async def test_work_goes_on_while_its_heartbeat_cannot_be_written(db):

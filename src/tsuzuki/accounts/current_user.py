@@ -6,12 +6,12 @@ from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller, get_user_tx
 from tsuzuki.accounts.credentials import Passwords
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.people import Spared, found, get_tenant_tx, on_user, set_password_tx
+from tsuzuki.accounts.people import KeptCredentials, found, get_tenant_tx, on_user, set_password_tx
 from tsuzuki.accounts.policy import may_write, password_problems
 from tsuzuki.accounts.shelves import find_member_shelf_tx, list_member_shelves_tx, set_proxy_images_tx
 from tsuzuki.accounts.sign_in_limits import Limiter
 from tsuzuki.accounts.store import change_user_tx, get_credential_tx, set_identity_tx
-from tsuzuki.accounts.types import MemberShelf, Tenant, User, Ways
+from tsuzuki.accounts.types import MemberShelf, SignInMethods, Tenant, User
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, Problem
 from tsuzuki.model.ids import PublicId, show_id
@@ -28,7 +28,7 @@ class Me(msgspec.Struct, frozen=True):
     tenant: Tenant
     shelves: list[MemberShelf]
     """Their own first, then those that are shared with them."""
-    ways: Ways
+    ways: SignInMethods
 
 
 class CurrentUser:
@@ -39,16 +39,16 @@ class CurrentUser:
         self._passwords = passwords
         self._limiter = limiter
 
-    async def look(self, caller: Caller) -> Me:
+    async def get(self, caller: Caller) -> Me:
         """The caller with tenant and shelves."""
 
-        async def look(tx: Tx) -> Me:
+        async def read(tx: Tx) -> Me:
             user = await get_user_tx(tx, caller.user_id)
             tenant = await get_tenant_tx(tx, user.tenant_id)
             shelves = await list_member_shelves_tx(tx, user.id)
-            return Me(user, tenant, shelves, await tx.one(Ways, q.get_ways, user_id=user.id))
+            return Me(user, tenant, shelves, await tx.one(SignInMethods, q.get_ways, user_id=user.id))
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     async def change_own_password(self, caller: Caller, current: str, new: str, *, keep_tokens: bool = False) -> None:
         """Replace the password; every session but the caller's ends, and so do tokens unless they are kept.
@@ -74,7 +74,7 @@ class CurrentUser:
                 user,
                 password_hash=password_hash,
                 now=self._deps.clock(),
-                spared=Spared(caller, tokens=keep_tokens),
+                spared=KeptCredentials(caller, tokens=keep_tokens),
             )
 
         await self._deps.db.with_tx(change)

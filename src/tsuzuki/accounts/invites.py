@@ -22,7 +22,7 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.accounts")
 
 
-class MadeInvite(msgspec.Struct, frozen=True):
+class IssuedInvite(msgspec.Struct, frozen=True):
     """A new invitation; its code is never seen again."""
 
     public_id: PublicId
@@ -31,7 +31,7 @@ class MadeInvite(msgspec.Struct, frozen=True):
     expires_at: Millis
 
 
-class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+class AccountRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What someone sends who was invited, or who sets this server up."""
 
     code: str
@@ -48,15 +48,15 @@ class Invites:
         self._limiter = limiter
         self._sign_in = sign_in
 
-    async def make(self, caller: Caller, role: Role, tenant_id: PublicId | None) -> MadeInvite:
+    async def make(self, caller: Caller, role: Role, tenant_id: PublicId | None) -> IssuedInvite:
         """An invitation for seven days; without a tenant into the first one."""
 
-        async def make(tx: Tx) -> MadeInvite:
+        async def make(tx: Tx) -> IssuedInvite:
             now = self._deps.clock()
             tenant = await tenant_tx(tx, tenant_id)
             await check_member_limit_tx(tx, tenant.id, invited_until=now)
             code = typed_code(self._deps.random_bytes)
-            made = MadeInvite(self._deps.new_id(now), code, role, Millis(now + INVITE_LIFE))
+            made = IssuedInvite(self._deps.new_id(now), code, role, Millis(now + INVITE_LIFE))
             new = NewInvite(
                 public_id=made.public_id,
                 tenant_id=tenant.id,
@@ -94,7 +94,7 @@ class Invites:
 
         await self._deps.db.with_tx(revoke)
 
-    async def accept(self, accepted: Accepted, device: Device, *, is_setup: bool = False) -> SignedIn:
+    async def accept(self, accepted: AccountRequest, device: Device, *, is_setup: bool = False) -> SignedIn:
         """Become the invited person, signed in. Codes are guarded like passwords (SEC-37)."""
         name = plain_name(accepted.username)
         problems = name_problems(name) + password_problems(accepted.password)

@@ -42,7 +42,7 @@ from tsuzuki.model.times import MINUTE, Millis
 q = load_queries("tsuzuki.accounts.oidc")
 
 
-class Flow(msgspec.Struct, frozen=True):
+class OidcFlow(msgspec.Struct, frozen=True):
     """A sign-in that has gone to the provider and has not come back."""
 
     state: str
@@ -65,7 +65,7 @@ FLOWS = FailureLimits(failures=60, window=FLOW_LIFE, block=MINUTE)
 _log = structlog.stdlib.get_logger("tsuzuki.oidc")
 
 
-class Refused(TsuzukiError):
+class OidcRefused(TsuzukiError):
     """Nobody is signed in; the sign-in page says why."""
 
     def __init__(self, reason: Reason) -> None:
@@ -73,14 +73,14 @@ class Refused(TsuzukiError):
         self.reason = reason
 
 
-class Begun(msgspec.Struct, frozen=True):
+class OidcRedirect(msgspec.Struct, frozen=True):
     """Where to send the browser, and the key that binds the answer to it."""
 
     url: str
     key: str
 
 
-class Returned(msgspec.Struct, frozen=True):
+class OidcCallback(msgspec.Struct, frozen=True):
     """What the provider sent the browser back with."""
 
     state: str = ""
@@ -88,7 +88,7 @@ class Returned(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class Finished(msgspec.Struct, frozen=True):
+class OidcSignedIn(msgspec.Struct, frozen=True):
     """Who is signed in, and where they wanted to go."""
 
     signed_in: SignedIn
@@ -107,7 +107,7 @@ class Oidc:
         self._allowed_user = allowed_user
         self._limiter = Limiter(deps.db, deps.clock, FLOWS)
 
-    async def begin(self, caller: Caller | None, path: str, *, address: str) -> Begun:
+    async def begin(self, caller: Caller | None, path: str, *, address: str) -> OidcRedirect:
         """Start a sign-in, or, for someone signed in, the linking of their account.
 
         TooManyRequests for an address that has begun too many of late.
@@ -116,7 +116,7 @@ class Oidc:
         await self._limiter.begin_alone(deps)
         owner = caller.user_id if caller is not None and caller.by == "session" else None
         state, nonce, verifier, key = (session_key(self._deps.random_bytes) for _ in range(4))
-        flow = Flow(state, nonce, verifier, local_path(path), owner)
+        flow = OidcFlow(state, nonce, verifier, local_path(path), owner)
         url = await self._provider.authorization_url(state=state, nonce=nonce, verifier=verifier)
 
         async def add(tx: Tx) -> None:
@@ -127,38 +127,40 @@ class Oidc:
             )
 
         await self._deps.db.with_tx(add)
-        return Begun(url, key)
+        return OidcRedirect(url, key)
 
-    async def finish(self, key: str | None, returned: Returned, caller: Caller | None, *, device: Device) -> Finished:
+    async def finish(
+        self, key: str | None, returned: OidcCallback, caller: Caller | None, *, device: Device
+    ) -> OidcSignedIn:
         """A session for whom the provider vouches; Refused with a reason for everyone else."""
         flow = await self._take(key, returned.state)
         if returned.error or not returned.code:
-            raise Refused("denied")
+            raise OidcRefused("denied")
         if flow.user_id is not None and (caller is None or caller.user_id != flow.user_id):
-            raise Refused("expired")
+            raise OidcRefused("expired")
         try:
             identity = await self._provider.identify(returned.code, nonce=flow.nonce, verifier=flow.verifier)
         except ProviderFailed as error:
             _log.warning("provider_failed", why=str(error))
-            raise Refused("failed") from error
+            raise OidcRefused("failed") from error
         if not is_allowed(identity, self._allowed_user):
             _log.warning("identity_not_allowed", subject=identity.subject)
-            raise Refused("not_allowed")
+            raise OidcRefused("not_allowed")
         signed_in = await self._deps.db.with_tx(lambda tx: self._admit_tx(tx, identity, flow, device=device))
-        return Finished(signed_in, flow.next)
+        return OidcSignedIn(signed_in, flow.next)
 
-    async def _take(self, key: str | None, state: str) -> Flow:
+    async def _take(self, key: str | None, state: str) -> OidcFlow:
         """The flow that this browser began, used up whatever comes of it."""
         if key is None:
-            raise Refused("expired")
+            raise OidcRefused("expired")
         flow = await self._deps.db.with_tx(
-            lambda tx: tx.maybe(Flow, q.take_flow, key_hash=hash_of(key), now=self._deps.clock())
+            lambda tx: tx.maybe(OidcFlow, q.take_flow, key_hash=hash_of(key), now=self._deps.clock())
         )
         if flow is None or not secrets.compare_digest(flow.state.encode(), state.encode("utf-8", "replace")):
-            raise Refused("expired")
+            raise OidcRefused("expired")
         return flow
 
-    async def _admit_tx(self, tx: Tx, identity: Identity, flow: Flow, *, device: Device) -> SignedIn:
+    async def _admit_tx(self, tx: Tx, identity: Identity, flow: OidcFlow, *, device: Device) -> SignedIn:
         await lock_people_tx(tx)
         known = await find_user_by_identity_tx(tx, identity.issuer, identity.subject)
         if flow.user_id is not None:
@@ -166,12 +168,12 @@ class Oidc:
         else:
             user = known or await self._add_tx(tx, identity)
         if user.disabled_at is not None:
-            raise Refused("disabled")
+            raise OidcRefused("disabled")
         return await self._sign_in.open_session_tx(tx, user, device, reason="identity provider")
 
     async def _link_tx(self, tx: Tx, identity: Identity, known: User | None, *, owner: User) -> User:
         if known is not None and known.id != owner.id:
-            raise Refused("taken")
+            raise OidcRefused("taken")
         if known is None:
             now = self._deps.clock()
             await set_identity_tx(tx, owner.id, issuer=identity.issuer, subject=identity.subject, now=now)
@@ -182,7 +184,7 @@ class Oidc:
     async def _add_tx(self, tx: Tx, identity: Identity) -> User:
         """Whom the operator named gets an account: the administrator's on a fresh install, else a reader's."""
         if self._allowed_user is None:
-            raise Refused("not_linked")
+            raise OidcRefused("not_linked")
         now = self._deps.clock()
         new = NewUser(
             public_id=self._deps.new_id(now),

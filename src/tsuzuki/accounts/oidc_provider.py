@@ -27,7 +27,7 @@ TIMEOUT_S = 10.0
 METADATA_LIFE = HOUR
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class OidcOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the operator agreed with the provider."""
 
     issuer: str
@@ -36,7 +36,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     redirect_uri: str
 
 
-class Metadata(msgspec.Struct, frozen=True):
+class ProviderMetadata(msgspec.Struct, frozen=True):
     """What the provider says of itself."""
 
     issuer: str
@@ -56,10 +56,10 @@ class Metadata(msgspec.Struct, frozen=True):
 class OidcProvider:
     """One provider. What it says of itself is kept for an hour; its keys until one is missing."""
 
-    def __init__(self, options: Options, clock: Clock) -> None:
+    def __init__(self, options: OidcOptions, clock: Clock) -> None:
         self.options = options
         self._clock = clock
-        self._metadata: tuple[Millis, Metadata] | None = None
+        self._metadata: tuple[Millis, ProviderMetadata] | None = None
         self._keys: KeySet | None = None
 
     async def authorization_url(self, *, state: str, nonce: str, verifier: str) -> str:
@@ -89,7 +89,7 @@ class OidcProvider:
             claims = {**await self._user_info(metadata.userinfo_endpoint, token, claims["sub"]), **claims}
         return self._identity(claims, metadata)
 
-    async def _claims(self, metadata: Metadata, id_token: str, nonce: str) -> Mapping[str, Any]:
+    async def _claims(self, metadata: ProviderMetadata, id_token: str, nonce: str) -> Mapping[str, Any]:
         try:
             decoded = await self._decode(metadata, id_token)
             claims = CodeIDToken(
@@ -113,7 +113,7 @@ class OidcProvider:
             raise ProviderFailed("The provider's userinfo is about somebody else.")
         return said
 
-    async def _decode(self, metadata: Metadata, id_token: str) -> jwt.Token:
+    async def _decode(self, metadata: ProviderMetadata, id_token: str) -> jwt.Token:
         keys = self._keys or await self._fetch_keys(metadata)
         try:
             return jwt.decode(id_token, keys, algorithms=list(ALGORITHMS))
@@ -121,7 +121,7 @@ class OidcProvider:
             return jwt.decode(id_token, await self._fetch_keys(metadata), algorithms=list(ALGORITHMS))
 
     @staticmethod
-    def _identity(claims: Mapping[str, Any], metadata: Metadata) -> Identity:
+    def _identity(claims: Mapping[str, Any], metadata: ProviderMetadata) -> Identity:
         email = claims.get("email")
         names = (claims.get(name) for name in ("preferred_username", "nickname", "email", "name"))
         return Identity(
@@ -132,13 +132,13 @@ class OidcProvider:
             names=tuple(name for name in names if isinstance(name, str)),
         )
 
-    async def _discover(self) -> Metadata:
+    async def _discover(self) -> ProviderMetadata:
         now = self._clock()
         if self._metadata is not None and now - self._metadata[0] < METADATA_LIFE:
             return self._metadata[1]
         said = await self._get(f"{self.options.issuer.rstrip('/')}/.well-known/openid-configuration")
         try:
-            metadata = msgspec.convert(said, Metadata)
+            metadata = msgspec.convert(said, ProviderMetadata)
         except msgspec.ValidationError as error:
             raise ProviderFailed(f"The provider's description is incomplete: {error}") from error
         if metadata.issuer.rstrip("/") != self.options.issuer.rstrip("/"):
@@ -146,7 +146,7 @@ class OidcProvider:
         self._metadata = now, metadata
         return metadata
 
-    async def _fetch_keys(self, metadata: Metadata) -> KeySet:
+    async def _fetch_keys(self, metadata: ProviderMetadata) -> KeySet:
         self._keys = KeySet.import_key_set(await self._get(metadata.jwks_uri))
         return self._keys
 
@@ -159,7 +159,7 @@ class OidcProvider:
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             raise ProviderFailed(f"The provider does not answer at {url}: {error}") from error
 
-    def _client(self, metadata: Metadata) -> AsyncOAuth2Client:
+    def _client(self, metadata: ProviderMetadata) -> AsyncOAuth2Client:
         return AsyncOAuth2Client(
             self.options.client_id,
             self.options.client_secret,

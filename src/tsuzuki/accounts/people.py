@@ -9,7 +9,7 @@ from tsuzuki.accounts.activity import is_billed_tx, lock_account_tx
 from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.shelves import give_shelf_tx
+from tsuzuki.accounts.shelves import add_own_shelf_tx
 from tsuzuki.accounts.sign_in_limits import forget_devices_tx
 from tsuzuki.accounts.store import (
     NewUser,
@@ -89,22 +89,22 @@ async def add_person_tx(tx: Tx, deps: AccountDeps, new: NewUser, actor: Actor | 
         await tx.run(q.delete_setup_codes)
     by = actor or Actor(user.public_id, user.username)
     await record_tx(tx, by, on_user("user.create", user, after=shown_user(user)), now=now)
-    shelf = await give_shelf_tx(tx, deps, user, by)
+    shelf = await add_own_shelf_tx(tx, deps, user, by)
     return msgspec.structs.replace(user, default_shelf_id=shelf.id)
 
 
-class Spared(msgspec.Struct, frozen=True):
+class KeptCredentials(msgspec.Struct, frozen=True):
     """What a changed password leaves alone: the key that changed it, what that session made, and tokens if wanted."""
 
     caller: Caller | None = None
     tokens: bool = False
 
 
-NOTHING = Spared()
+NOTHING = KeptCredentials()
 
 
 async def set_password_tx(
-    tx: Tx, actor: Actor, user: User, *, password_hash: str, now: Millis, spared: Spared = NOTHING
+    tx: Tx, actor: Actor, user: User, *, password_hash: str, now: Millis, spared: KeptCredentials = NOTHING
 ) -> None:
     """From now on this password. What is from before ends: sessions (SEC-34), tokens, and devices that were known."""
     await set_password_hash_tx(tx, user.id, password_hash, now=now)

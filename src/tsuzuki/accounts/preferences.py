@@ -56,7 +56,7 @@ class PreferenceService:
     def __init__(self, deps: AccountDeps) -> None:
         self._deps = deps
 
-    async def look(self, caller: Caller) -> Preferences:
+    async def get(self, caller: Caller) -> Preferences:
         """The caller's; the default for everything that was never chosen."""
         return read_preferences(await self._deps.db.read(lambda tx: get_preferences_tx(tx, caller.user_id)))
 

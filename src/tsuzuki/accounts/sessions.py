@@ -62,7 +62,7 @@ class Device(msgspec.Struct, frozen=True):
     known_key: str | None = None
 
 
-class Resumed(msgspec.Struct, frozen=True):
+class ResumedSession(msgspec.Struct, frozen=True):
     """Who a cookie stands for; `renewed` when its life was prolonged just now, so the cookie's should be too."""
 
     caller: Caller
@@ -92,7 +92,7 @@ class Sessions:
         )
         return key
 
-    async def resume(self, key: str, address: str) -> Resumed | None:
+    async def resume(self, key: str, address: str) -> ResumedSession | None:
         """Who holds this key; None when it opens nothing (any more)."""
         now = self._deps.clock()
         holder = await self._deps.db.read(lambda tx: find_session_tx(tx, hash_of(key), now))
@@ -105,7 +105,7 @@ class Sessions:
             await self._deps.db.with_tx(
                 lambda tx: tx.run(q.touch_session, id=session_id, address=address, expires_at=expires_at, now=now)
             )
-        return Resumed(caller_of(holder, "session", address), renewed)
+        return ResumedSession(caller_of(holder, "session", address), renewed)
 
     async def list(self, caller: Caller) -> list[Session]:
         """The caller's own, last used first."""

@@ -20,7 +20,7 @@ FIRST_ADMIN = "admin"
 FIRST_TENANT = "Home"
 
 
-class Prepared(msgspec.Struct, frozen=True):
+class SetupState(msgspec.Struct, frozen=True):
     """What the start found or did. `code` is for the log alone: it makes whoever types it the administrator."""
 
     way: Literal["known", "password", "open", "code"]
@@ -38,7 +38,7 @@ class Setup:
         """Whether nobody can sign in yet."""
         return not await self._deps.db.read(has_users_tx)
 
-    async def prepare(self, *, password: str | None, is_open: bool = False) -> Prepared:
+    async def prepare(self, *, password: str | None, is_open: bool = False) -> SetupState:
         """See that there is a tenant, and an administrator or a code to become one.
 
         `password` makes the first administrator, `is_open` makes one without a password (R76).
@@ -59,11 +59,11 @@ class Setup:
 
         return await self._deps.db.with_tx(prepare)
 
-    async def _prepare_tx(self, tx: Tx, *, password_hash: str | None, is_open: bool) -> Prepared:
+    async def _prepare_tx(self, tx: Tx, *, password_hash: str | None, is_open: bool) -> SetupState:
         await lock_people_tx(tx)
         tenant = await self._tenant_tx(tx)
         if await has_users_tx(tx):
-            return Prepared("known")
+            return SetupState("known")
         now = self._deps.clock()
         if password_hash is not None or is_open:
             admin = NewUser(
@@ -74,7 +74,7 @@ class Setup:
                 password_hash=password_hash,
             )
             await add_person_tx(tx, self._deps, admin, SYSTEM)
-            return Prepared("open" if password_hash is None else "password")
+            return SetupState("open" if password_hash is None else "password")
         code = typed_code(self._deps.random_bytes)
         invite = NewInvite(
             public_id=self._deps.new_id(now),
@@ -85,7 +85,7 @@ class Setup:
             expires_at=Millis(now + SETUP_LIFE),
         )
         await add_invite_tx(tx, invite, now)
-        return Prepared("code", code)
+        return SetupState("code", code)
 
     async def _tenant_tx(self, tx: Tx) -> Tenant:
         known = await first_tenant_tx(tx)

@@ -9,11 +9,11 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import found
 from tsuzuki.accounts.policy import LONGEST_SHELF_NAME, MOST_OWNED, plain_name
 from tsuzuki.accounts.shelves import (
+    add_own_shelf_tx,
     close_offer_tx,
     count_shelf_contents_tx,
     drop_shelf_tx,
     find_member_shelf_tx,
-    give_shelf_tx,
     list_member_shelves_tx,
     list_members_tx,
     list_old_shared_tx,
@@ -70,26 +70,26 @@ class Sharing:
     async def people(self, who: ShelfUser, shelf_id: PublicId) -> list[Member]:
         """Who has this shelf, owners first; whoever has it may ask."""
 
-        async def look(tx: Tx) -> list[Member]:
+        async def read(tx: Tx) -> list[Member]:
             return await list_members_tx(tx, (await _mine_tx(tx, who, shelf_id)).id)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     async def others(self, who: ShelfUser, shelf_id: PublicId) -> list[str]:
         """The names of those it could be shared with; for an owner."""
 
-        async def look(tx: Tx) -> list[str]:
+        async def read(tx: Tx) -> list[str]:
             return await list_others_tx(tx, who.tenant_id, (await _owned_tx(tx, who, shelf_id)).id)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     async def contents(self, who: ShelfUser, shelf_id: PublicId) -> ShelfContents:
         """What deleting it would take along; for an owner."""
 
-        async def look(tx: Tx) -> ShelfContents:
+        async def read(tx: Tx) -> ShelfContents:
             return await count_shelf_contents_tx(tx, (await _owned_tx(tx, who, shelf_id)).id)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     async def old_shared(self) -> list[OldShared]:
         """Shelves that people share since before there was a choice."""
@@ -187,10 +187,10 @@ class Sharing:
 
         return await self._deps.db.with_tx(rename)
 
-    async def keep(self, who: ShelfUser, shelf_id: PublicId, retention: Millis | None) -> MemberShelf:
+    async def set_retention(self, who: ShelfUser, shelf_id: PublicId, retention: Millis | None) -> MemberShelf:
         """How long it keeps articles after they were read: None is as the server does, 0 for ever."""
 
-        async def keep(tx: Tx) -> MemberShelf:
+        async def change(tx: Tx) -> MemberShelf:
             shelf = await _owned_tx(tx, who, shelf_id)
             if shelf.own_retention == retention:
                 return shelf
@@ -200,7 +200,7 @@ class Sharing:
             await record_tx(tx, who.actor, on_shelf("shelf.retention", shelf, before=before, after=after), now=now)
             return msgspec.structs.replace(shelf, own_retention=retention)
 
-        return await self._deps.db.with_tx(keep)
+        return await self._deps.db.with_tx(change)
 
     async def delete(self, who: ShelfUser, shelf_id: PublicId) -> None:
         """Delete it with what `contents` names; Conflict for the only shelf of this person."""
@@ -227,7 +227,7 @@ class Sharing:
             user = await get_user_tx(tx, who.user_id)
             if not user.is_offered_shelf:
                 raise Conflict("You already have a shelf of your own.")
-            made = await give_shelf_tx(tx, self._deps, user, who.actor)
+            made = await add_own_shelf_tx(tx, self._deps, user, who.actor)
             await close_offer_tx(tx, user.id, now=self._deps.clock())
             return await _mine_tx(tx, who, made.public_id)
 

@@ -149,7 +149,7 @@ async def _delete_follows_tx(tx: Tx, shelf_id: ShelfId) -> None:
     await tx.run(q.delete_follows, shelf_id=shelf_id)
 
 
-async def give_shelf_tx(tx: Tx, deps: AccountDeps, user: User, actor: Actor) -> Shelf:
+async def add_own_shelf_tx(tx: Tx, deps: AccountDeps, user: User, actor: Actor) -> Shelf:
     """A shelf of their own, from now on the one that is meant when they name none (R91).
 
     Whoever comes first to a tenant has the shelf that it began with; everyone after that gets a new one.
@@ -206,7 +206,7 @@ async def drop_shelf_tx(tx: Tx, deps: AccountDeps, shelf: Shelf, *, actor: Actor
 async def see_to_shelf_tx(tx: Tx, deps: AccountDeps, user_id: UserId, *, actor: Actor) -> None:
     """Give this person a shelf of their own if they are left without any."""
     if not await list_member_shelves_tx(tx, user_id):
-        await give_shelf_tx(tx, deps, await get_user_tx(tx, user_id), actor)
+        await add_own_shelf_tx(tx, deps, await get_user_tx(tx, user_id), actor)
 
 
 def on_shelf(

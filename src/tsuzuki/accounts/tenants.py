@@ -55,10 +55,10 @@ class Tenants:
     async def contents(self, public_id: PublicId) -> TenantContents:
         """What deleting this tenant would take along."""
 
-        async def look(tx: Tx) -> TenantContents:
+        async def read(tx: Tx) -> TenantContents:
             return await count_tenant_contents_tx(tx, (await tenant_tx(tx, public_id)).id)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     async def add(self, actor: Actor, name: str, plan: str | None = None) -> Tenant:
         """A tenant with one shelf: on this plan, else the free one; unlimited while billing is off."""

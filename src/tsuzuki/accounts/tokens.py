@@ -33,7 +33,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
         return "device" if self.protocols else "token"
 
 
-class Made(msgspec.Struct, frozen=True):
+class IssuedToken(msgspec.Struct, frozen=True):
     """A new token; its key is never seen again."""
 
     token: Token
@@ -46,23 +46,23 @@ class Tokens:
     def __init__(self, deps: AccountDeps) -> None:
         self._deps = deps
 
-    async def make(self, caller: Caller, request: TokenRequest) -> Made:
+    async def make(self, caller: Caller, request: TokenRequest) -> IssuedToken:
         """A token of the caller's own. A token makes none that may do more, or lives longer, than itself."""
 
-        async def make(tx: Tx) -> Made:
+        async def make(tx: Tx) -> IssuedToken:
             user = await lock_user_tx(tx, caller.user_id)
             await self._check_reach_tx(tx, caller, request)
             return await self._make_tx(tx, user, request, actor=caller.actor, maker=caller)
 
         return await self._deps.db.with_tx(make)
 
-    async def make_for(self, actor: Actor, user: User, request: TokenRequest) -> Made:
+    async def make_for(self, actor: Actor, user: User, request: TokenRequest) -> IssuedToken:
         """A token of this person's, made by somebody who may."""
         return await self._deps.db.with_tx(lambda tx: self._make_tx(tx, user, request, actor=actor))
 
     async def _make_tx(
         self, tx: Tx, user: User, request: TokenRequest, *, actor: Actor, maker: Caller | None = None
-    ) -> Made:
+    ) -> IssuedToken:
         now = self._deps.clock()
         _check(request, user, now)
         key = (device_password if request.kind == "device" else token_key)(self._deps.random_bytes)
@@ -84,7 +84,7 @@ class Tokens:
         if maker is not None:
             after["made_by"] = f"{maker.by} {show_id(maker.key_public_id)}"
         await record_tx(tx, actor, AuditEvent("token.create", "token", show_id(token.public_id), after=after), now=now)
-        return Made(token, key)
+        return IssuedToken(token, key)
 
     async def resume(self, key: str, address: str) -> Caller | None:
         """Who holds this token; None when it opens nothing (any more)."""

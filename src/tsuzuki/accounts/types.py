@@ -90,7 +90,7 @@ class Credential(msgspec.Struct, frozen=True):
     disabled_at: Millis | None
 
 
-class Ways(msgspec.Struct, frozen=True):
+class SignInMethods(msgspec.Struct, frozen=True):
     """By what a person can come in."""
 
     has_password: bool

@@ -68,11 +68,11 @@ class Users:
     async def get(self, public_id: PublicId) -> tuple[User, Tenant]:
         """One person, or NotFound."""
 
-        async def look(tx: Tx) -> tuple[User, Tenant]:
+        async def read(tx: Tx) -> tuple[User, Tenant]:
             user = await user_tx(tx, public_id)
             return user, await get_tenant_tx(tx, user.tenant_id)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     async def find(self, username: str) -> User:
         """By name, or NotFound."""
@@ -84,10 +84,10 @@ class Users:
     async def contents(self, public_id: PublicId) -> UserContents:
         """What deleting this person would take along."""
 
-        async def look(tx: Tx) -> UserContents:
+        async def read(tx: Tx) -> UserContents:
             return await count_user_contents_tx(tx, (await user_tx(tx, public_id)).id)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     # -- the operator
 

@@ -14,7 +14,7 @@ from tsuzuki.connectors.protocol import Abilities, ConnectorInfo
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
 from tsuzuki.crawler.figures import Health, HealthService
-from tsuzuki.crawler.types import Job, LastFailure, Spell, Status
+from tsuzuki.crawler.types import Job, JobStats, LastFailure, Status
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import iso
 from tsuzuki.sources.sites import Sources
@@ -96,9 +96,9 @@ class CrawlerHealthView(msgspec.Struct, frozen=True, kw_only=True):
 _last_job_view = view_of(LastJobView, Job)
 _spell_view = view_of(
     SpellView,
-    Spell,
+    JobStats,
     jobs="finished",
-    errorrate=lambda spell: round(spell.failed / spell.finished, 4) if spell.finished else 0.0,
+    errorrate=lambda job_stats: round(job_stats.failed / job_stats.finished, 4) if job_stats.finished else 0.0,
 )
 _failure_view = view_of(FailureView, LastFailure)
 _source_view = view_of(CrawlerHealthView, Source, *_OF_JOBS)
@@ -131,10 +131,10 @@ class PauseView(msgspec.Struct, frozen=True):
 async def show_source_health(source_id: SourcePath, healths: HealthService, cache: Cache) -> CrawlerHealthView:
     """Jobs by status, the last one, error rate and latency, what is due next, and what failed last."""
 
-    async def look() -> CrawlerHealthView:
-        return _health(await healths.look(source_id))
+    async def read() -> CrawlerHealthView:
+        return _health(await healths.get(source_id))
 
-    return await cache.fetch(CrawlerHealthView, f"source:{source_id}:health", seconds=HEALTH_SECONDS, make=look)
+    return await cache.fetch(CrawlerHealthView, f"source:{source_id}:health", seconds=HEALTH_SECONDS, make=read)
 
 
 async def list_extensions(registry: Registry) -> list[ExtensionView]:

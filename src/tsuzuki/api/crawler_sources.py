@@ -129,21 +129,21 @@ async def list_crawler_sources(
 ) -> ListAnswer[CrawlerSourceView, PageMeta]:
     """By id."""
 
-    async def look() -> ListAnswer[CrawlerSourceView, PageMeta]:
+    async def read() -> ListAnswer[CrawlerSourceView, PageMeta]:
         rows, total = await sources.list(SourceFilter(query.isenabled, query.q), query.part)
         return ListAnswer([source_view(row) for row in rows], query.meta(total))
 
     key = f"sources:list:{msgspec.json.encode(query).decode()}"
-    return await cache.fetch(ListAnswer[CrawlerSourceView, PageMeta], key, seconds=LIST_SECONDS, make=look)
+    return await cache.fetch(ListAnswer[CrawlerSourceView, PageMeta], key, seconds=LIST_SECONDS, make=read)
 
 
 async def show_crawler_source(source_id: SourcePath, sources: Sources, cache: Cache) -> CrawlerSourceView:
     """One source."""
 
-    async def look() -> CrawlerSourceView:
+    async def read() -> CrawlerSourceView:
         return source_view(await sources.get(source_id))
 
-    return await cache.fetch(CrawlerSourceView, f"source:{source_id}", seconds=SOURCE_SECONDS, make=look)
+    return await cache.fetch(CrawlerSourceView, f"source:{source_id}", seconds=SOURCE_SECONDS, make=read)
 
 
 async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sources) -> CrawlerSourceView:

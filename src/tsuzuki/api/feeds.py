@@ -24,7 +24,7 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.polling.addresses import Trier
-from tsuzuki.shelves.deps import Asked
+from tsuzuki.shelves.deps import RefreshOutcome
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.shelves.types import NewSubscription, Subscription, SubscriptionChange, SubscriptionResult
 
@@ -205,7 +205,7 @@ class QueuedView(msgspec.Struct, frozen=True, omit_defaults=True):
     not_before: Time | None = None
 
 
-_queued_view = view_of(QueuedView, Asked)
+_queued_view = view_of(QueuedView, RefreshOutcome)
 
 
 class RefreshingView(msgspec.Struct, frozen=True):

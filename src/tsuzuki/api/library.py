@@ -26,7 +26,7 @@ from tsuzuki.shelves.types import (
     FollowStatus,
     HistoryRow,
     Mode,
-    Next,
+    NextToRead,
     ReleasePreferences,
     Sort,
 )
@@ -139,7 +139,7 @@ class HistoryView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 follow_view = view_of(FollowView, Follow, latest_chapter="latest_number")
-next_view = view_of(NextView, Next)
+next_view = view_of(NextView, NextToRead)
 progress_view = view_of(ProgressView, ChapterProgress, updated_at="paged_at")
 row_progress_view = view_of(ProgressView, ChapterProgressRow, chapter_id="id", updated_at="paged_at")
 history_view = view_of(HistoryView, HistoryRow, at="opened_at")

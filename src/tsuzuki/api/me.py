@@ -142,7 +142,7 @@ class TokenBody(Body, frozen=True, kw_only=True):
 
 async def show_me(caller: Caller, current_user: CurrentUser) -> MeView:
     """The caller, the tenant, the caller's own shelves and those shared with them."""
-    me = await current_user.look(caller)
+    me = await current_user.get(caller)
     chosen = [shelf for shelf in me.shelves if shelf.id == me.user.default_shelf_id]
     default = next(iter(chosen + me.shelves), None)
     return _me_view(

@@ -11,7 +11,7 @@ from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.api.feeds import FeedView, feed_view
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Time, day_of, view_of
-from tsuzuki.inbox.search.hits import ChapterHit, SeriesHit, SoughtItem
+from tsuzuki.inbox.search.hits import ChapterHit, SeriesHit, ShownItem
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.model.errors import NotFound
 
@@ -87,7 +87,7 @@ async def search(query: SearchQuery, shelf: Shelf, searching: Search) -> Results
 
 _item_view = view_of(
     FoundItemView,
-    SoughtItem,
+    ShownItem,
     "snippet",
     display_title=lambda item: item.shown_title or day_of(item.published_at or item.sort_at),
     pub_date="published_at",

@@ -22,8 +22,8 @@ from tsuzuki.model.errors import Conflict, NotFound, Problem
 from tsuzuki.model.ids import ChapterId, PublicId, read_id, read_number
 from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.shelves.progress import NO_CHAPTER, ReadingProgress
-from tsuzuki.shelves.series import SeriesLooks
-from tsuzuki.shelves.types import ProgressResult, ReportedProgress, ReportedReading, Some
+from tsuzuki.shelves.series import SeriesService
+from tsuzuki.shelves.types import ChapterSelection, ProgressResult, ReportedProgress, ReportedReading
 
 MOST_AT_ONCE = 500
 MOST_PAGES = 100_000
@@ -118,7 +118,7 @@ class ProgressBatchView(msgspec.Struct, frozen=True):
     results: list[ToldView]
 
 
-async def show_series(series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, looks: SeriesLooks) -> SeriesView:
+async def show_series(series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, looks: SeriesService) -> SeriesView:
     """Details, sources, gaps, and a page of its chapters, the newest first."""
     found = await looks.get(shelf.id, series_id)
     chapters, total = await looks.chapters(shelf.id, series_id, query.part)
@@ -127,7 +127,7 @@ async def show_series(series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, l
 
 
 async def list_series_chapters(
-    series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, looks: SeriesLooks
+    series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, looks: SeriesService
 ) -> ListAnswer[ChapterView, PageMeta]:
     """Chapters with their releases, the newest first."""
     chapters, total = await looks.chapters(shelf.id, series_id, query.part)
@@ -135,7 +135,7 @@ async def list_series_chapters(
 
 
 async def show_series_chapter(
-    series_id: SeriesPath, chapter_id: ChapterPath, shelf: Shelf, looks: SeriesLooks
+    series_id: SeriesPath, chapter_id: ChapterPath, shelf: Shelf, looks: SeriesService
 ) -> ChapterView:
     """One chapter with its releases."""
     return chapter_view(await looks.chapter(shelf.id, series_id, chapter_id))
@@ -148,7 +148,7 @@ async def change_series_chapter(
     is_read = None if isinstance(body.is_read, UnsetType) else body.is_read
     is_bookmarked = None if isinstance(body.is_bookmarked, UnsetType) else body.is_bookmarked
     reading = ReportedReading(is_read=is_read, is_bookmarked=is_bookmarked)
-    return progress_view(await progress.tell(shelf.id, series_id, chapter_id, reading))
+    return progress_view(await progress.report(shelf.id, series_id, chapter_id, reading))
 
 
 async def show_progress(
@@ -163,12 +163,12 @@ async def put_progress(
 ) -> ProgressView:
     """Takes what a device says; the answer is how it stands, which may be what another device said later."""
     reading = copied(ReportedReading, body, at=read_time(body.at))
-    return progress_view(await progress.tell(shelf.id, series_id, chapter_id, reading))
+    return progress_view(await progress.report(shelf.id, series_id, chapter_id, reading))
 
 
 async def put_progress_batch(shelf: Shelf, body: ProgressBatchBody, progress: ReadingProgress) -> ProgressBatchView:
     """Takes what a device gathered while it was away; each is answered in its place."""
-    answers = await progress.tell_many(shelf.id, [_reported(each) for each in body.progress])
+    answers = await progress.report_many(shelf.id, [_reported(each) for each in body.progress])
     failed = sum(answer.error is not None for answer in answers)
     return ProgressBatchView(len(answers) - failed, failed, [_answer(answer) for answer in answers])
 
@@ -187,17 +187,17 @@ async def mark_series_unread(
     return MarkedView((await progress.mark(shelf.id, series_id, _some(body), is_read=False)).changed)
 
 
-def _some(body: ReadBody) -> Some:
+def _some(body: ReadBody) -> ChapterSelection:
     if body.chapters is not None:
-        return Some(chapters=[_chapter(text) for text in body.chapters])
+        return ChapterSelection(chapters=[_chapter(text) for text in body.chapters])
     if body.before is not None:
-        return Some(before=_chapter(body.before))
+        return ChapterSelection(before=_chapter(body.before))
     if body.up_to is None:
-        return Some()
+        return ChapterSelection()
     up_to = sort_value(parse_number(body.up_to))
     if up_to is None:
         raise invalid([Problem("up_to", "up_to must be a chapter number such as 45.5.")])
-    return Some(up_to=up_to)
+    return ChapterSelection(up_to=up_to)
 
 
 def _reported(body: ToldBody) -> ReportedProgress:

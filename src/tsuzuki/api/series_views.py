@@ -12,7 +12,7 @@ from tsuzuki.shelves.types import (
     PlainFollowRow,
     SeriesRecord,
     SeriesRelease,
-    SourceOf,
+    SeriesSourceState,
 )
 
 
@@ -119,7 +119,12 @@ class SeriesView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _source_view = view_of(
-    SeriesSourceView, SourceOf, health=health, stopped_by=stopped_by, stopped_reason=stop_reason, error="last_error"
+    SeriesSourceView,
+    SeriesSourceState,
+    health=health,
+    stopped_by=stopped_by,
+    stopped_reason=stop_reason,
+    error="last_error",
 )
 _release_view = view_of(
     ReleaseView,

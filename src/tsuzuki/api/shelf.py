@@ -46,7 +46,7 @@ async def change_shelf(
     """Changes what readers may change of a shelf."""
     if not isinstance(body.retention, UnsetType):
         keep = None if body.retention is None else Millis(body.retention * DAY)
-        shelf = await sharing.keep(shelf_user(caller), shelf.public_id, keep)
+        shelf = await sharing.set_retention(shelf_user(caller), shelf.public_id, keep)
     if body.proxy_images is not UNSET:
         shelf = await current_user.proxy_images(shelf, wanted=body.proxy_images)
     return shelf_view(shelf)

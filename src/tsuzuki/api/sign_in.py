@@ -8,8 +8,8 @@ from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from tsuzuki.accounts.invites import Accepted, Invites
-from tsuzuki.accounts.oidc import Refused, Returned
+from tsuzuki.accounts.invites import AccountRequest, Invites
+from tsuzuki.accounts.oidc import OidcCallback, OidcRefused
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.accounts.setup import FIRST_ADMIN, Setup
 from tsuzuki.accounts.sign_in import SignedIn, SignIn
@@ -111,12 +111,12 @@ async def show_setup(setup: Setup) -> SetupView:
 
 async def set_up(request: Request, body: SetupBody, invites: Invites) -> SignedInView:
     """Makes the first administrator, once, with the code that the server printed in its log."""
-    return signed_in_view(await join(request, invites, copied(Accepted, body), is_setup=True))
+    return signed_in_view(await join(request, invites, copied(AccountRequest, body), is_setup=True))
 
 
 async def accept_invite(request: Request, body: InvitedBody, invites: Invites) -> SignedInView:
     """Makes the invited account and signs it in."""
-    return signed_in_view(await join(request, invites, copied(Accepted, body), is_setup=False))
+    return signed_in_view(await join(request, invites, copied(AccountRequest, body), is_setup=False))
 
 
 _ERRORS = (Unauthorized, Forbidden, Conflict, LimitExceeded, TooManyRequests)
@@ -167,17 +167,17 @@ async def finish_oidc(request: Request, deps: OidcDeps, callers: Callers) -> Res
     """Where the provider sends the browser back to. Leads to the page that was wanted, or to the sign-in page."""
     try:
         return _redirect(await _finish(request, deps, callers))
-    except Refused as refused:
+    except OidcRefused as refused:
         return _redirect(f"{SIGN_IN_PAGE}?{urlencode({'reason': f'oidc_{refused.reason}'})}")
 
 
 async def _finish(request: Request, deps: OidcDeps, callers: Callers) -> str:
     if deps.oidc is None:
-        raise Refused("off")
+        raise OidcRefused("off")
     key = FLOW.read(request)
     FLOW.clear(request)
     sent = request.query_params
-    returned = Returned(sent.get("state", ""), sent.get("code", ""), sent.get("error", ""))
+    returned = OidcCallback(sent.get("state", ""), sent.get("code", ""), sent.get("error", ""))
     caller = await callers.of(request)
     finished = await deps.oidc.finish(key, returned, caller, device=device_of(request))
     begin_session(request, finished.signed_in)

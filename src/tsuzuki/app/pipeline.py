@@ -29,7 +29,7 @@ from tsuzuki.crawler.runner import CRAWLS, Crawler
 from tsuzuki.crawler.service import CrawlerWrites, forget_uneventful
 from tsuzuki.crawler.targeted import Targeted
 from tsuzuki.db import Database
-from tsuzuki.db.crawl_log import archive_months, look_after_partitions
+from tsuzuki.db.crawl_log import archive_months, maintain_partitions
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery import outages
 from tsuzuki.delivery.fanout import Delivered
@@ -258,7 +258,7 @@ def pipeline_chores(pipeline: Pipeline, settings: Settings, db: Database, clock:
         Chore(name="events and outages", every=HOUR, work=lambda: outages.prune(db, clock())),
         Chore(name="watches of a wrong clock", every=HOUR, work=pipeline.poller.repair),
         Chore(name="lost workers", every=HOUR, work=Workers(db, clock).forget_lost),
-        Chore(name="log partitions", every=HOUR, work=lambda: look_after_partitions(db, clock())),
+        Chore(name="log partitions", every=HOUR, work=lambda: maintain_partitions(db, clock())),
         Chore(name="old logs", every=DAY, at=Millis(2 * HOUR), work=lambda: archive_months(db, archive, now=clock())),
         Chore(name="tombstones", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_tombstones(db, clock())),
         Chore(name="unheld items", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_unheld(db)),

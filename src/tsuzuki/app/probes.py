@@ -105,7 +105,7 @@ async def _measure(deps: ProbeDeps) -> None:
     by_class = {each.priority: each for each in await deps.figures.watches()}
     for priority, name in CLASS_NAME.items():
         metrics.watching(name, watch_figures(by_class.get(priority), now))
-    _count_workers(metrics, await deps.workers.look())
+    _count_workers(metrics, await deps.workers.get())
 
 
 def _count_workers(metrics: Metrics, workforce: Workforce) -> None:

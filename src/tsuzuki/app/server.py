@@ -70,7 +70,7 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{local}]:{port}" if ":" in local else f"http://{local}:{port}"
 
 
-class _Late:
+class _CloseAfterBody:
     """A transport that closes once the body has ended: a proxy that says `Connection: close` has not read on either."""
 
     def __init__(self, protocol: "_Protocol", cycle: RequestResponseCycle) -> None:
@@ -138,7 +138,7 @@ class _Protocol(HttpToolsProtocol):
         self._unheard = 0
         super().on_headers_complete()
         self._unanswered.append(self.cycle)
-        self.cycle.transport = _Late(self, self.cycle)  # type: ignore[assignment]  # all that it has
+        self.cycle.transport = _CloseAfterBody(self, self.cycle)  # type: ignore[assignment]  # all that it has
 
     def send_400_response(self, msg: str) -> None:
         """See uvicorn; `msg` is its own sentence."""
@@ -303,7 +303,7 @@ async def serving_aside(app: ASGIApp, host: str, port: int) -> AsyncIterator[str
     """Serve this until the end of the block, whose signals are somebody else's; where."""
     with listen(host, port) as bound:
         started = asyncio.Event()
-        server = _Aside(app, on_started=started.set, grace_s=1)
+        server = _ProbeServer(app, on_started=started.set, grace_s=1)
         running = asyncio.ensure_future(server.serve(sockets=[bound]))
         await started.wait()
         try:
@@ -313,7 +313,7 @@ async def serving_aside(app: ASGIApp, host: str, port: int) -> AsyncIterator[str
             await running
 
 
-class _Aside(Server):
+class _ProbeServer(Server):
     """A server beside the work of a process."""
 
     @contextmanager

@@ -47,9 +47,9 @@ def oidc_deps(settings: Settings, accounts: Accounts) -> OidcDeps:
     if settings.oidc_issuer is None:
         return OidcDeps()
     from tsuzuki.accounts.oidc import Oidc
-    from tsuzuki.accounts.oidc_provider import OidcProvider, Options
+    from tsuzuki.accounts.oidc_provider import OidcOptions, OidcProvider
 
-    options = Options(
+    options = OidcOptions(
         issuer=settings.oidc_issuer,
         client_id=settings.oidc_client_id or "",
         client_secret=settings.oidc_client_secret or "",

@@ -25,7 +25,7 @@ from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.ids import TenantId, show_id
 from tsuzuki.model.plans import get_plan, money
 from tsuzuki.model.times import DAY, Millis, iso
-from tsuzuki.notifications.announcer import tell_tx, tenant_recipients_tx
+from tsuzuki.notifications.announcer import notify_tx, tenant_recipients_tx
 from tsuzuki.notifications.tasks import SENDS, Message, MessageType
 
 q = load_queries("tsuzuki.billing")
@@ -34,7 +34,7 @@ q = load_queries("tsuzuki.billing")
 async def tell_tenant_tx(tx: Tx, of: Activity, message: Message) -> None:
     """Tell every channel of the tenant of this activity."""
     recipients = await tenant_recipients_tx(tx, of.tenant_id)
-    await tell_tx(tx, recipients, f"activity-{of.id}", lambda _: message, now=message.at)
+    await notify_tx(tx, recipients, f"activity-{of.id}", lambda _: message, now=message.at)
 
 
 # -- in words; pure

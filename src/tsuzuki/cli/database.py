@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tsuzuki.db import Database, DatabaseOptions
-    from tsuzuki.db.copy_database import Copied, CopyStep
+    from tsuzuki.db.copy_database import CopyResult, CopyStep
     from tsuzuki.db.migrate import MigrationOutcome
     from tsuzuki.model.times import Millis
     from tsuzuki.retention.preview import Removable
@@ -57,7 +57,7 @@ def copy_database(target: str) -> None:
     click.echo("Set TSUZUKI_DATABASE_URL to the new one, and start Tsuzuki again.")
 
 
-async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Millis") -> "Copied":
+async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Millis") -> "CopyResult":
     from tsuzuki.db.copy_database import copy_database
     from tsuzuki.ingest.housekeeping import index_items
     from tsuzuki.parsing.pool import ParsePool, PoolOptions

@@ -120,7 +120,7 @@ def import_reedme(file: Path, whose: ShelfChoice) -> None:
 
     async def bring(opened: "Tsuzuki", shelf_id: "ShelfId") -> "ReedmeReport":
         parsers = opened.pipeline.fetching.parsers
-        return await Reedme(opened.db, opened.clock, opened.new_id, parsers=parsers).bring(file, shelf_id)
+        return await Reedme(opened.db, opened.clock, opened.new_id, parsers=parsers).run(file, shelf_id)
 
     brought = with_shelf(whose, bring, writes=True)
     for link in brought.refused:
@@ -196,8 +196,8 @@ def import_shelf(file: Path, whose: ShelfChoice) -> None:
 
         async def bring(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "ImportReport":
             parsers = opened.pipeline.fetching.parsers
-            bringer = ShelfImport(opened.reading.subscriptions, opened.crawling.sources, parsers)
-            return await bringer.bring(file, shelf_id, user, watch)
+            shelf_import = ShelfImport(opened.reading.subscriptions, opened.crawling.sources, parsers)
+            return await shelf_import.run(file, shelf_id, user, watch)
 
         brought = with_person(whose, bring, writes=True)
     for note in brought.notes:

@@ -12,7 +12,7 @@ import msgspec
 from lxml import etree
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.document import Unsure, decode, parse_tree, without_forbidden
+from tsuzuki.connectors.feed.document import NeedsLenientReader, decode, parse_tree, without_forbidden
 from tsuzuki.connectors.html.sanitiser import one_line
 from tsuzuki.model.errors import NotAFeed, TooLarge
 
@@ -62,10 +62,10 @@ def read_opml(body: bytes) -> list[Outline]:
 def _tree(text: str) -> Element:
     try:
         return parse_tree(text)
-    except Unsure:
+    except NeedsLenientReader:
         text, repairs = _BARE_AMPERSAND.subn("&amp;", text, count=MAX_REPAIRS + 1)
     if repairs <= MAX_REPAIRS:
-        with suppress(Unsure):
+        with suppress(NeedsLenientReader):
             return parse_tree(text)
     raise NotAFeed("This is no OPML: its XML is damaged.")
 

@@ -31,7 +31,7 @@ class Listener:
     def __init__(self) -> None:
         self._woken = asyncio.Event()
 
-    def hear(self) -> None:
+    def wake(self) -> None:
         """Wake the listener."""
         self._woken.set()
 
@@ -66,7 +66,7 @@ class MemoryWakeup:
         """See `Wakeup`."""
         for name in names:
             for listener in self._listeners.get(name, ()):
-                listener.hear()
+                listener.wake()
 
     def wake_all(self) -> None:
         """Wake everyone: nobody knows what was missed."""

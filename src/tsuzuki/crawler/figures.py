@@ -8,8 +8,8 @@ import msgspec
 
 from tsuzuki.accounts.types import Slice
 from tsuzuki.coord.wakeup import POLL_WAKEUP
-from tsuzuki.crawler.store import count_by_status_tx, last_failure_tx, last_job_tx, spell_tx, watching_tx
-from tsuzuki.crawler.types import Job, LastFailure, Spell, Status, Watching
+from tsuzuki.crawler.store import count_by_status_tx, job_stats_tx, last_failure_tx, last_job_tx, watching_tx
+from tsuzuki.crawler.types import Job, JobStats, LastFailure, SourceWatches, Status
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
@@ -65,7 +65,7 @@ class FailingFeed(msgspec.Struct, frozen=True):
     next_check_at: Millis
 
 
-class Pulse(msgspec.Struct, frozen=True):
+class SourceHour(msgspec.Struct, frozen=True):
     """What came of calling a source in an hour, counted since 1970."""
 
     source_id: SourceId
@@ -143,22 +143,22 @@ class Figures:
         since = self._clock() - length
         return await self._db.read(lambda tx: tx.many(Figure, q.list_figures, since=since, width=width))
 
-    async def pulses(self, length: Millis) -> Mapping[int, list[Pulse]]:
+    async def source_hours(self, length: Millis) -> Mapping[int, list[SourceHour]]:
         """By source: its hours so long back in which something came to its end."""
         since = (self._clock() - length) // HOUR * HOUR
-        found: dict[int, list[Pulse]] = {}
-        for pulse in await self._db.read(lambda tx: tx.many(Pulse, q.list_pulses, since=since)):
-            found.setdefault(pulse.source_id, []).append(pulse)
+        found: dict[int, list[SourceHour]] = {}
+        for source_hour in await self._db.read(lambda tx: tx.many(SourceHour, q.list_source_hours, since=since)):
+            found.setdefault(source_hour.source_id, []).append(source_hour)
         return found
 
     async def failing_feeds(self, part: Slice) -> tuple[list[FailingFeed], int]:
         """Those that failed most often in a row first, and how many there are in all."""
 
-        async def look(tx: Tx) -> tuple[list[FailingFeed], int]:
+        async def read(tx: Tx) -> tuple[list[FailingFeed], int]:
             rows = await tx.many(FailingFeed, q.list_failing_feeds, most=part.most, skip=part.skip)
             return rows, await tx.one(int, q.count_failing_feeds)
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
     async def amounts(self) -> dict[str, int]:
         """Bytes of `database` and `images`, and rows of what there is most of."""
@@ -188,9 +188,9 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     is_paused: bool
     jobs: dict[Status, int]
     last_job: Job | None
-    day: Spell
-    week: Spell
-    watching: Watching
+    day: JobStats
+    week: JobStats
+    watching: SourceWatches
     last_failure: LastFailure | None
 
 
@@ -201,7 +201,7 @@ class HealthService:
         self._db = db
         self._clock = clock
 
-    async def look(self, source_id: int) -> Health:
+    async def get(self, source_id: int) -> Health:
         """How one source fares, or NotFound."""
         now = self._clock()
 
@@ -212,8 +212,8 @@ class HealthService:
                 is_paused=await paused_since_tx(tx) is not None,
                 jobs=await count_by_status_tx(tx, source.id),
                 last_job=await last_job_tx(tx, source.id, now),
-                day=await spell_tx(tx, source.id, Millis(now - DAY)),
-                week=await spell_tx(tx, source.id, Millis(now - 7 * DAY)),
+                day=await job_stats_tx(tx, source.id, Millis(now - DAY)),
+                week=await job_stats_tx(tx, source.id, Millis(now - 7 * DAY)),
                 watching=await watching_tx(tx, source.id, breaker_at=BREAKER_AT),
                 last_failure=await last_failure_tx(tx, source.id),
             )

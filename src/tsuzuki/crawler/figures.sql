@@ -58,7 +58,7 @@ where at >= :since
 group by 1
 order by 1;
 
--- name: list_pulses
+-- name: list_source_hours
 -- By crawl_job_order; what was cancelled says nothing of the source, and uneventful polls that were forgotten count.
 select
   source_id, hour, cast(sum(jobs) as bigint) as jobs, cast(sum(failures) as bigint) as failed,

@@ -20,13 +20,13 @@ from tsuzuki.model.ids import PublicId, SourceId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.tasks import LOST, Task, finish_tx
-from tsuzuki.shelves.events import JobChanged, tell_admins_tx
+from tsuzuki.shelves.events import JobChanged, notify_admins_tx
 from tsuzuki.sources.sites import lock_source_tx, source_failed_tx, source_succeeded_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.crawler")
 
 
-class Ending(msgspec.Struct, frozen=True):
+class JobEnding(msgspec.Struct, frozen=True):
     """How it went; `error` is None when it went well. Only what is the source's fault counts against it."""
 
     error: str | None = None
@@ -34,7 +34,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 async def end_tx(
-    tx: Tx, task: Task[Any], job: BegunJob, ending: Ending, *, journal: JobLog, threshold: int, now: Millis
+    tx: Tx, task: Task[Any], job: BegunJob, ending: JobEnding, *, journal: JobLog, threshold: int, now: Millis
 ) -> Delivered:
     """Write all that follows; LeaseLost, which undoes it, when the job was cancelled or is another worker's.
 
@@ -51,7 +51,7 @@ async def end_tx(
     elif ending.is_counted:
         told = await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
     await finish_tx(tx, task, now=now)
-    await tell_jobs_tx(tx, [job.id], now)
+    await publish_jobs_tx(tx, [job.id], now)
     return told
 
 
@@ -83,7 +83,7 @@ async def fail_abandoned(db: Database, clock: Callable[[], Millis], *, threshold
         ended = await fail_abandoned_tx(tx, reason=reason, now=now)
         for job in ended:
             await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
-        await tell_jobs_tx(tx, [job.id for job in ended], now)
+        await publish_jobs_tx(tx, [job.id for job in ended], now)
         return len(ended)
 
     count = await with_tx_again(db, end)  # jobs of many sources, in no order
@@ -95,7 +95,7 @@ async def fail_abandoned(db: Database, clock: Callable[[], Millis], *, threshold
 q = load_queries("tsuzuki.crawler")
 
 
-class JobNews(msgspec.Struct, frozen=True):
+class JobState(msgspec.Struct, frozen=True):
     """How a job stands."""
 
     public_id: PublicId
@@ -105,12 +105,12 @@ class JobNews(msgspec.Struct, frozen=True):
     comic_title: str | None
 
 
-async def tell_jobs_tx(tx: Tx, jobs: Iterable[JobId], now: Millis) -> None:
+async def publish_jobs_tx(tx: Tx, jobs: Iterable[JobId], now: Millis) -> None:
     """Tell admins how these jobs stand now. Wake `EVENTS_WAKEUP` after the commit.
 
     Not of scheduled polls, which are too many.
     """
-    for job in await tx.bulk(JobNews, q.job_news, [[job_id] for job_id in jobs]):
+    for job in await tx.bulk(JobState, q.job_news, [[job_id] for job_id in jobs]):
         news = JobChanged(
             id=show_id(job.public_id),
             kind=job.kind,
@@ -118,4 +118,4 @@ async def tell_jobs_tx(tx: Tx, jobs: Iterable[JobId], now: Millis) -> None:
             source=job.source_name,
             comic=job.comic_title,
         )
-        await tell_admins_tx(tx, news, now)
+        await notify_admins_tx(tx, news, now)

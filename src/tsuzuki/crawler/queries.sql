@@ -245,7 +245,7 @@ where crawl_job.source_id = :source_id and crawl_job.scheduled_at <= :now
 order by crawl_job.scheduled_at desc, crawl_job.id desc
 limit 1;
 
--- name: spell
+-- name: job_stats
 -- What was cancelled says nothing of the source. Uneventful polls that were forgotten count by whole hours.
 select
   cast(coalesce(sum(jobs), 0) as bigint) as finished, cast(coalesce(sum(failures), 0) as bigint) as failed,

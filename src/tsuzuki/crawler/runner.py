@@ -9,7 +9,7 @@ from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.crawler.discovery import Discovery
 from tsuzuki.crawler.journal import JobLog
-from tsuzuki.crawler.outcome import Ending, end_tx, tell_jobs_tx
+from tsuzuki.crawler.outcome import JobEnding, end_tx, publish_jobs_tx
 from tsuzuki.crawler.store import begin_job_tx
 from tsuzuki.crawler.targeted import Targeted
 from tsuzuki.crawler.types import BegunJob, JobId
@@ -89,26 +89,26 @@ class Crawler(msgspec.Struct, frozen=True):
         if job is None:
             await skip_tx(tx, task, now=now, why="its job is over")
         else:
-            await tell_jobs_tx(tx, [job.id], now)
+            await publish_jobs_tx(tx, [job.id], now)
         return job
 
-    async def _run(self, job: BegunJob, journal: JobLog) -> Ending:
+    async def _run(self, job: BegunJob, journal: JobLog) -> JobEnding:
         try:
             await self._do(job, journal)
         except NotOurTurn as error:  # nothing was asked, so nothing counts against the source
-            return Ending(str(error), is_counted=False)
+            return JobEnding(str(error), is_counted=False)
         except SourceError as error:
-            return Ending(str(error))
+            return JobEnding(str(error))
         except (LeaseLost, Unavailable):
             raise
         except (Invalid, NotFound) as error:
-            return Ending(str(error))
+            return JobEnding(str(error))
         except TsuzukiError as error:
-            return Ending(str(error), is_counted=False)
+            return JobEnding(str(error), is_counted=False)
         except Exception as error:  # noqa: BLE001  a mistake of ours must not leave the job running, nor count
             _log.exception("crawl_failed", job=show_id(job.public_id))
-            return Ending(f"Something went wrong on our side: {type(error).__name__}.", is_counted=False)
-        return Ending()
+            return JobEnding(f"Something went wrong on our side: {type(error).__name__}.", is_counted=False)
+        return JobEnding()
 
     async def _do(self, job: BegunJob, journal: JobLog) -> None:
         source = await self.db.read(lambda tx: find_source_tx(tx, job.source_id))

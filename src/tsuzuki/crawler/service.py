@@ -9,7 +9,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Actor, Slice
 from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.crawler.outcome import tell_jobs_tx
+from tsuzuki.crawler.outcome import publish_jobs_tx
 from tsuzuki.crawler.runner import CRAWLS, JOB_WAKEUP, CrawlTask, task_key
 from tsuzuki.crawler.store import (
     NewJob,
@@ -90,11 +90,11 @@ class Follower:
     async def _look(self, public_id: PublicId, after: LogPlace) -> tuple[Job, list[JobLogRow]]:
         """The job first: when it is over, all its lines are there."""
 
-        async def look(tx: Tx) -> tuple[Job, list[JobLogRow]]:
+        async def read(tx: Tx) -> tuple[Job, list[JobLogRow]]:
             job = await job_tx(tx, public_id)
             return job, await list_log_tx(tx, job.id, after=after, level=None, most=_PAGE)
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
 
 ENTITY = "crawljob"
@@ -144,20 +144,20 @@ class Jobs(msgspec.Struct, frozen=True):
     async def log(self, public_id: PublicId, *, after: LogPlace, level: Level | None, most: int) -> LogPage:
         """The next lines of a job's log, how many there are in all, and how many are in the archive."""
 
-        async def look(tx: Tx) -> LogPage:
+        async def read(tx: Tx) -> LogPage:
             job = await job_tx(tx, public_id)
             rows = await list_log_tx(tx, job.id, after=after, level=level, most=most)
             return LogPage(rows, await count_log_tx(tx, job.id, level), await count_archived_tx(tx, job.id))
 
-        return await self.db.read(look)
+        return await self.db.read(read)
 
     async def problems(self, wanted: NewCrawlJob) -> Sequence[Problem]:
         """What keeps such a job from being queued, as far as the job itself is to blame."""
 
-        async def look(tx: Tx) -> Sequence[Problem]:
+        async def read(tx: Tx) -> Sequence[Problem]:
             return (await _fitting_tx(tx, await find_source_tx(tx, wanted.source_id), wanted))[1]
 
-        return await self.db.read(look)
+        return await self.db.read(read)
 
     # -- doing
 
@@ -188,7 +188,7 @@ class Jobs(msgspec.Struct, frozen=True):
         after = {"kind": job.kind, "sourceid": job.source_id, "comicid": comic}
         audit_event = AuditEvent(f"{ENTITY}.create", ENTITY, show_id(job.public_id), after=after)
         await record_tx(tx, caller.actor, audit_event, now=now)
-        await tell_jobs_tx(tx, [job_id], now)
+        await publish_jobs_tx(tx, [job_id], now)
         return job
 
     async def _new_job_tx(self, tx: Tx, caller: Caller, wanted: NewCrawlJob, now: Millis) -> NewJob:
@@ -226,7 +226,7 @@ class Jobs(msgspec.Struct, frozen=True):
                 f"{ENTITY}.cancel", ENTITY, show_id(public_id), after={"status": job.status}, reason=reason
             )
             await record_tx(tx, actor, audit_event, now=now)
-            await tell_jobs_tx(tx, [ended.id], now)
+            await publish_jobs_tx(tx, [ended.id], now)
             return job
 
         job = await self.db.with_tx(end)

@@ -14,15 +14,15 @@ from tsuzuki.crawler.types import (
     JobId,
     JobLogLine,
     JobLogRow,
+    JobStats,
     Kind,
     LastFailure,
     Level,
     LogPlace,
-    Spell,
+    SourceWatches,
     Status,
     StatusCount,
     Target,
-    Watching,
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, SeriesId, SourceId, UserId, uuid7
@@ -352,9 +352,9 @@ async def last_job_tx(tx: Tx, source_id: SourceId, now: Millis) -> Job | None:
     return await tx.maybe(Job, q.last_job, source_id=source_id, now=now)
 
 
-async def spell_tx(tx: Tx, source_id: SourceId, since: Millis) -> Spell:
+async def job_stats_tx(tx: Tx, source_id: SourceId, since: Millis) -> JobStats:
     """How the jobs went that ended since then; of what was forgotten, to the hour."""
-    return await tx.one(Spell, q.spell, source_id=source_id, since=since)
+    return await tx.one(JobStats, q.job_stats, source_id=source_id, since=since)
 
 
 async def forget_uneventful_tx(tx: Tx, *, before: Millis, most: int) -> int:
@@ -374,9 +374,9 @@ async def forget_tallies_tx(tx: Tx, *, before: Millis) -> int:
     return await tx.run(q.forget_tallies, before=before // HOUR)
 
 
-async def watching_tx(tx: Tx, source_id: SourceId, *, breaker_at: int) -> Watching:
+async def watching_tx(tx: Tx, source_id: SourceId, *, breaker_at: int) -> SourceWatches:
     """How the watches of a source fare."""
-    return await tx.one(Watching, q.watching, source_id=source_id, breaker_at=breaker_at)
+    return await tx.one(SourceWatches, q.watching, source_id=source_id, breaker_at=breaker_at)
 
 
 async def last_failure_tx(tx: Tx, source_id: SourceId) -> LastFailure | None:

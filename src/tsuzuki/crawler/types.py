@@ -125,7 +125,7 @@ class StatusCount(msgspec.Struct, frozen=True):
     jobs: int
 
 
-class Spell(msgspec.Struct, frozen=True):
+class JobStats(msgspec.Struct, frozen=True):
     """How the jobs of some time went; `average_ms` is None when none has ended."""
 
     finished: int
@@ -134,7 +134,7 @@ class Spell(msgspec.Struct, frozen=True):
     longest_ms: int | None
 
 
-class Watching(msgspec.Struct, frozen=True):
+class SourceWatches(msgspec.Struct, frozen=True):
     """How the watches of a source fare."""
 
     watched: int

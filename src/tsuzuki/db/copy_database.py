@@ -10,7 +10,7 @@ import apsw
 import asyncpg
 import msgspec
 
-from tsuzuki.db.copy_tables import Sum, Summing, Table, converter, copy_words, tables_of
+from tsuzuki.db.copy_tables import ChecksumBuilder, Table, TableChecksum, converter, copy_words, tables_of
 from tsuzuki.db.database import Database, DatabaseOptions
 from tsuzuki.db.deadlines import unhurried
 from tsuzuki.db.engines import open_database
@@ -90,11 +90,11 @@ class CopyStep(msgspec.Struct, frozen=True):
 Watch = Callable[[CopyStep], None]
 
 
-class Differs(DatabaseError):
+class CopyMismatch(DatabaseError):
     """The two databases do not hold the same."""
 
 
-class Copied(msgspec.Struct, frozen=True):
+class CopyResult(msgspec.Struct, frozen=True):
     """What a finished copy holds."""
 
     tables: int
@@ -110,7 +110,7 @@ class DatabaseCopier:
         self._target = target
         self._watch = watch
 
-    async def copy(self) -> Copied:
+    async def copy(self) -> CopyResult:
         """Copy what is not there yet; the rows are in when this returns, the copy is not yet whole."""
         tables = await tables_of(self._source, self._target)
         resumed = await is_unfinished(self._target)
@@ -122,14 +122,14 @@ class DatabaseCopier:
         for table in tables:
             rows += await self._copy_table(table)
         await copy_words(self._source, self._target)
-        return Copied(len(tables), rows, resumed)
+        return CopyResult(len(tables), rows, resumed)
 
     async def finish(self) -> None:
-        """Compare both sides, number on from where the source stands, and call it whole; `Differs` names tables."""
+        """Compare both sides, set the sequences and mark the copy as finished; `CopyMismatch` names tables."""
         tables = await tables_of(self._source, self._target)
         wrong = [table.name for table in tables if await self._sum_source(table) != await self._sum_target(table)]
         if wrong:
-            raise Differs(
+            raise CopyMismatch(
                 f"After the copy these tables differ: {', '.join(wrong)}. Was something still writing to the source? "
                 "Stop every Tsuzuki that uses it, empty the target by `tsuzuki migrate --recreate`, and copy again."
             )
@@ -164,8 +164,8 @@ class DatabaseCopier:
         text = f"select {_columns(table)} from {table.name} {beyond} order by {key} limit {CHUNK}"  # noqa: S608  names of our schema
         return self._source.execute(text, tuple(after or ())).fetchall()
 
-    async def _sum_source(self, table: Table) -> Sum:
-        summing = Summing(table)
+    async def _sum_source(self, table: Table) -> TableChecksum:
+        summing = ChecksumBuilder(table)
         last: list[Any] | None = None
         places = [table.columns.index(column) for column in table.key]
         while chunk := await asyncio.to_thread(self._chunk, table, last):
@@ -173,8 +173,8 @@ class DatabaseCopier:
             await asyncio.to_thread(summing.add, chunk)
         return summing.result()
 
-    async def _sum_target(self, table: Table) -> Sum:
-        summing = Summing(table)
+    async def _sum_target(self, table: Table) -> TableChecksum:
+        summing = ChecksumBuilder(table)
         async with self._target.transaction():
             text = f"select {_columns(table)} from {table.name}"  # noqa: S608  names of our schema
             cursor = await self._target.cursor(text)
@@ -234,7 +234,7 @@ Index = Callable[[Database], Awaitable[None]]
 
 async def copy_database(
     source: DatabaseOptions, target: DatabaseOptions, *, now: int, index: Index, watch: Watch
-) -> Copied:
+) -> CopyResult:
     """Copy a SQLite file into an empty PostgreSQL database, or finish such a copy."""
     if not source.url.startswith("sqlite:") or target.url.startswith("sqlite:"):
         raise SchemaRefused("A database is copied from SQLite to PostgreSQL: `sqlite:///...` to `postgresql://...`.")

@@ -116,14 +116,14 @@ def read_words(source: apsw.Connection, index: str) -> Iterator[Document]:
 _ROOM = 1 << 128
 
 
-class Sum(msgspec.Struct, frozen=True):
+class TableChecksum(msgspec.Struct, frozen=True):
     """How many rows, and their hashes added up."""
 
     rows: int
     digest: str
 
 
-class Summing:
+class ChecksumBuilder:
     """Adds up rows of one table."""
 
     def __init__(self, table: Table) -> None:
@@ -138,9 +138,9 @@ class Summing:
             self._sum += int.from_bytes(hashlib.blake2b(text, digest_size=16).digest())
             self._rows += 1
 
-    def result(self) -> Sum:
+    def result(self) -> TableChecksum:
         """What has been added up."""
-        return Sum(self._rows, f"{self._sum % _ROOM:032x}")
+        return TableChecksum(self._rows, f"{self._sum % _ROOM:032x}")
 
 
 def _canonical(table: Table) -> Callable[[Sequence[Any]], list[Any]]:

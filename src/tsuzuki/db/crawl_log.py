@@ -188,7 +188,7 @@ LOCK_PATIENCE = "10s"
 _log = structlog.stdlib.get_logger("tsuzuki.db")
 
 
-async def look_after_partitions(db: Database, now: Millis) -> list[Month]:
+async def maintain_partitions(db: Database, now: Millis) -> list[Month]:
     """`ensure_partitions`, and a warning for as long as rows lie in none of them."""
     made = await ensure_partitions(db, now)
     if rows := await rows_in_rest(db):
@@ -279,7 +279,7 @@ PAGE = 2000
 """Rows in one read and in one deletion: a deletion of that many holds SQLite's writer for about 10 ms."""
 
 
-class Archived(msgspec.Struct, frozen=True):
+class ArchivedMonth(msgspec.Struct, frozen=True):
     """What became of one month."""
 
     month: Month
@@ -288,13 +288,13 @@ class Archived(msgspec.Struct, frozen=True):
     rows: int
 
 
-async def archive_months(db: Database, folder: Path, *, now: Millis) -> list[Archived]:
+async def archive_months(db: Database, folder: Path, *, now: Millis) -> list[ArchivedMonth]:
     """Move every month before the last six into `folder`; what was done, oldest first."""
     months = await _months_before(db, month_of(now).plus(-MONTHS_KEPT))
     return [await archive_month(db, month, folder) for month in months]
 
 
-async def archive_month(db: Database, month: Month, folder: Path, page: int = PAGE) -> Archived:
+async def archive_month(db: Database, month: Month, folder: Path, page: int = PAGE) -> ArchivedMonth:
     """Move one month into its file, and out of the database only what can be read back from there."""
     file = folder / f"{month.table}.jsonl.gz"
     exported = await _export(db, month, file, page)
@@ -302,7 +302,7 @@ async def archive_month(db: Database, month: Month, folder: Path, page: int = PA
         await db.with_tx(partial(_drop_tx, month=month, exported=exported))
     if await db.read(partial(count_logs_tx, month=month)):
         await _remove(db, month, file, page)
-    return Archived(month, file if exported else None, exported)
+    return ArchivedMonth(month, file if exported else None, exported)
 
 
 async def _months_before(db: Database, first_kept: Month) -> list[Month]:

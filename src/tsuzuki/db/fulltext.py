@@ -24,7 +24,7 @@ _NEAR = tuple(map(str, range(2_000)))
 """The positions of most texts, written once."""
 
 
-class Words(msgspec.Struct, frozen=True):
+class IndexWords(msgspec.Struct, frozen=True):
     """What a search table takes: FTS5 title and body, PostgreSQL the finished tsvector."""
 
     title: str
@@ -32,23 +32,23 @@ class Words(msgspec.Struct, frozen=True):
     vector: str
 
 
-NO_WORDS = Words("", "", "")
+NO_WORDS = IndexWords("", "", "")
 
 
-class Document(Words, frozen=True):
+class Document(IndexWords, frozen=True):
     """A row of a search table."""
 
     id: int
 
 
-def words_of(engine: Engine, title: Sequence[str], body: Sequence[str]) -> Words:
+def words_of(engine: Engine, title: Sequence[str], body: Sequence[str]) -> IndexWords:
     """What to write for a title and a body that have these tokens."""
     if engine == "sqlite":
-        return Words(" ".join(title), " ".join(body), "")
-    return Words("", "", _tsvector(title, body))
+        return IndexWords(" ".join(title), " ".join(body), "")
+    return IndexWords("", "", _tsvector(title, body))
 
 
-def document(row_id: int, words: Words) -> Document:
+def document(row_id: int, words: IndexWords) -> Document:
     """The words as those of this row."""
     return Document(words.title, words.body, words.vector, row_id)
 

@@ -21,7 +21,7 @@ from tsuzuki.db.errors import (
     UniqueViolation,
 )
 from tsuzuki.db.queries import Engine
-from tsuzuki.db.tx import Answer, Drive, Statement, Work, arguments
+from tsuzuki.db.tx import Answer, Statement, TxDriver, Work, arguments
 
 T = TypeVar("T")
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
@@ -75,7 +75,7 @@ class PostgresDatabase:
     async def connect(cls, options: DatabaseOptions) -> "PostgresDatabase":
         """Open the pool and see that the server answers: it opens one connection first, then the others."""
         patience = min(CONNECT_TIMEOUT, options.command_timeout)
-        deps = _Door()
+        deps = _ConnectionOpener()
         opening = asyncpg.create_pool(
             options.url,
             connect=deps.open,
@@ -98,7 +98,7 @@ class PostgresDatabase:
 
     async def with_tx(self, work: Work[T]) -> T:
         """See `Database`."""
-        with closing(Drive(work, self.engine, vault=self._options.vault)) as drive, self._gate:
+        with closing(TxDriver(work, self.engine, vault=self._options.vault)) as drive, self._gate:
             try:
                 async with self._transaction() as connection:
                     statement = drive.start()
@@ -112,7 +112,7 @@ class PostgresDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """See `Database`. No transaction is begun: at READ COMMITTED it would add two round trips and no promise."""
-        with closing(Drive(work, self.engine, vault=self._options.vault)) as drive, self._gate:
+        with closing(TxDriver(work, self.engine, vault=self._options.vault)) as drive, self._gate:
             statement = drive.start()
             if statement is not None:
                 held = _Held(await self._acquire())
@@ -227,7 +227,7 @@ class PostgresDatabase:
         await self._pool.expire_connections()
 
 
-class _Door:
+class _ConnectionOpener:
     """Opens a pool's connections. When one of its first fails, the others still come, and nobody would close them."""
 
     is_shut = False
@@ -265,7 +265,7 @@ async def _nothing_to_reset(_: Any) -> None:
     return None
 
 
-async def _next(drive: Drive, answer: Awaitable[Answer]) -> Statement | None:
+async def _next(drive: TxDriver, answer: Awaitable[Answer]) -> Statement | None:
     """The function's next statement, after it was told how this one went."""
     try:
         brought = await answer

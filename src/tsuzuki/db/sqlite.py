@@ -22,7 +22,7 @@ from tsuzuki.db.errors import DatabaseUnavailable, DiskFull
 from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.sqlite_file import connect, execute, fetch, path_of, translated
 from tsuzuki.db.sqlite_inline import InlineReader, writes
-from tsuzuki.db.tx import Answer, Drive, Params, Statement, Tx, Work, refuse_inside, refuse_nesting
+from tsuzuki.db.tx import Answer, Params, Statement, Tx, TxDriver, Work, refuse_inside, refuse_nesting
 from tsuzuki.db.vault import NO_KEY, Vault
 
 __all__ = ["SqliteDatabase", "path_of"]
@@ -39,7 +39,7 @@ class _Job:
 
     def __init__(self, work: Work[Any], writer: "_Writer", vault: Vault) -> None:
         self._writer = writer
-        self.drive = Drive(work, "sqlite", self.execute, vault=vault)
+        self.drive = TxDriver(work, "sqlite", self.execute, vault=vault)
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
         self.context = contextvars.copy_context()
@@ -102,7 +102,7 @@ class SqliteDatabase:
         """See `Database`. What is quick is answered here, the rest by the reader threads."""
         if self._gate.is_closed:
             raise DatabaseUnavailable(CLOSED)
-        drive = Drive(work, "sqlite", self._inline_reading, vault=self._vault)
+        drive = TxDriver(work, "sqlite", self._inline_reading, vault=self._vault)
         statement = drive.start()
         if statement is not None:
             with self._gate:
@@ -133,7 +133,7 @@ class SqliteDatabase:
 
     # -- reading
 
-    async def _read_on(self, drive: Drive, statement: Statement) -> None:
+    async def _read_on(self, drive: TxDriver, statement: Statement) -> None:
         """Have a thread run the function to its end, from this statement on: one way there and back, however many."""
         rest = _ThreadedRead(drive)
         running = self._readers.submit(contextvars.copy_context().run, rest.run, statement, self._reader)
@@ -160,7 +160,7 @@ class SqliteDatabase:
 class _ThreadedRead:
     """What is left of a read's function once it asked for more than the event loop may do; a thread's from then on."""
 
-    def __init__(self, drive: Drive) -> None:
+    def __init__(self, drive: TxDriver) -> None:
         self._drive = drive
         self.end: asyncio.Future[None] | None = None
         """What the caller waits for, if it does already; once that is cancelled no statement is run for nobody."""

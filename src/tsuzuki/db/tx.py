@@ -137,7 +137,7 @@ def _ask_the_driver(_query: Query, _params: Params) -> None:
     return None
 
 
-class Drive(Tx):
+class TxDriver(Tx):
     """The same transaction as its engine sees it: steps the function through its statements.
 
     `start`, `answer` and `fail` give the next statement, or None once the function has returned; then `result` holds
@@ -217,7 +217,7 @@ class Drive(Tx):
 class _Standing(threading.local):
     """The function that this thread is stepping through at this very moment."""
 
-    drive: Drive | None = None
+    drive: TxDriver | None = None
 
 
 _standing = _Standing()

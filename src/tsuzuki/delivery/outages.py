@@ -11,7 +11,7 @@ from tsuzuki.delivery.fanout import NOTHING, Delivered, Reader, feed_readers_tx,
 from tsuzuki.model.ids import FeedId, SeriesId, SourceId, WatchId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.notifications.announcer import Recipient, tell_tx
+from tsuzuki.notifications.announcer import Recipient, notify_tx
 from tsuzuki.notifications.policy import broken, healed
 from tsuzuki.notifications.tasks import Message
 from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, WatchChanged, add_events_tx, prune_events_tx
@@ -89,7 +89,7 @@ async def alert_operators_tx(tx: Tx, name: str, about: str, *, reason: str, now:
     """Tell those who run this server that a source is no longer called; `about` is told once to each channel."""
     recipients = await operator_recipients_tx(tx, name)
     return Delivered(
-        0, await tell_tx(tx, recipients, about, lambda name: broken(name, mask_text(reason), now), now=now)
+        0, await notify_tx(tx, recipients, about, lambda name: broken(name, mask_text(reason), now), now=now)
     )
 
 
@@ -100,7 +100,7 @@ async def _tell_tx(
     message = word(origin.name)
     readers = await _readers_tx(tx, origin, message.at)
     await add_events_tx(tx, [_event(origin, reader, reason) for reader in readers], message.at)
-    told = await tell_tx(tx, await outage_recipients_tx(tx, origin), about, word, now=message.at)
+    told = await notify_tx(tx, await outage_recipients_tx(tx, origin), about, word, now=message.at)
     return Delivered(0, ((EVENTS_WAKEUP,) if readers else ()) + told)
 
 

@@ -32,12 +32,12 @@ _SKIES: dict[Scene, tuple[Hues, ...]] = {
 
 def page(comic: DemoComic, chapter: DemoChapter, index: int) -> bytes:
     """A page of panels, as PNG."""
-    dice = random.Random(f"{comic.slug}/{chapter.number}/{index}")
+    rng = random.Random(f"{comic.slug}/{chapter.number}/{index}")
     image = Image.new("RGB", PAGE, PAPER)
     draw = ImageDraw.Draw(image)
-    for place, (left, top, right, bottom) in enumerate(_panels(dice)):
+    for place, (left, top, right, bottom) in enumerate(_panels(rng)):
         caption = comic.captions[(chapter.number * 5 + index * 3 + place) % len(comic.captions)]
-        panel = _panel((right - left, bottom - top), comic.scene, dice)
+        panel = _panel((right - left, bottom - top), comic.scene, rng)
         _caption(ImageDraw.Draw(panel), caption)
         image.paste(panel, (left, top))
     _text(draw, (PAGE[0] // 2, PAGE[1] - 14), f"{chapter.number} / {index + 1}", size=18, fill=INK)
@@ -46,8 +46,8 @@ def page(comic: DemoComic, chapter: DemoChapter, index: int) -> bytes:
 
 def cover(comic: DemoComic) -> bytes:
     """The comic's cover, as PNG."""
-    dice = random.Random(comic.slug)
-    image = _panel(COVER, comic.scene, dice)
+    rng = random.Random(comic.slug)
+    image = _panel(COVER, comic.scene, rng)
     draw = ImageDraw.Draw(image)
     draw.rectangle((0, COVER[1] - 150, COVER[0], COVER[1]), fill=VERMILION)
     title = comic.title.partition("(")[2].rstrip(")") or comic.title  # the drawing font has Latin letters only
@@ -57,67 +57,67 @@ def cover(comic: DemoComic) -> bytes:
 
 def picture(journal: DemoJournal, number: int) -> bytes:
     """The picture of a post, as PNG."""
-    dice = random.Random(f"{journal.slug}/{number}")
+    rng = random.Random(f"{journal.slug}/{number}")
     if journal.slug == "harbour-log":
-        return _png(_panel(PICTURE, "harbour", dice))
+        return _png(_panel(PICTURE, "harbour", rng))
     image = Image.new("RGB", PICTURE, PAPER)
     draw = ImageDraw.Draw(image)
     for _ in range(7):
-        _gear(draw, dice.randrange(80, PICTURE[0] - 80), dice.randrange(80, PICTURE[1] - 80), dice.randrange(30, 110))
+        _gear(draw, rng.randrange(80, PICTURE[0] - 80), rng.randrange(80, PICTURE[1] - 80), rng.randrange(30, 110))
     return _png(image)
 
 
-def _panels(dice: random.Random) -> list[Box]:
+def _panels(rng: random.Random) -> list[Box]:
     """Three rows; a row is one wide panel or two."""
     width, height = PAGE
     row = (height - 40 - GUTTER * 4) // 3
     boxes: list[Box] = []
     for index in range(3):
         top = GUTTER + index * (row + GUTTER)
-        if dice.random() < 0.4:
+        if rng.random() < 0.4:
             boxes.append((GUTTER, top, width - GUTTER, top + row))
         else:
-            middle = dice.randrange(width // 3, 2 * width // 3)
+            middle = rng.randrange(width // 3, 2 * width // 3)
             boxes.append((GUTTER, top, middle - GUTTER // 2, top + row))
             boxes.append((middle + GUTTER // 2, top, width - GUTTER, top + row))
     return boxes
 
 
-def _panel(size: Size, scene: Scene, dice: random.Random) -> Image.Image:
+def _panel(size: Size, scene: Scene, rng: random.Random) -> Image.Image:
     image = Image.new("RGB", size, PAPER)
     draw = ImageDraw.Draw(image)
     box = left, top, right, bottom = (0, 0, size[0] - 1, size[1] - 1)
-    light, deep, deps = dice.choice(_SKIES[scene])
-    horizon = top + int((bottom - top) * dice.uniform(0.55, 0.72))
+    light, deep, deps = rng.choice(_SKIES[scene])
+    horizon = top + int((bottom - top) * rng.uniform(0.55, 0.72))
     draw.rectangle(box, fill=light)
     draw.rectangle((left, top + (horizon - top) // 2, right, horizon), fill=deep)
-    _light(draw, box, scene, dice)
+    _light(draw, box, scene, rng)
     draw.rectangle((left, horizon, right, bottom), fill=deps)
     if scene == "harbour":
-        _waves(draw, (left, horizon, right, bottom), dice)
-        _fisherman(draw, dice.randint(left + 60, max(left + 61, right - 60)), horizon + 12, (bottom - top) // 3)
+        _waves(draw, (left, horizon, right, bottom), rng)
+        _fisherman(draw, rng.randint(left + 60, max(left + 61, right - 60)), horizon + 12, (bottom - top) // 3)
     else:
-        _office(draw, (left, horizon, right, bottom), dice)
+        _office(draw, (left, horizon, right, bottom), rng)
     draw.rectangle(box, outline=INK, width=4)
     return image
 
 
-def _light(draw: ImageDraw.ImageDraw, box: Box, scene: Scene, dice: random.Random) -> None:
+def _light(draw: ImageDraw.ImageDraw, box: Box, scene: Scene, rng: random.Random) -> None:
     """A sun, or a moon among stars."""
     left, top, right, bottom = box
     size = (bottom - top) // 9
-    x, y = dice.randint(left + size, right - size), top + size + 14
+    x, y = rng.randint(left + size, right - size), top + size + 14
     if scene == "night":
         for _ in range(26):
-            star = dice.randint(left + 4, right - 4), dice.randint(top + 4, top + (bottom - top) // 2)
+            star = rng.randint(left + 4, right - 4), rng.randint(top + 4, top + (bottom - top) // 2)
             draw.ellipse((*star, star[0] + 3, star[1] + 3), fill=PAPER)
     draw.ellipse((x - size, y - size, x + size, y + size), fill=PAPER if scene == "night" else VERMILION)
 
 
-def _waves(draw: ImageDraw.ImageDraw, box: Box, dice: random.Random) -> None:
+def _waves(draw: ImageDraw.ImageDraw, box: Box, rng: random.Random) -> None:
     left, top, right, bottom = box
     for row, y in enumerate(range(top + 18, bottom - 6, 22)):
-        shift = dice.uniform(0, math.tau)
+        shift = rng.uniform(0, math.tau)
         points = [(x, y + 5 * math.sin(x / (24 + 4 * row) + shift)) for x in range(left + 4, right - 3, 4)]
         draw.line(points, fill=PAPER, width=2)
 
@@ -138,24 +138,24 @@ def _fisherman(draw: ImageDraw.ImageDraw, x: int, y: int, size: int) -> None:
     draw.line((x + size, y - size, x + size, y + size // 6), fill=PAPER, width=1)
 
 
-def _office(draw: ImageDraw.ImageDraw, box: Box, dice: random.Random) -> None:
+def _office(draw: ImageDraw.ImageDraw, box: Box, rng: random.Random) -> None:
     """Roofs with windows, a cat on one of them, and a letter on its way down."""
     left, top, right, bottom = box
     x = left + 6
     while x < right - 40:
-        width = dice.randint(50, 120)
-        roof = top - dice.randint(0, 60)
+        width = rng.randint(50, 120)
+        roof = top - rng.randint(0, 60)
         end = min(x + width, right - 6)
         draw.rectangle((x, roof, end, bottom - 3), fill=INK)
         for window in range(x + 10, end - 14, 24):
-            if dice.random() < 0.5:
+            if rng.random() < 0.5:
                 draw.rectangle((window, roof + 16, window + 10, roof + 32), fill="#f2c14e")
         x += width + 6
-    cat = dice.randint(left + 30, right - 40)
+    cat = rng.randint(left + 30, right - 40)
     draw.ellipse((cat, top - 22, cat + 26, top + 2), fill=INK)
     draw.polygon([(cat + 2, top - 14), (cat + 5, top - 32), (cat + 12, top - 20)], fill=INK)
     draw.polygon([(cat + 14, top - 20), (cat + 21, top - 32), (cat + 24, top - 14)], fill=INK)
-    letter = dice.randint(left + 20, right - 60)
+    letter = rng.randint(left + 20, right - 60)
     draw.rectangle((letter, top - 90, letter + 34, top - 68), fill=PAPER, outline=INK, width=2)
     draw.line((letter, top - 90, letter + 17, top - 78, letter + 34, top - 90), fill=VERMILION, width=2)
 

@@ -90,7 +90,7 @@ async def open_demo(environ: Mapping[str, str], folder: Path) -> AsyncIterator[D
             opened.worker_loops.start()
             try:
                 followed = await _seed(opened, base, guest)
-                app = Welcome(opened.app, opened.accounts, guest)
+                app = GuestSignIn(opened.app, opened.accounts, guest)
                 async with _running(_publish(opened, publisher, followed)):
                     yield Demo(opened, app, admin, publisher, followed)
             finally:
@@ -181,7 +181,7 @@ async def _follow_comics(opened: Tsuzuki, shelf_id: ShelfId, base: str, group: P
     return {comic.slug: found[comic.slug].id for comic in COMICS}
 
 
-class Welcome:
+class GuestSignIn:
     """The same pages; only the first one signs a stranger in. It is reached from this machine alone."""
 
     def __init__(self, app: ASGIApp, accounts: Accounts, password: str) -> None:

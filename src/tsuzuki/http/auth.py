@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.invites import Accepted, Invites
+from tsuzuki.accounts.invites import AccountRequest, Invites
 from tsuzuki.accounts.oidc import Oidc
 from tsuzuki.accounts.policy import DEVICE_LIFE, FLOW_LIFE, SESSION_LIFE
 from tsuzuki.accounts.sessions import Device, Sessions
@@ -171,7 +171,7 @@ async def enter(request: Request, service: SignIn, *, username: str, password: s
     return begin_session(request, await service.sign_in(username, password, device_of(request)))
 
 
-async def join(request: Request, invites: Invites, accepted: Accepted, *, is_setup: bool) -> SignedIn:
+async def join(request: Request, invites: Invites, accepted: AccountRequest, *, is_setup: bool) -> SignedIn:
     """Begin the session of someone who was not there before: see `Invites.accept`."""
     return begin_session(request, await invites.accept(accepted, device_of(request), is_setup=is_setup))
 

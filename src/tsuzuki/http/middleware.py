@@ -128,7 +128,7 @@ _LEVEL = 1
 """Most of what there is to win, in a fifth of the time of the usual level."""
 
 
-class Packed:
+class Compressed:
     """Packs each page that is sent in one piece to a browser that takes it so; lets everything else pass."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -140,10 +140,10 @@ class Packed:
         if not is_asked or "gzip" not in Headers(scope=scope).get("accept-encoding", ""):
             await self._app(scope, receive, send)
             return
-        await self._app(scope, receive, _Packing(send).send)
+        await self._app(scope, receive, _Compressing(send).send)
 
 
-class _Packing:
+class _Compressing:
     """Holds the head of an answer back until its body is seen."""
 
     def __init__(self, send: Send) -> None:
@@ -303,7 +303,7 @@ def build_app(
     is_https: bool = False,
 ) -> ASGIApp:
     """The whole ASGI application over these resources; `is_https` when its public address is."""
-    app: ASGIApp = Packed(Cookies(ErrorBoundary(build_router(resources), error_page, framed_page)))
+    app: ASGIApp = Compressed(Cookies(ErrorBoundary(build_router(resources), error_page, framed_page)))
     if allowed_origins:
         app = CORSMiddleware(
             app,

@@ -68,7 +68,7 @@ class Inbox:
     async def list(self, shelf_id: ShelfId, wanted: EntryFilter, *, after: PageCursor, most: int) -> Page[Entry]:
         """Entries from this place on, the newest first, and how many there are; NotFound for another shelf's feed."""
 
-        async def look(tx: Tx) -> Page[Entry]:
+        async def read(tx: Tx) -> Page[Entry]:
             where = await where_tx(tx, shelf_id, wanted)
             total = await count_entries_tx(tx, where, wanted)
             if wanted.detail == "content":
@@ -77,23 +77,23 @@ class Inbox:
             found = await older_entries_tx(tx, where, wanted, after=after, most=most + 1)
             return Page(found[:most], total, _next(found, wanted, most))
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
     async def page(self, shelf_id: ShelfId, wanted: EntryFilter, *, after: PageCursor, most: int) -> InboxPage:
         """The same without their number, and with the newest entry: up to it a reader can mark what the page shows."""
 
-        async def look(tx: Tx) -> InboxPage:
+        async def read(tx: Tx) -> InboxPage:
             where = await where_tx(tx, shelf_id, wanted)
             newest = await tx.one(EntryId, q.newest_id, shelf_id=shelf_id)
             found = await older_entries_tx(tx, where, wanted, after=after, most=most + 1)
             return InboxPage(found[:most], _next(found, wanted, most), newest)
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
     async def neighbours(self, shelf_id: ShelfId, wanted: EntryFilter, at: PageCursor) -> EntryNeighbours:
         """What comes before and after a place, whether or not the list still holds what stands there."""
 
-        async def look(tx: Tx) -> EntryNeighbours:
+        async def read(tx: Tx) -> EntryNeighbours:
             where = await where_tx(tx, shelf_id, wanted)
             newer = await newer_entries_tx(tx, where, wanted, before=at, most=1)
             older = await older_entries_tx(tx, where, wanted, after=at, most=1)
@@ -107,7 +107,7 @@ class Inbox:
 
             return EntryNeighbours(min(newer, key=order, default=None), max(older, key=order, default=None))
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
     async def get_item(self, shelf_id: ShelfId, item_id: ItemId) -> Entry:
         """The entry of one of the shelf's items, with its content; NotFound otherwise."""

@@ -88,8 +88,8 @@ async def _sought_entries_tx(tx: Tx, params: Where, wanted: EntryFilter) -> list
     """Those of one time by their ids, in either order."""
     words = match(tx.engine, parse_terms(wanted.search or ""))
     params = {name: value for name, value in params.items() if name != "then"}
-    sought = {"match": words, "by_published": wanted.by_published}
-    return [] if words is None else await tx.many(Entry, q.sought_entries, **params, **sought)
+    parsed = {"match": words, "by_published": wanted.by_published}
+    return [] if words is None else await tx.many(Entry, q.sought_entries, **params, **parsed)
 
 
 async def newer_entries_tx(tx: Tx, where: Where, wanted: EntryFilter, *, before: PageCursor, most: int) -> list[Entry]:

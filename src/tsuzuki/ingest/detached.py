@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.db.fulltext import Words, document
+from tsuzuki.db.fulltext import IndexWords, document
 from tsuzuki.db.locks import lock_feeds_shared_tx
 from tsuzuki.ingest.items import index_items_tx
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
@@ -28,7 +28,7 @@ class BroughtItem(msgspec.Struct, frozen=True):
     """The columns of `item`; the content's hash in hex."""
     entry: Row
     """The columns of `entry`."""
-    words: Words
+    words: IndexWords
     """By which it is found."""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.db.fulltext import Document, Words, document
+from tsuzuki.db.fulltext import Document, IndexWords, document
 from tsuzuki.db.locks import lock_feeds_shared_tx, lock_items_tx
 from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx
 from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey
@@ -152,7 +152,7 @@ def new_item(found: FoundItem, now: Millis) -> NewItem:
 
 
 async def upsert_items_tx(
-    tx: Tx, found: Mapping[FeedId, Iterable[NewItem]], words: Mapping[tuple[FeedId, str], Words], now: Millis
+    tx: Tx, found: Mapping[FeedId, Iterable[NewItem]], words: Mapping[tuple[FeedId, str], IndexWords], now: Millis
 ) -> list[StoredItem]:
     """Store items of feeds and index their words, by feed and key; what comes back is what was inserted or changed.
 

@@ -17,7 +17,7 @@ import msgspec
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.errors import DatabaseError
-from tsuzuki.db.fulltext import Words
+from tsuzuki.db.fulltext import IndexWords
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.ids import FeedId, WatchId
@@ -75,7 +75,7 @@ class InstallmentBatch(msgspec.Struct, frozen=True, kw_only=True):
 B = TypeVar("B", bound=InstallmentBatch)
 T = TypeVar("T")
 Id = TypeVar("Id")
-WordsByKey = Mapping[tuple[FeedId, str], Words]
+WordsByKey = Mapping[tuple[FeedId, str], IndexWords]
 """For the index, by feed and key."""
 
 

@@ -38,7 +38,7 @@ class NoticeSubject(msgspec.Struct, frozen=True):
     """Of the text of an item that has no title."""
 
 
-async def tell_tx(
+async def notify_tx(
     tx: Tx, recipients: Sequence[Recipient], about: str, word: Callable[[str], Message], *, now: Millis
 ) -> tuple[str, ...]:
     """A send for each channel, under an id that `about` makes stable; whom to wake after the commit."""
@@ -88,7 +88,7 @@ async def _announce_tx(tx: Tx, task: Task[Notice], now: Millis) -> int:
         await skip_tx(tx, task, now=now, why="What it tells of is gone.")
         return 0
     if notice.installment_id is None:
-        notice = msgspec.structs.replace(notice, count=await tell_surge_tx(tx, notice, now))
+        notice = msgspec.structs.replace(notice, count=await close_burst_tx(tx, notice, now))
     sends = [_send(notice, subject, recipient) for recipient in await recipients_tx(tx, notice)]
     if sends:
         await enqueue_many_tx(tx, SENDS, [send.task() for send in sends], now=now)
@@ -149,7 +149,7 @@ async def subject_tx(tx: Tx, notice: Notice) -> NoticeSubject | None:
     return await tx.maybe(NoticeSubject, q.chapter_subject, id=notice.installment_id)
 
 
-async def tell_surge_tx(tx: Tx, notice: Notice, now: Millis) -> int:
+async def close_burst_tx(tx: Tx, notice: Notice, now: Millis) -> int:
     """How much a flood brought in all by now, which is when it is told."""
-    count = await tx.maybe(int, q.tell_surge, kind=notice.kind, of_id=notice.of_id, at=notice.at, now=now)
+    count = await tx.maybe(int, q.close_burst, kind=notice.kind, of_id=notice.of_id, at=notice.at, now=now)
     return notice.count if count is None else count

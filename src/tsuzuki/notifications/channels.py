@@ -53,7 +53,7 @@ class ShownChannel(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: Millis
 
 
-class Added(msgspec.Struct, frozen=True):
+class AddedChannel(msgspec.Struct, frozen=True):
     """A new channel, and what we made for it: the only time that it is shown."""
 
     channel: ShownChannel
@@ -91,7 +91,7 @@ class Channels:
 
     async def add(
         self, shelf_id: ShelfId, kind: str, *, name: str, config: Mapping[str, Any], user_id: UserId | None = None
-    ) -> Added:
+    ) -> AddedChannel:
         """A new channel; Invalid for an address that may not be called, Conflict when the name is taken.
 
         LimitExceeded when the shelf has as many as it may.
@@ -114,7 +114,7 @@ class Channels:
             return await add_channel_tx(tx, new, self._clock())
 
         channel = await self._db.with_tx(add)
-        return Added(_shown(channel), {key: value for key, value in whole.items() if config.get(key) != value})
+        return AddedChannel(_shown(channel), {key: value for key, value in whole.items() if config.get(key) != value})
 
     async def change(
         self, shelf_id: ShelfId, public_id: PublicId, change: ChannelChange, user_id: UserId | None = None

@@ -79,7 +79,7 @@ from feed where id = :id;
 select title, cast(null as text) as url, cast(null as text) as number, public_id as series_id, '' as beginning
 from series where id = :id;
 
--- name: tell_surge
+-- name: close_burst
 -- From here on what comes is told by itself.
 update surge set told_at = :now where kind = :kind and of_id = :of_id and since = :at returning count;
 

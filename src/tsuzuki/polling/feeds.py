@@ -93,7 +93,7 @@ class FeedPoll:
         validators = Validators() if self._is_full else known
         origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)
         known_body = None if target.has_letters or self._is_moving else watch.body_hash
-        visiting = visit(target.link, validators, known_body, tells_all_keys=target.has_unstable_keys)
+        visiting = visit(target.link, validators, known_body, with_all_keys=target.has_unstable_keys)
         fetched = await run_visit(self._driver, visiting, origin)
         if fetched.harvest is not None and not fetched.harvest.items and target.has_content:
             # R28: it never deletes anything, and it is not believed either.

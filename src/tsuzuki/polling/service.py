@@ -39,7 +39,7 @@ from tsuzuki.polling.store import (
     with_targets_tx,
 )
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.shelves.deps import Asked
+from tsuzuki.shelves.deps import RefreshOutcome
 
 q = load_queries("tsuzuki.polling")
 
@@ -131,12 +131,12 @@ class Poller:
 
     # -- asking
 
-    async def ask_refresh(self, watch_id: WatchId) -> Asked:
+    async def ask_refresh(self, watch_id: WatchId) -> RefreshOutcome:
         """Have a watch polled now, suspended or not; R96: not before a Retry-After is over, nor twice in a minute."""
         now = self._context.clock()
         return await self._db.with_tx(lambda tx: ask_refresh_tx(tx, watch_id, now, before=self._known_before(now)))
 
-    async def ask_refresh_all(self, shelf_id: ShelfId) -> Asked:
+    async def ask_refresh_all(self, shelf_id: ShelfId) -> RefreshOutcome:
         """Have all feeds of a shelf polled now that are not suspended; as `ask_refresh`."""
         now = self._context.clock()
         return await self._db.with_tx(lambda tx: ask_refresh_all_tx(tx, shelf_id, now, before=self._known_before(now)))

@@ -9,7 +9,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, ShelfId, WatchId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS, ClaimedWatch, DueFeed, FeedTarget
-from tsuzuki.shelves.deps import Asked
+from tsuzuki.shelves.deps import RefreshOutcome
 
 q = load_queries("tsuzuki.polling")
 
@@ -169,25 +169,25 @@ async def repair_watches_tx(tx: Tx, *, now: Millis, longest: Millis, lease: Mill
 # -- refreshes
 
 
-async def ask_refresh_tx(tx: Tx, watch_id: WatchId, now: Millis, *, before: Millis | None = None) -> Asked:
+async def ask_refresh_tx(tx: Tx, watch_id: WatchId, now: Millis, *, before: Millis | None = None) -> RefreshOutcome:
     """Want this watch polled, unless it was looked at since `before`."""
     soon, before = Millis(now + CLOCKS_DIFFER), now if before is None else before
     queued = await tx.run(q.ask_refresh, id=watch_id, now=now, before=before, soon=soon)
     if queued:
-        return Asked(queued)
+        return RefreshOutcome(queued)
     return _none_asked(await tx.maybe(WhyNot, q.why_not_asked, id=watch_id, now=now))
 
 
-async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis, *, before: Millis) -> Asked:
+async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis, *, before: Millis) -> RefreshOutcome:
     """Want every feed of a shelf polled that is not suspended, and was not looked at since `before`."""
     soon = Millis(now + CLOCKS_DIFFER)
     queued = await tx.run(q.ask_refresh_all, shelf_id=shelf_id, now=now, before=before, soon=soon)
     if queued:
-        return Asked(queued)
+        return RefreshOutcome(queued)
     return _none_asked(await tx.maybe(WhyNot, q.why_none_asked, shelf_id=shelf_id, now=now))
 
 
-def _none_asked(why: WhyNot | None) -> Asked:
+def _none_asked(why: WhyNot | None) -> RefreshOutcome:
     if why is None:
-        return Asked(0)
-    return Asked(0, why.not_before, is_known=why.not_before is None and not why.is_asked)
+        return RefreshOutcome(0)
+    return RefreshOutcome(0, why.not_before, is_known=why.not_before is None and not why.is_asked)

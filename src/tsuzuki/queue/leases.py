@@ -84,14 +84,14 @@ class LeaseKeeper:
         with self._worker_context.wakeup.listen(cancel_wakeup(self._queue.name)) as listener:
             while True:
                 try:
-                    await self.look()
+                    await self.check()
                 except Unavailable as error:
                     _log.warning("queue_unavailable", queue=self._queue.name, reason=str(error))
                 except Exception:  # noqa: BLE001  the top of a worker's loop, which must go on
                     _log.exception("queue_look_failed", queue=self._queue.name)
                 await listener.wait(pause)
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """One round: leave what is no longer ours, renew what is, take what nobody keeps."""
         now = self._worker_context.clock()
         await self._repair(now)

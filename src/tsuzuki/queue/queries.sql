@@ -158,7 +158,7 @@ from task where id = :id;
 -- When the newest of the tasks under this key that are over was due; 0 when none is remembered.
 select coalesce(max(run_at), 0) from task where queue = :queue and key = :key and finished_at is not null;
 
--- name: bring_forward
+-- name: run_earlier
 update task set run_at = :run_at where queue = :queue and key = :key and status = 'queued' and run_at > :run_at;
 
 -- name: prune_old

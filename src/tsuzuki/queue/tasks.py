@@ -289,6 +289,6 @@ async def last_run_at_tx(tx: Tx, queue: str, key: str) -> Millis:
     return await tx.one(Millis, q.last_run_at, queue=queue, key=key)
 
 
-async def bring_forward_tx(tx: Tx, queue: str, key: str, run_at: Millis) -> bool:
+async def run_earlier_tx(tx: Tx, queue: str, key: str, run_at: Millis) -> bool:
     """Have what is queued under this key run no later than then; False when it does already."""
-    return bool(await tx.run(q.bring_forward, queue=queue, key=key, run_at=run_at))
+    return bool(await tx.run(q.run_earlier, queue=queue, key=key, run_at=run_at))

@@ -59,7 +59,7 @@ class Worker(Generic[P]):
     def stop(self) -> None:
         """Take nothing more; `run` returns when what was begun is done, or given back after its patience."""
         self._is_stopping = True
-        self._listener.hear()
+        self._listener.wake()
 
     async def run(self, *, patience: float = 20.0) -> None:
         """Work until `stop`; cancelled, it gives back at once what it holds."""
@@ -111,7 +111,7 @@ class Worker(Generic[P]):
         was_full = len(self._running) >= self._queue.settings.concurrency
         self._running.discard(done)
         if was_full or self._is_stopping:
-            self._listener.hear()
+            self._listener.wake()
 
     async def _places(self) -> int:
         """How many more may begin. Short tasks end together, so a moment's wait saves many small claims."""

@@ -100,7 +100,7 @@ class Workers:
         """It has ended as it should."""
         await self._db.with_tx(lambda tx: tx.run(q.leave, id=worker.id))
 
-    async def look(self) -> Workforce:
+    async def get(self) -> Workforce:
         """Who works now."""
         oldest = self._clock() - LOST_AFTER
         seen = await self._db.read(list_workers_tx)
@@ -111,7 +111,7 @@ class Workers:
 
     async def why_nobody_works(self) -> str | None:
         """In words; None when somebody does."""
-        found = await self.look()
+        found = await self.get()
         if found.live:
             return None
         if not found.lost:

@@ -55,7 +55,7 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
     """Whether counting ended before everything was counted."""
 
 
-class WouldGo(msgspec.Struct, frozen=True):
+class RemovableEntries(msgspec.Struct, frozen=True):
     """How many articles would go with a setting."""
 
     keep: Millis
@@ -103,12 +103,12 @@ class Preview:
             _removable("audit", audit, AUDIT_BYTES, keep=keep.keep_audit, is_more=audit >= MOST_COUNTED),
         ]
 
-    async def of_feed(self, shelf_id: ShelfId, feed_id: FeedId, spans: Iterable[Millis]) -> list[WouldGo]:
+    async def of_feed(self, shelf_id: ShelfId, feed_id: FeedId, spans: Iterable[Millis]) -> list[RemovableEntries]:
         """How many articles of a feed would go with each of these settings of it."""
         count = partial(count_old_of_feed_tx, shelf_id=shelf_id, feed_id=feed_id, most=MOST_SHOWN)
         return [await self._would_go(keep, count) for keep in spans]
 
-    async def of_shelf(self, shelf_id: ShelfId, spans: Iterable[Millis]) -> list[WouldGo]:
+    async def of_shelf(self, shelf_id: ShelfId, spans: Iterable[Millis]) -> list[RemovableEntries]:
         """The same for a shelf, of the feeds that have no setting of their own."""
         count = partial(count_old_of_shelf_tx, shelf_id=shelf_id, most=MOST_SHOWN)
         return [await self._would_go(keep, count) for keep in spans]
@@ -129,9 +129,9 @@ class Preview:
 
     # -- counting
 
-    async def _would_go(self, keep: Millis, count: Callable[..., Coroutine[Any, Any, int]]) -> WouldGo:
+    async def _would_go(self, keep: Millis, count: Callable[..., Coroutine[Any, Any, int]]) -> RemovableEntries:
         rows = await self._old(keep, count)
-        return WouldGo(keep, rows, rows >= MOST_SHOWN)
+        return RemovableEntries(keep, rows, rows >= MOST_SHOWN)
 
     async def _old(self, keep: Millis, count: Callable[..., Coroutine[Any, Any, int]]) -> int:
         if keep == FOR_EVER:

@@ -31,7 +31,7 @@ ITEMS = 50
 """The same for items, whose words leave the index too."""
 
 
-class Portion(msgspec.Struct, frozen=True):
+class PruneResult(msgspec.Struct, frozen=True):
     """What one portion did."""
 
     pruned: int
@@ -52,7 +52,7 @@ class PruneStep(Protocol):
 
     name: str
 
-    async def portion(self, deps: PruneDeps, after: int) -> Portion:
+    async def portion(self, deps: PruneDeps, after: int) -> PruneResult:
         """Do a little of it, from there on."""
         ...
 
@@ -62,18 +62,18 @@ class EntryStep:
 
     name = "entries"
 
-    async def portion(self, deps: PruneDeps, after: int) -> Portion:
+    async def portion(self, deps: PruneDeps, after: int) -> PruneResult:
         """Some subscriptions, or one transaction's worth of them."""
         now, keep = deps.clock(), deps.rules.keep_read
         last = await deps.db.read(lambda tx: next_subscription_tx(tx, after=after, most=SUBSCRIPTIONS))
         if last is None:
-            return Portion(0, None)
+            return PruneResult(0, None)
         within = EntryRange(after, last, now, keep)
         entries = await deps.db.read(lambda tx: list_old_entries_tx(tx, within, most=ROWS))
         if not entries:
-            return Portion(0, last)
+            return PruneResult(0, last)
         pruned = await with_tx_again(deps.db, lambda tx: prune_entries_tx(tx, entries, now=now, keep_read=keep))
-        return Portion(pruned, after if pruned and len(entries) == ROWS else last)
+        return PruneResult(pruned, after if pruned and len(entries) == ROWS else last)
 
 
 class ChapterStep:
@@ -81,22 +81,22 @@ class ChapterStep:
 
     name = "chapters"
 
-    async def portion(self, deps: PruneDeps, after: int) -> Portion:
+    async def portion(self, deps: PruneDeps, after: int) -> PruneResult:
         """One shelf, or one transaction's worth of it."""
         now = deps.clock()
         shelf_id = await deps.db.read(lambda tx: tx.maybe(int, q.next_limited_shelf, after=after))
         if shelf_id is None:
-            return Portion(0, None)
+            return PruneResult(0, None)
         entries = await deps.db.read(
             lambda tx: tx.many(int, q.list_old_chapters, shelf_id=shelf_id, now=now, most=ROWS)
         )
         if not entries:
-            return Portion(0, shelf_id)
+            return PruneResult(0, shelf_id)
         # Take those of these chapters out of the inbox that are still read and old; their progress stays (I9).
         pruned = await with_tx_again(
             deps.db, lambda tx: tx.run(q.prune_chapters, rows=[[entry] for entry in entries], now=now)
         )
-        return Portion(pruned, after if pruned and len(entries) == ROWS else shelf_id)
+        return PruneResult(pruned, after if pruned and len(entries) == ROWS else shelf_id)
 
 
 class ItemStep:
@@ -104,18 +104,18 @@ class ItemStep:
 
     name = "items"
 
-    async def portion(self, deps: PruneDeps, after: int) -> Portion:
+    async def portion(self, deps: PruneDeps, after: int) -> PruneResult:
         """One feed, or one transaction's worth of it."""
         now = deps.clock()
         found = await deps.db.read(lambda tx: next_feed_tx(tx, after=after))
         if found is None:
-            return Portion(0, None)
+            return PruneResult(0, None)
         feed_id = FeedId(found)
         items = await deps.db.read(
             lambda tx: tx.many(int, q.list_spare_items, feed_id=feed_id, newest=NEWEST_KEPT, most=ITEMS)
         )
         if not items:
-            return Portion(0, feed_id)
+            return PruneResult(0, feed_id)
 
         async def prune(tx: Tx) -> int:
             await lock_items_tx(tx, feed_id)
@@ -123,7 +123,7 @@ class ItemStep:
             return await prune_items_tx(tx, feed_id, items, before=Millis(now - ITEM_GRACE), now=now)
 
         pruned = await with_tx_again(deps.db, prune)
-        return Portion(pruned, after if pruned and len(items) == ITEMS else feed_id)
+        return PruneResult(pruned, after if pruned and len(items) == ITEMS else feed_id)
 
 
 class JobStep:
@@ -131,16 +131,16 @@ class JobStep:
 
     name = "jobs"
 
-    async def portion(self, deps: PruneDeps, after: int) -> Portion:
+    async def portion(self, deps: PruneDeps, after: int) -> PruneResult:
         """One transaction's worth."""
         if deps.rules.keep_jobs == FOR_EVER:
-            return Portion(0, None)
+            return PruneResult(0, None)
         before = Millis(deps.clock() - deps.rules.keep_jobs)
         jobs = await deps.db.read(lambda tx: tx.many(int, q.list_old_jobs, before=before, most=ROWS))
         pruned = (
             await with_tx_again(deps.db, lambda tx: tx.run(q.prune_jobs, rows=[[job] for job in jobs])) if jobs else 0
         )
-        return Portion(pruned, after if pruned else None)
+        return PruneResult(pruned, after if pruned else None)
 
 
 class AuditStep:
@@ -148,13 +148,13 @@ class AuditStep:
 
     name = "audit"
 
-    async def portion(self, deps: PruneDeps, after: int) -> Portion:
+    async def portion(self, deps: PruneDeps, after: int) -> PruneResult:
         """One transaction's worth."""
         if deps.rules.keep_audit == FOR_EVER:
-            return Portion(0, None)
+            return PruneResult(0, None)
         before = Millis(deps.clock() - deps.rules.keep_audit)
         pruned = await with_tx_again(deps.db, lambda tx: prune_audit_tx(tx, self.name, before=before, most=ROWS))
-        return Portion(pruned, after if pruned else None)
+        return PruneResult(pruned, after if pruned else None)
 
 
 STEPS: tuple[PruneStep, ...] = (EntryStep(), ChapterStep(), ItemStep(), JobStep(), AuditStep())

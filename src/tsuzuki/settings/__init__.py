@@ -2,7 +2,7 @@
 
 from tsuzuki.settings.loader import (
     BadSetting,
-    Effective,
+    EffectiveSetting,
     checkout,
     effective,
     read_env_file,
@@ -14,7 +14,7 @@ from tsuzuki.settings.table import PREFIX, Settings, Variable, variables
 __all__ = [
     "PREFIX",
     "BadSetting",
-    "Effective",
+    "EffectiveSetting",
     "Settings",
     "Variable",
     "checkout",

@@ -1,4 +1,4 @@
-"""How the text of a variable becomes a value: one `Kind` for each sort of setting, pure."""
+"""How the text of a variable becomes a value: one `SettingType` for each sort of setting, pure."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 
 
-class Kind(msgspec.Struct, frozen=True):
+class SettingType(msgspec.Struct, frozen=True):
     """A sort of value: `read` raises ValueError for a text that is none; `takes` says what would be one."""
 
     takes: str
@@ -40,12 +40,12 @@ def _switch(text: str) -> bool:
     raise ValueError(text)
 
 
-SWITCH = Kind("on or off", _switch)
-TEXT = Kind("a text", str)
-FOLDER = Kind("the path of a folder", str)
+SWITCH = SettingType("on or off", _switch)
+TEXT = SettingType("a text", str)
+FOLDER = SettingType("the path of a folder", str)
 
 
-def number(lowest: int, highest: int) -> Kind:
+def number(lowest: int, highest: int) -> SettingType:
     """A whole number within bounds."""
 
     def read(text: str) -> int:
@@ -53,13 +53,13 @@ def number(lowest: int, highest: int) -> Kind:
             raise ValueError(text)
         return int(text)
 
-    return Kind(f"a whole number from {lowest} to {highest}", read)
+    return SettingType(f"a whole number from {lowest} to {highest}", read)
 
 
-PORT = Kind("a port from 1 to 65535, or 0 for any free one", number(0, 65535).read)
+PORT = SettingType("a port from 1 to 65535, or 0 for any free one", number(0, 65535).read)
 
 
-def duration(lowest: Millis) -> Kind:
+def duration(lowest: Millis) -> SettingType:
     """Seconds, or a number with its unit; in milliseconds."""
 
     def read(text: str) -> Millis:
@@ -72,10 +72,10 @@ def duration(lowest: Millis) -> Kind:
         return length
 
     least = "" if lowest == 0 else f", at least {lowest // SECOND} s"
-    return Kind(f"seconds, or a number with s, m, h or d such as 30s, 15m, 48h{least}", read)
+    return SettingType(f"seconds, or a number with s, m, h or d such as 30s, 15m, 48h{least}", read)
 
 
-def span(lowest: Millis) -> Kind:
+def span(lowest: Millis) -> SettingType:
     """How long something is kept: a duration, or 0 for ever."""
     usual = duration(lowest)
 
@@ -84,7 +84,9 @@ def span(lowest: Millis) -> Kind:
         return length if length == 0 else usual.read(text)
 
     days = lowest // DAY
-    return Kind(f"a number with d such as 90d, 365d, at least {days} day{'s' if days > 1 else ''}, or 0 for ever", read)
+    return SettingType(
+        f"a number with d such as 90d, 365d, at least {days} day{'s' if days > 1 else ''}, or 0 for ever", read
+    )
 
 
 def _hours(text: str) -> tuple[int, int]:
@@ -94,10 +96,10 @@ def _hours(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-HOURS = Kind("two full hours of a day such as 2-6 or 22-4; 0-24 is always", _hours)
+HOURS = SettingType("two full hours of a day such as 2-6 or 22-4; 0-24 is always", _hours)
 
 
-def size(lowest: int) -> Kind:
+def size(lowest: int) -> SettingType:
     """Bytes, or a number with its unit."""
 
     def read(text: str) -> int:
@@ -109,10 +111,10 @@ def size(lowest: int) -> Kind:
             raise ValueError(text)
         return length
 
-    return Kind(f"bytes, or a number with K, M, G or T such as 500M, 2G, at least {lowest // 1024**2}M", read)
+    return SettingType(f"bytes, or a number with K, M, G or T such as 500M, 2G, at least {lowest // 1024**2}M", read)
 
 
-def one_of(*words: str) -> Kind:
+def one_of(*words: str) -> SettingType:
     """One of a few words, in any case."""
 
     def read(text: str) -> str:
@@ -120,16 +122,16 @@ def one_of(*words: str) -> Kind:
             raise ValueError(text)
         return text.lower()
 
-    return Kind(", ".join(words[:-1]) + f" or {words[-1]}", read)
+    return SettingType(", ".join(words[:-1]) + f" or {words[-1]}", read)
 
 
-def list_of(kind: Kind, takes: str) -> Kind:
+def list_of(kind: SettingType, takes: str) -> SettingType:
     """Several values with commas between them."""
 
     def read(text: str) -> tuple[Any, ...]:
         return tuple(kind.read(part.strip()) for part in text.split(",") if part.strip())
 
-    return Kind(takes, read, unset=())
+    return SettingType(takes, read, unset=())
 
 
 def _secret_key(text: str) -> str:
@@ -139,17 +141,17 @@ def _secret_key(text: str) -> str:
 
 
 SECRET_KEYS = list_of(
-    Kind("", _secret_key), "at least 32 characters without spaces; several keys with commas between them"
+    SettingType("", _secret_key), "at least 32 characters without spaces; several keys with commas between them"
 )
 
 
 NETWORKS = list_of(
-    Kind("", partial(ip_network, strict=False)),
+    SettingType("", partial(ip_network, strict=False)),
     "addresses or networks with commas between them, such as 127.0.0.0/8, ::1",
 )
 
 
-def address(*schemes: str, takes: str, host: bool = True) -> Kind:
+def address(*schemes: str, takes: str, host: bool = True) -> SettingType:
     """A URL with one of these schemes and, unless told otherwise, a host."""
 
     def read(text: str) -> str:
@@ -158,7 +160,7 @@ def address(*schemes: str, takes: str, host: bool = True) -> Kind:
             raise ValueError(text)
         return text
 
-    return Kind(takes, read)
+    return SettingType(takes, read)
 
 
 def _split(text: str) -> SplitResult:
@@ -170,7 +172,7 @@ def _split(text: str) -> SplitResult:
 
 
 HTTP_URL = address("http", "https", takes="an address such as https://example.org/path")
-CONTACT = Kind(
+CONTACT = SettingType(
     "an address such as https://example.org/about or mailto:me@example.org",
     address("http", "https", "mailto", takes="", host=False).read,
 )
@@ -186,7 +188,7 @@ def _database(text: str) -> str:
     return text
 
 
-DATABASE_URL = Kind(
+DATABASE_URL = SettingType(
     "sqlite:///file (from the data folder), sqlite:////absolute/file or postgresql://user:password@host/database",
     _database,
 )
@@ -201,8 +203,8 @@ def _origin(text: str) -> str:
     return text
 
 
-ORIGIN = Kind(
+ORIGIN = SettingType(
     "where a server is, without a path, such as https://reader.example.org",
     lambda text: _origin(text.removesuffix("/")),
 )
-ORIGINS = list_of(Kind("", _origin), "origins with commas between them, such as https://reader.example.org")
+ORIGINS = list_of(SettingType("", _origin), "origins with commas between them, such as https://reader.example.org")

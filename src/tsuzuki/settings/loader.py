@@ -18,7 +18,7 @@ class BadSetting(TsuzukiError):
     """A variable that cannot be used; the message is one line that names it."""
 
 
-class Effective(msgspec.Struct, frozen=True):
+class EffectiveSetting(msgspec.Struct, frozen=True):
     """A setting as it is in force, for people: secrets are masked."""
 
     name: str
@@ -77,10 +77,10 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     return [_unknown(name, [_field(one) for one in known]) for name in strange]
 
 
-def effective(settings: Settings, environ: Mapping[str, str]) -> list[Effective]:
+def effective(settings: Settings, environ: Mapping[str, str]) -> list[EffectiveSetting]:
     """Every setting with its value, masked, and where that came from."""
     return [
-        Effective(
+        EffectiveSetting(
             name,
             variable.show(_shown(getattr(settings, _field(name)), _text(name, variable, environ))),
             "environment" if environ.get(name, "").strip() else "default",

@@ -16,7 +16,7 @@ import msgspec
 from tsuzuki.model.secrets import MASKED, mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.settings import kinds
-from tsuzuki.settings.kinds import Kind, Network
+from tsuzuki.settings.kinds import Network, SettingType
 
 PREFIX = "TSUZUKI_"
 
@@ -29,7 +29,7 @@ class Variable(msgspec.Struct, frozen=True):
     """How one setting is read, and what people are told about it."""
 
     group: str
-    kind: Kind
+    kind: SettingType
     default: str
     """As one would write it; empty when there is none."""
     says: str

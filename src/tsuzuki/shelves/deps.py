@@ -11,7 +11,7 @@ from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 
 
-class Asked(msgspec.Struct, frozen=True):
+class RefreshOutcome(msgspec.Struct, frozen=True):
     """R96: what became of asking for a look now."""
 
     queued: int
@@ -32,7 +32,7 @@ class ShelfDeps(msgspec.Struct, frozen=True, kw_only=True):
     after_commit: AfterCommit
     vet: Callable[[str, str | None], Awaitable[str]]
     """The canonical form of an address (and its proxy) that may be stored and called; RefusedAddress otherwise."""
-    ask_refresh: Callable[[WatchId], Awaitable[Asked]]
+    ask_refresh: Callable[[WatchId], Awaitable[RefreshOutcome]]
     """Have a watch polled now, suspended or not, but never before a Retry-After is over."""
-    ask_refresh_all: Callable[[ShelfId], Awaitable[Asked]]
+    ask_refresh_all: Callable[[ShelfId], Awaitable[RefreshOutcome]]
     """Have all feeds of a shelf polled now that are not suspended."""

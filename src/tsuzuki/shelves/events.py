@@ -102,7 +102,7 @@ async def counts_changed_tx(tx: Tx, shelves: Iterable[ShelfId], now: Millis) -> 
     await add_events_tx(tx, [NewEvent(shelf_id, CountsChanged()) for shelf_id in shelves], now)
 
 
-async def tell_admins_tx(tx: Tx, news: News, now: Millis) -> None:
+async def notify_admins_tx(tx: Tx, news: News, now: Millis) -> None:
     """An event on the shelf that each of those who run this server reads from."""
     shelves = await tx.many(ShelfId, q.admin_shelves)
     await add_events_tx(tx, [NewEvent(shelf_id, news) for shelf_id in shelves], now)

@@ -27,7 +27,7 @@ from tsuzuki.shelves.types import (
     FollowRequest,
     FormerFollow,
     NewFollow,
-    Next,
+    NextToRead,
     PlainFollowRow,
     ReleasePreferences,
     new_or,
@@ -130,14 +130,16 @@ class Follows:
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Follow:
         """One of the shelf's; NotFound otherwise."""
 
-        async def look(tx: Tx) -> Follow:
+        async def read(tx: Tx) -> Follow:
             return await show_follow_tx(tx, shelf_id, (await own_follow_tx(tx, shelf_id, public_id)).id)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
-    async def continue_reading(self, shelf_id: ShelfId, most: int) -> Sequence[Next]:
+    async def continue_reading(self, shelf_id: ShelfId, most: int) -> Sequence[NextToRead]:
         """Where to read on in each series that is being read, the last read first."""
-        return await self._deps.db.read(lambda tx: tx.many(Next, q.continue_reading, shelf_id=shelf_id, most=most))
+        return await self._deps.db.read(
+            lambda tx: tx.many(NextToRead, q.continue_reading, shelf_id=shelf_id, most=most)
+        )
 
     # -- coming
 

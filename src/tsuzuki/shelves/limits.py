@@ -14,7 +14,7 @@ from tsuzuki.model.plans import exceeded, is_over, plan_in_force
 q = load_queries("tsuzuki.shelves")
 
 
-class Terms(msgspec.Struct, frozen=True):
+class ShelfTerms(msgspec.Struct, frozen=True):
     """On what terms a shelf is rented."""
 
     plan: str
@@ -23,9 +23,9 @@ class Terms(msgspec.Struct, frozen=True):
     """False: TSUZUKI_BILLING is off, and neither plan nor status count."""
 
 
-async def shelf_terms_tx(tx: Tx, shelf_id: ShelfId) -> Terms:
+async def shelf_terms_tx(tx: Tx, shelf_id: ShelfId) -> ShelfTerms:
     """The shelf's terms, or NotFound."""
-    return await tx.one(Terms, q.shelf_terms, shelf_id=shelf_id)
+    return await tx.one(ShelfTerms, q.shelf_terms, shelf_id=shelf_id)
 
 
 async def count_follows_tx(tx: Tx, shelf_id: ShelfId) -> int:

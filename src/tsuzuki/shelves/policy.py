@@ -17,7 +17,7 @@ from tsuzuki.shelves.types import (
     ReleasePreferences,
     ReportedReading,
     SeriesRelease,
-    SourceOf,
+    SeriesSourceState,
     Subscription,
     SubscriptionChange,
     new_or,
@@ -135,7 +135,7 @@ def _between(of: Literal["chapters", "volumes"], wholes: set[int], most: int) ->
 # -- health
 
 
-def health(source: SourceOf) -> Health:
+def health(source: SeriesSourceState) -> Health:
     """How a source fares with this series."""
     stop = stopped_by(source)
     if stop is not None:
@@ -147,7 +147,7 @@ def health(source: SourceOf) -> Health:
     return "new" if source.last_checked_at is None else "ok"
 
 
-def stopped_by(source: SourceOf) -> Stop | None:
+def stopped_by(source: SeriesSourceState) -> Stop | None:
     """Why this source is not called for this series, until somebody changes that; None when it is."""
     if not source.is_source_on:
         return "source_off"
@@ -158,7 +158,7 @@ def stopped_by(source: SourceOf) -> Stop | None:
     return None if source.paused_at is None else "paused"
 
 
-def stop_reason(source: SourceOf) -> str | None:
+def stop_reason(source: SeriesSourceState) -> str | None:
     """What was said about it: by whoever paused the sources, or by the publisher's answer; None when nothing was."""
     stop = stopped_by(source)
     if stop == "suspended":

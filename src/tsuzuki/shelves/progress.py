@@ -15,13 +15,13 @@ from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.policy import decided, moment
 from tsuzuki.shelves.types import (
     ChapterProgress,
+    ChapterSelection,
     HistoryRow,
     MarkedChapters,
     ProgressResult,
     ReadChapter,
     ReportedProgress,
     ReportedReading,
-    Some,
 )
 from tsuzuki.sources.series import known_series_tx
 
@@ -60,7 +60,7 @@ async def find_chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) ->
 
 
 async def mark_chapters_tx(
-    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, some: Some, *, is_read: bool, now: Millis
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, some: ChapterSelection, *, is_read: bool, now: Millis
 ) -> int:
     """Mark chapters of a series read or unread; how many changed."""
     meant: dict[str, Any] = {"ids": some.chapters, "up_to": some.up_to, "before": some.before, "series_id": series_id}
@@ -135,16 +135,16 @@ class ReadingProgress:
     async def get(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId) -> ChapterProgress:
         """How far a chapter was read; page 0 where nobody began. NotFound for a chapter of another series."""
 
-        async def look(tx: Tx) -> ChapterProgress:
+        async def read(tx: Tx) -> ChapterProgress:
             chapter = await _chapter_tx(tx, await known_series_tx(tx, series), chapter_id)
             found = await tx.maybe(ChapterProgress, q.find_progress, shelf_id=shelf_id, chapter_id=chapter.id)
             return found or ChapterProgress(chapter.id, 0, 0, False, False, None, None, None, _NEVER)  # noqa: FBT003  a row
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     # -- what devices say
 
-    async def tell(
+    async def report(
         self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId, reading: ReportedReading
     ) -> ChapterProgress:
         """Take what a device says of a chapter, where nothing newer is known; how it stands now."""
@@ -161,7 +161,7 @@ class ReadingProgress:
             self._deps.after_commit(EVENTS_WAKEUP)
         return progress
 
-    async def tell_many(self, shelf_id: ShelfId, told: Sequence[ReportedProgress]) -> Sequence[ProgressResult]:
+    async def report_many(self, shelf_id: ShelfId, told: Sequence[ReportedProgress]) -> Sequence[ProgressResult]:
         """Take what a device gathered while it was away, each answered in its place; bad ones spoil no good ones."""
 
         async def write(tx: Tx) -> tuple[list[ProgressResult], bool]:
@@ -206,7 +206,13 @@ class ReadingProgress:
     # -- marking
 
     async def mark(
-        self, shelf_id: ShelfId, series: PublicId, some: Some, *, is_read: bool, made_at: Millis | None = None
+        self,
+        shelf_id: ShelfId,
+        series: PublicId,
+        some: ChapterSelection,
+        *,
+        is_read: bool,
+        made_at: Millis | None = None,
     ) -> MarkedChapters:
         """Mark chapters of a series read or unread, in the inbox or not; NotFound for a `before` of another series.
 
@@ -251,22 +257,22 @@ class ReadingProgress:
     async def history(self, shelf_id: ShelfId, *, after: PageCursor, most: int) -> Page[HistoryRow]:
         """What was opened, the last first."""
 
-        async def look(tx: Tx) -> Page[HistoryRow]:
+        async def read(tx: Tx) -> Page[HistoryRow]:
             found = await history_tx(tx, shelf_id, after=after, most=most + 1)
             rows = found[:most]
             further = PageCursor(rows[-1].opened_at, rows[-1].chapter_id) if len(found) > most else None
             return Page(rows, await tx.one(int, q.count_history, shelf_id=shelf_id), further)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     async def opened_of(self, shelf_id: ShelfId, series: PublicId, most: int) -> Sequence[HistoryRow]:
         """What was opened of one series, the last first."""
 
-        async def look(tx: Tx) -> Sequence[HistoryRow]:
+        async def read(tx: Tx) -> Sequence[HistoryRow]:
             series_id = await known_series_tx(tx, series)
             return await history_tx(tx, shelf_id, after=FROM_THE_TOP, most=most, series_id=series_id)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
     async def forget(self, shelf_id: ShelfId, chapter_id: ChapterId) -> Millis:
         """Take a chapter out of the history; how far it was read stays. Says when it was opened; NotFound."""

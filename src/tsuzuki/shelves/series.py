@@ -14,24 +14,24 @@ from tsuzuki.shelves.policy import Gaps, gaps, preferred
 from tsuzuki.shelves.progress import NO_CHAPTER
 from tsuzuki.shelves.types import (
     ChapterName,
+    ChapterNumbers,
     ChapterProgressRow,
-    Numbers,
-    Offered,
+    OfferedReleases,
     PlainFollowRow,
     ReadCount,
     ReleasePreferences,
     SeriesRecord,
     SeriesRelease,
-    SourceOf,
+    SeriesSourceState,
 )
 from tsuzuki.sources.series import known_series_tx
 
 q = load_queries("tsuzuki.shelves.series")
 
 
-async def sources_tx(tx: Tx, series_id: SeriesId) -> list[SourceOf]:
+async def sources_tx(tx: Tx, series_id: SeriesId) -> list[SeriesSourceState]:
     """Where it can be read, the oldest mapping first."""
-    return await tx.many(SourceOf, q.sources, series_id=series_id)
+    return await tx.many(SeriesSourceState, q.sources, series_id=series_id)
 
 
 async def chapters_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, part: Slice) -> list[ChapterProgressRow]:
@@ -48,10 +48,10 @@ async def find_chapter_tx(
     return await tx.maybe(ChapterProgressRow, q.find_chapter, shelf_id=shelf_id, series_id=series_id, id=chapter_id)
 
 
-async def offered_tx(tx: Tx, series_id: SeriesId, most: int) -> Offered:
+async def offered_tx(tx: Tx, series_id: SeriesId, most: int) -> OfferedReleases:
     """The groups and languages of its releases."""
     groups = await tx.many(str, q.groups, series_id=series_id, most=most)
-    return Offered(groups, await tx.many(str, q.languages, series_id=series_id, most=most))
+    return OfferedReleases(groups, await tx.many(str, q.languages, series_id=series_id, most=most))
 
 
 async def releases_tx(tx: Tx, chapters: Sequence[ChapterId]) -> list[SeriesRelease]:
@@ -59,11 +59,11 @@ async def releases_tx(tx: Tx, chapters: Sequence[ChapterId]) -> list[SeriesRelea
     return await tx.many(SeriesRelease, q.releases, ids=chapters)
 
 
-async def numbers_tx(tx: Tx, series_id: SeriesId) -> Numbers:
+async def numbers_tx(tx: Tx, series_id: SeriesId) -> ChapterNumbers:
     """Which chapters there are; volumes only where no chapter has a number."""
     numbers = await tx.many(int, q.numbers, series_id=series_id)
     volumes = [] if numbers else await tx.many(str, q.volumes, series_id=series_id)
-    return Numbers(numbers, volumes)
+    return ChapterNumbers(numbers, volumes)
 
 
 async def counted_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> ReadCount:
@@ -87,13 +87,13 @@ class SeriesOverview(msgspec.Struct, frozen=True):
     """A series over all its sources; `follow` is None where the shelf does not follow it."""
 
     details: SeriesRecord
-    sources: list[SourceOf]
+    sources: list[SeriesSourceState]
     gaps: Gaps
     counted: ReadCount
     follow: PlainFollowRow | None
 
 
-class SeriesLooks:
+class SeriesService:
     """Series as a shelf's reader sees them. Every series may be looked at; progress is the shelf's own (I8)."""
 
     def __init__(self, db: Database) -> None:
@@ -102,7 +102,7 @@ class SeriesLooks:
     async def get(self, shelf_id: ShelfId, series: PublicId) -> SeriesOverview:
         """All but its chapters; NotFound for what is none."""
 
-        async def look(tx: Tx) -> SeriesOverview:
+        async def read(tx: Tx) -> SeriesOverview:
             series_id = await known_series_tx(tx, series)
             numbers = await numbers_tx(tx, series_id)
             return SeriesOverview(
@@ -113,37 +113,37 @@ class SeriesLooks:
                 follow=await find_follow_of_tx(tx, shelf_id, series_id),
             )
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
     async def chapters(
         self, shelf_id: ShelfId, series: PublicId, part: Slice
     ) -> tuple[Sequence[ChapterWithReleases], int]:
         """A part of its chapters, the newest first, and how many there are in all."""
 
-        async def look(tx: Tx) -> tuple[Sequence[ChapterWithReleases], int]:
+        async def read(tx: Tx) -> tuple[Sequence[ChapterWithReleases], int]:
             series_id = await known_series_tx(tx, series)
             rows = await chapters_tx(tx, shelf_id, series_id, part)
             counted = await counted_tx(tx, shelf_id, series_id)
             return await _with_releases_tx(tx, shelf_id, series_id, rows), counted.chapters
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
     async def chapter(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId) -> ChapterWithReleases:
         """One of its chapters; NotFound otherwise."""
 
-        async def look(tx: Tx) -> ChapterWithReleases:
+        async def read(tx: Tx) -> ChapterWithReleases:
             series_id = await known_series_tx(tx, series)
             row = await find_chapter_tx(tx, shelf_id, series_id, chapter_id)
             if row is None:
                 raise NotFound(NO_CHAPTER)
             return (await _with_releases_tx(tx, shelf_id, series_id, [row]))[0]
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
     async def order(self, shelf_id: ShelfId, series: PublicId) -> Sequence[ChapterName]:
         """All of its chapters by name, the newest first."""
 
-        async def look(tx: Tx) -> Sequence[ChapterName]:
+        async def read(tx: Tx) -> Sequence[ChapterName]:
             return await tx.many(
                 ChapterName,
                 q.chapter_order,
@@ -152,15 +152,15 @@ class SeriesLooks:
                 most=MOST_NAMED,
             )
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
-    async def offered(self, series: PublicId) -> Offered:
+    async def offered(self, series: PublicId) -> OfferedReleases:
         """The groups and languages that a reader can prefer."""
 
-        async def look(tx: Tx) -> Offered:
+        async def read(tx: Tx) -> OfferedReleases:
             return await offered_tx(tx, await known_series_tx(tx, series), MOST_OFFERED)
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
 
 async def _with_releases_tx(

@@ -7,7 +7,7 @@ from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.groups import Groups
 from tsuzuki.shelves.progress import ReadingProgress
-from tsuzuki.shelves.series import SeriesLooks
+from tsuzuki.shelves.series import SeriesService
 from tsuzuki.shelves.subscriptions import Subscriptions
 
 
@@ -20,7 +20,7 @@ class ShelfServices(msgspec.Struct, frozen=True):
     bookmarks: Bookmarks
     follows: Follows
     progress: ReadingProgress
-    series: SeriesLooks
+    series: SeriesService
 
 
 def build_reading(deps: ShelfDeps) -> ShelfServices:
@@ -32,5 +32,5 @@ def build_reading(deps: ShelfDeps) -> ShelfServices:
         bookmarks=Bookmarks(deps),
         follows=Follows(deps),
         progress=ReadingProgress(deps),
-        series=SeriesLooks(deps.db),
+        series=SeriesService(deps.db),
     )

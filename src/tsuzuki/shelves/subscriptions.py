@@ -19,7 +19,7 @@ from tsuzuki.model.text import natural
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.net.urls import canonical
 from tsuzuki.shelves.backfill import ALWAYS, deliver_known_items_tx
-from tsuzuki.shelves.deps import Asked, ShelfDeps
+from tsuzuki.shelves.deps import RefreshOutcome, ShelfDeps
 from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, SubscriptionChanged, add_events_tx, counts_changed_tx
 from tsuzuki.shelves.groups import default_group_tx, own_group_tx
 from tsuzuki.shelves.limits import allow_waking_tx, check_shelf_limit_tx, free_room_tx
@@ -381,7 +381,7 @@ class Subscriptions:
 
     # -- asking
 
-    async def refresh(self, shelf_id: ShelfId, public_id: PublicId) -> Asked:
+    async def refresh(self, shelf_id: ShelfId, public_id: PublicId) -> RefreshOutcome:
         """Have it polled now, suspended or not; none is queued when that was asked for already, or may not be (R96).
 
         What a suspended one missed meanwhile, and what this look brings, comes onto the shelf.
@@ -401,7 +401,7 @@ class Subscriptions:
         self._tell()
         return asked
 
-    async def refresh_all(self, shelf_id: ShelfId) -> Asked:
+    async def refresh_all(self, shelf_id: ShelfId) -> RefreshOutcome:
         """Have all polled now that are not suspended."""
         asked = await self._deps.ask_refresh_all(shelf_id)
         self._deps.after_commit(POLL_WAKEUP)

@@ -251,7 +251,7 @@ class FormerFollow(msgspec.Struct, frozen=True):
     """The keys of the chapters that were in its inbox."""
 
 
-class Next(msgspec.Struct, frozen=True):
+class NextToRead(msgspec.Struct, frozen=True):
     """Where to read on in a series."""
 
     follow_id: PublicId
@@ -328,7 +328,7 @@ class SeriesRecord(msgspec.Struct, frozen=True):
     """The series source whose cover stands for it."""
 
 
-class SourceOf(msgspec.Struct, frozen=True):
+class SeriesSourceState(msgspec.Struct, frozen=True):
     """A series as one source has it, and how the source fares."""
 
     id: SeriesSourceId
@@ -383,7 +383,7 @@ class ChapterName(msgspec.Struct, frozen=True):
     is_read: bool
 
 
-class Offered(msgspec.Struct, frozen=True):
+class OfferedReleases(msgspec.Struct, frozen=True):
     """Who puts a series out, and in which languages."""
 
     groups: list[str]
@@ -411,7 +411,7 @@ class SeriesRelease(msgspec.Struct, frozen=True):
     """Whether its source is switched on."""
 
 
-class Numbers(msgspec.Struct, frozen=True):
+class ChapterNumbers(msgspec.Struct, frozen=True):
     """Which chapters there are: numbers in millionths, and volumes of those without a number."""
 
     numbers: list[int]
@@ -480,7 +480,7 @@ class ReadChapter(msgspec.Struct, frozen=True):
     """The largest that is known; -1 when none is."""
 
 
-class Some(msgspec.Struct, frozen=True, kw_only=True):
+class ChapterSelection(msgspec.Struct, frozen=True, kw_only=True):
     """Which chapters of a series: these; all up to a number; all that come before one; or all."""
 
     chapters: Sequence[ChapterId] | None = None

@@ -131,27 +131,27 @@ class Comics(msgspec.Struct, frozen=True):
     async def mappings(self, comic_id: PublicId) -> Sequence[Mapping]:
         """Where a comic can be read, the oldest mapping first."""
 
-        async def look(tx: Tx) -> Sequence[Mapping]:
+        async def read(tx: Tx) -> Sequence[Mapping]:
             return await tx.many(Mapping, q.list_mappings, series_id=(await comic_tx(tx, comic_id)).id)
 
-        return await self.db.read(look)
+        return await self.db.read(read)
 
     async def of_source(self, source_id: int, part: Slice) -> tuple[Sequence[SourceComic], int]:
         """What is crawled on a source, those that fail first, and how many there are in all."""
 
-        async def look(tx: Tx) -> tuple[Sequence[SourceComic], int]:
+        async def read(tx: Tx) -> tuple[Sequence[SourceComic], int]:
             rows = await tx.many(SourceComic, q.list_source_comics, source_id=source_id, most=part.most, skip=part.skip)
             return rows, await tx.one(int, q.count_source_comics, source_id=source_id)
 
-        return await self.db.read(look)
+        return await self.db.read(read)
 
     async def mapping(self, comic_id: PublicId, mapping_id: int) -> Mapping:
         """One mapping of this comic, or NotFound."""
 
-        async def look(tx: Tx) -> Mapping:
+        async def read(tx: Tx) -> Mapping:
             return await mapping_tx(tx, await comic_tx(tx, comic_id), mapping_id)
 
-        return await self.db.read(look)
+        return await self.db.read(read)
 
     async def link(self, actor: Actor, comic_id: PublicId, new: NewMapping) -> Mapping:
         """Map a comic to a source, and watch it from now on."""

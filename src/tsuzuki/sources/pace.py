@@ -13,20 +13,20 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.sources.pace")
 
 
-class Floor(msgspec.Struct, frozen=True):
+class PlanPollFloor(msgspec.Struct, frozen=True):
     """How fast a plan lets sources be called; None is without limit."""
 
     plan: str
     floor: Millis | None
 
 
-async def set_floors_tx(tx: Tx, shelf_id: ShelfId, floors: Sequence[Floor]) -> int:
+async def set_floors_tx(tx: Tx, shelf_id: ShelfId, floors: Sequence[PlanPollFloor]) -> int:
     """What this shelf follows is called as fast as the fastest plan among its readers allows; how many changed."""
     feeds = await tx.bulk(WatchId, q.set_feed_floors, floors, shelf_id=shelf_id)
     return len(feeds) + len(await tx.bulk(WatchId, q.set_series_floors, floors, shelf_id=shelf_id))
 
 
-async def repair_floors_tx(tx: Tx, floors: Sequence[Floor], *, after: int, until: int) -> int:
+async def repair_floors_tx(tx: Tx, floors: Sequence[PlanPollFloor], *, after: int, until: int) -> int:
     """The same for the watches with these ids, whoever follows them."""
     return len(await tx.bulk(WatchId, q.repair_floors, floors, after=after, until=until))
 
@@ -48,6 +48,6 @@ async def series_readers_changed_tx(tx: Tx, series_id: SeriesId) -> None:
         await tx.bulk(WatchId, q.set_floors_of_series, floors(is_billed=True), series_id=series_id)
 
 
-def floors(*, is_billed: bool) -> Sequence[Floor]:
+def floors(*, is_billed: bool) -> Sequence[PlanPollFloor]:
     """The pace of every plan; with billing off none has a limit."""
-    return [Floor(plan.id, plan.limits.fastest_poll if is_billed else None) for plan in list_plans()]
+    return [PlanPollFloor(plan.id, plan.limits.fastest_poll if is_billed else None) for plan in list_plans()]

@@ -16,7 +16,7 @@ from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, must_match, post_form, problem, read_name, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, must_match, post_form, problem, read_name, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.sign_in import to_provider
@@ -38,8 +38,8 @@ class TokenRow(msgspec.Struct, frozen=True):
 class AccountNotes(msgspec.Struct, frozen=True, kw_only=True):
     """What the page has to say besides what was done: the form that was wrong, or why linking failed."""
 
-    password: Sheet = BLANK
-    token: Sheet = BLANK
+    password: FormState = BLANK
+    token: FormState = BLANK
     reason: str | None = None
 
 
@@ -53,7 +53,7 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Acco
         await site.frame(request, caller, "account"),
         "account.html",
         wrong,
-        me=await accounts.current_user.look(caller),
+        me=await accounts.current_user.get(caller),
         devices=await accounts.sessions.list(caller),
         device_name=device_name,
         tokens=[row for row in every if row.token.kind == "token"],
@@ -79,8 +79,8 @@ def account_pages(site: Site) -> tuple[Resource, ...]:
         notes = AccountNotes(reason=find_label("reason", request.query_params.get("reason")))
         return await show_account(site, request, caller, notes)
 
-    async def show_wrong(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        return await show_account(site, request, caller, AccountNotes(password=sheet))
+    async def show_wrong(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
+        return await show_account(site, request, caller, AccountNotes(password=form_state))
 
     async def change(_request: Request, caller: Caller, form: Form) -> Response:
         new, keep = must_match(form, "new_password", "repeat"), bool(form.one("keep_tokens"))
@@ -134,8 +134,8 @@ _TOKEN_RULES = Rules(keep=("name", "scopes", "life"))
 def token_pages(site: Site) -> tuple[Resource, ...]:
     """What the form and the buttons of the tokens post to."""
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        return await show_account(site, request, caller, AccountNotes(token=sheet))
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
+        return await show_account(site, request, caller, AccountNotes(token=form_state))
 
     async def make(request: Request, caller: Caller, form: Form) -> Response:
         made = await site.accounts.tokens.make(caller, _token_request(form, site.accounts.deps.clock()))
@@ -223,13 +223,13 @@ _DEVICE_RULES = Rules(keep=("name", "protocols", "life"))
 def device_password_page(site: Site) -> Resource:
     """The list, and the form that makes one."""
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         now = site.accounts.deps.clock()
         held = await site.accounts.tokens.list(caller)
         return site.show(
             await site.frame(request, caller, "settings"),
             "device_passwords.html",
-            sheet,
+            form_state,
             rows=[token_row(one, now) for one in held if one.kind == "device"],
             protocols=PROTOCOLS,
             spoken=SPOKEN,

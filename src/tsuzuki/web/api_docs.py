@@ -29,7 +29,7 @@ _BOUNDS = (
 _NAMES = {"integer": "whole number", "string": "text", "boolean": "true or false", "object": "object", "null": "null"}
 
 
-class Piece(msgspec.Struct, frozen=True):
+class TypePart(msgspec.Struct, frozen=True):
     """A part of a type's description; `model` is the component it links to."""
 
     text: str
@@ -40,7 +40,7 @@ class Field(msgspec.Struct, frozen=True):
     """A parameter, or a key of an object."""
 
     name: str
-    kind: list[Piece]
+    kind: list[TypePart]
     notes: str
     required: bool
     place: str = ""
@@ -51,7 +51,7 @@ class DocumentedAnswer(msgspec.Struct, frozen=True):
 
     status: str
     says: str
-    kind: list[Piece]
+    kind: list[TypePart]
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class Operation(msgspec.Struct, frozen=True):
     description: str
     needs: str
     fields: list[Field]
-    body: list[Piece]
+    body: list[TypePart]
     answers: list[DocumentedAnswer]
 
 
@@ -81,7 +81,7 @@ class Model(msgspec.Struct, frozen=True):
     name: str
     says: str
     fields: list[Field]
-    kind: list[Piece]
+    kind: list[TypePart]
 
 
 def docs_page(pages: Pages, document: Callable[[], Json]) -> Resource:
@@ -134,11 +134,11 @@ def _parameter(parameter: Json) -> Field:
     return Field(parameter["name"], list(_kind(schema)), _notes(schema), parameter["required"], parameter["in"])
 
 
-def _content_kind(holder: Json) -> list[Piece]:
+def _content_kind(holder: Json) -> list[TypePart]:
     content = holder.get("content", {})
     if "application/json" in content:
         return list(_kind(content["application/json"]["schema"]))
-    return [Piece(", ".join(content))] if content else []
+    return [TypePart(", ".join(content))] if content else []
 
 
 def _model(name: str, schema: Json) -> Model:
@@ -150,39 +150,39 @@ def _model(name: str, schema: Json) -> Model:
     return Model(name, schema.get("description", ""), fields, [] if fields else list(_kind(schema)))
 
 
-def _kind(schema: Json | bool) -> Iterator[Piece]:  # noqa: FBT001  JSON Schema's own: True is anything, False nothing
+def _kind(schema: Json | bool) -> Iterator[TypePart]:  # noqa: FBT001  JSON Schema's own: True is anything, False nothing
     """The type in words, with a link at each name."""
     if isinstance(schema, bool):
-        yield Piece("anything" if schema else "nothing")
+        yield TypePart("anything" if schema else "nothing")
     elif "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        yield Piece(name, name)
+        yield TypePart(name, name)
     elif "anyOf" in schema:
         yield from _joined(schema["anyOf"], " or ")
     elif "enum" in schema:
-        yield Piece(" | ".join(str(word) for word in schema["enum"]))
+        yield TypePart(" | ".join(str(word) for word in schema["enum"]))
     elif schema.get("type") == "array":
-        yield Piece("list of ")
+        yield TypePart("list of ")
         yield from _kind(schema.get("items", {}))
     elif "properties" in schema:
-        yield Piece("{ ")
+        yield TypePart("{ ")
         yield from _members(schema["properties"])
-        yield Piece(" }")
+        yield TypePart(" }")
     else:
         kind = str(schema.get("type", "anything"))
-        yield Piece(str(schema.get("format") or _NAMES.get(kind, kind)))
+        yield TypePart(str(schema.get("format") or _NAMES.get(kind, kind)))
 
 
-def _joined(schemas: list[Json], between: str) -> Iterator[Piece]:
+def _joined(schemas: list[Json], between: str) -> Iterator[TypePart]:
     for number, schema in enumerate(schemas):
         if number:
-            yield Piece(between)
+            yield TypePart(between)
         yield from _kind(schema)
 
 
-def _members(properties: Json) -> Iterator[Piece]:
+def _members(properties: Json) -> Iterator[TypePart]:
     for number, (key, schema) in enumerate(properties.items()):
-        yield Piece(f"{', ' if number else ''}{key}: ")
+        yield TypePart(f"{', ' if number else ''}{key}: ")
         yield from _kind(schema)
 
 

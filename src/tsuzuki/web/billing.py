@@ -14,7 +14,7 @@ from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.plans import BASIC, CURRENCY, Plan, get_plan, list_plans
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, see
 from tsuzuki.web.ids import id_of, pages_of, slice_of
 from tsuzuki.web.site import ACCOUNT, Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -101,7 +101,7 @@ def billing_pages(site: Site) -> tuple[Resource, ...]:
 
 async def payer_of(site: Site, caller: Caller) -> PublicId:
     """The tenant that the caller belongs to: an operator's own account is one too."""
-    return (await site.accounts.current_user.look(caller)).tenant.public_id
+    return (await site.accounts.current_user.get(caller)).tenant.public_id
 
 
 def card_of(shelf: RentedShelf, used: Used | None) -> ShelfCard:
@@ -133,10 +133,10 @@ Awake = Literal["active", "inactive"]
 
 def _new(site: Site) -> tuple[Resource, ...]:
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         deal = await site.billing.opened().offers.for_new(whose(caller), await payer_of(site, caller))
         frame = await site.frame(request, caller, "billing")
-        return site.show(frame, "shelf_new.html", sheet, deal=deal, span=span, usual=BASIC.id, most=LONGEST_NAME)
+        return site.show(frame, "shelf_new.html", form_state, deal=deal, span=span, usual=BASIC.id, most=LONGEST_NAME)
 
     async def rent(_request: Request, caller: Caller, form: Form) -> Response:
         billing = site.billing.opened()
@@ -155,12 +155,12 @@ def _new(site: Site) -> tuple[Resource, ...]:
 def _one(site: Site) -> Resource:
     """`/account/billing/shelves/{rented_id}`: its name and its plan."""
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         deal = await site.billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
         assert deal.shelf is not None
         frame = await site.frame(request, caller, "billing")
         values = {"deal": deal, "shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "most": LONGEST_NAME}
-        return site.show(frame, "shelf_rented.html", sheet, span=span, **values)
+        return site.show(frame, "shelf_rented.html", form_state, span=span, **values)
 
     async def rename(request: Request, caller: Caller, form: Form) -> Response:
         billing, shelf_id = site.billing.opened(), id_of(request, "rented_id")
@@ -173,14 +173,14 @@ def _one(site: Site) -> Resource:
 def _plan(site: Site) -> Resource:
     """`/account/billing/shelves/{rented_id}/plan?plan=`: what another plan costs from now on, and choosing it."""
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        plan = sheet.value("plan", request.query_params.get("plan", ""))
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
+        plan = form_state.value("plan", request.query_params.get("plan", ""))
         deal = await site.billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
         assert deal.shelf is not None
         frame = await site.frame(request, caller, "billing")
         values = {"shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "offer": deal.of(plan)}
         before = next(one.plan for one in deal.offers if one.plan.id == deal.shelf.plan)
-        return site.show(frame, "shelf_plan.html", sheet, deal=deal, before=before, span=span, **values)
+        return site.show(frame, "shelf_plan.html", form_state, deal=deal, before=before, span=span, **values)
 
     async def change(request: Request, caller: Caller, form: Form) -> Response:
         billing, shelf_id = site.billing.opened(), id_of(request, "rented_id")
@@ -194,11 +194,11 @@ def _turn(site: Site, verb: Literal["deactivate", "reactivate"]) -> Resource:
     """`/account/billing/shelves/{rented_id}/deactivate`, and the way back."""
     status: Awake = "inactive" if verb == "deactivate" else "active"
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         turn = await site.billing.opened().offers.turn(whose(caller), id_of(request, "rented_id"), status)
         frame = await site.frame(request, caller, "billing")
         values = {"turn": turn, "id": show_id(turn.shelf.public_id), "verb": verb, "plan": get_plan(turn.shelf.plan)}
-        return site.show(frame, "shelf_turn.html", sheet, **values)
+        return site.show(frame, "shelf_turn.html", form_state, **values)
 
     async def turn(request: Request, caller: Caller, _form: Form) -> Response:
         rented, shelf_id = site.billing.opened().rented, id_of(request, "rented_id")

@@ -13,7 +13,7 @@ from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.titles import title_of
 from tsuzuki.shelves.bookmarks import Bookmark, NewBookmark
 from tsuzuki.web.article.content import prepare
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, problem, read_form, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.inbox.rows import plain_beginning
 from tsuzuki.web.locale import Locale
@@ -30,13 +30,13 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
     """The list, where a page is saved by its address, and one of them."""
     bookmarks = site.reading.bookmarks
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "bookmarks")
         after = PageCursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
         part = await bookmarks.list(frame.shelf.id, feed=None, group=None, after=after, most=PAGE)
         older = None if part.next_cursor is None else with_query(PATH, before=str(part.next_cursor))
         shown = {"beginning": plain_beginning, "shown_title": _title}
-        return site.show(frame, "bookmarks.html", sheet, rows=part.rows, older=older, **shown)
+        return site.show(frame, "bookmarks.html", form_state, rows=part.rows, older=older, **shown)
 
     async def add(_request: Request, caller: Caller, form: Form) -> Response:
         title = form.one("title").strip()[:2000]

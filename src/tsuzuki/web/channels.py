@@ -15,7 +15,7 @@ from tsuzuki.notifications.channels import ChannelChange
 from tsuzuki.notifications.kinds import ChannelKind
 from tsuzuki.notifications.sender import KINDS
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, read_form, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -28,16 +28,16 @@ class ChannelForm(msgspec.Struct, frozen=True):
 
     kind: str
     fields: list[ConfigField]
-    sheet: Sheet = BLANK
+    form_state: FormState = BLANK
 
     def config(self, form: Form) -> dict[str, Any]:
         """What the form says; what is needed and was left empty is said to be empty."""
         return {field.label: "" for field in self.fields if field.is_required} | read_config(form, self.fields)
 
 
-def channel_form(kind: ChannelKind[Any], sheet: Sheet = BLANK) -> ChannelForm:
+def channel_form(kind: ChannelKind[Any], form_state: FormState = BLANK) -> ChannelForm:
     """The form of a kind; what was typed is in it if it was typed there. What we make ourselves is not asked for."""
-    filled = sheet if sheet.value("kind") == kind.name else BLANK
+    filled = form_state if form_state.value("kind") == kind.name else BLANK
     fields = config_fields(kind.config, {}, filled.values)
     made = kind.complete({}, bytes(32))
     return ChannelForm(kind.name, [field for field in fields if field.label not in made], filled)
@@ -51,11 +51,11 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
     """The list with its forms, and what the buttons beside a channel post to; removing one is asked first."""
     channels = site.channels
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "notifications")
         rows = await channels.list(frame.shelf.id, caller.user_id)
-        forms = [channel_form(kind, sheet) for kind in KINDS.values()]
-        return site.show(frame, "channels.html", sheet, rows=rows, forms=forms)
+        forms = [channel_form(kind, form_state) for kind in KINDS.values()]
+        return site.show(frame, "channels.html", form_state, rows=rows, forms=forms)
 
     async def add(request: Request, caller: Caller, form: Form) -> Response:
         shelf_id = await site.shelf_id(caller)

@@ -38,9 +38,9 @@ from tsuzuki.sources.policy import Standing, standing
 from tsuzuki.sources.sites import info_of, source_info
 from tsuzuki.sources.types import Source, SourceFilter
 from tsuzuki.web.feeds.feed import LONGEST_URL, read_url
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, see
 from tsuzuki.web.ids import number_at, number_of, page_of, word_of
-from tsuzuki.web.inbox.page import Tab
+from tsuzuki.web.inbox.page import InboxTab
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import gettext as _
 
@@ -60,7 +60,7 @@ def discover_pages(site: Site) -> tuple[Resource, ...]:
     """The page, and `/discover/find`, which looks at an address."""
     sources, registry, addresses = site.crawling.sources, site.registry, site.catalogue.addresses
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "discover")
         text, page = word_of(request, "q"), page_of(request.query_params)
         found, total = await sources.list(SourceFilter(text=text), Slice.page(page, PAGE))
@@ -74,7 +74,7 @@ def discover_pages(site: Site) -> tuple[Resource, ...]:
             "page": page,
             "pages": -(-total // PAGE),
         }
-        return site.show(frame, "discover.html", sheet, longest=LONGEST_URL, **values)
+        return site.show(frame, "discover.html", form_state, longest=LONGEST_URL, **values)
 
     async def find(_request: Request, _caller: Caller, form: Form) -> Response:
         found = await addresses.find(read_url(form))
@@ -284,13 +284,13 @@ def source_page(site: Site) -> Resource:
     return page(f"{PATH}/sources/{{site_id}}", site.signed_in(show_source))
 
 
-def _tabs(source_id: int, kinds: Sequence[ListKind], here: ListKind) -> list[Tab]:
+def _tabs(source_id: int, kinds: Sequence[ListKind], here: ListKind) -> list[InboxTab]:
     names = {
         "popular": _("Popular"),
         "latest": _("Latest"),
         "search": _("Search"),
     }
-    return [Tab(names[kind], f"{PATH}/sources/{source_id}?list={kind}", kind == here) for kind in kinds]
+    return [InboxTab(names[kind], f"{PATH}/sources/{source_id}?list={kind}", kind == here) for kind in kinds]
 
 
 def _page_path(source_id: int, query: QueryParams, number: int) -> str:

@@ -53,12 +53,12 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     beside: Mapping[type[TsuzukiError], str | None] = {}
     """None: with no field, though what it is a kind of stands beside one."""
 
-    def kept(self, form: Form) -> "Sheet":
+    def kept(self, form: Form) -> "FormState":
         """The form as it was filled in, with nothing wrong."""
-        return Sheet(values={name: form.several(name) for name in self.keep})
+        return FormState(values={name: form.several(name) for name in self.keep})
 
 
-class Sheet(msgspec.Struct, frozen=True, kw_only=True):
+class FormState(msgspec.Struct, frozen=True, kw_only=True):
     """A form as it is shown: what was typed before, and what is wrong with it."""
 
     values: Mapping[str, tuple[str, ...]] = {}
@@ -78,10 +78,10 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True):
         return next(iter(self.errors), None)
 
 
-BLANK = Sheet()
+BLANK = FormState()
 
 Act = Callable[[Form], Awaitable[Response]]
-Show = Callable[[Sheet], Awaitable[Response]]
+Show = Callable[[FormState], Awaitable[Response]]
 
 
 class ActOnForm(Protocol):
@@ -93,7 +93,7 @@ class ActOnForm(Protocol):
 class ShowForm(Protocol):
     """Shows the page with the form, empty or as it was sent."""
 
-    def __call__(self, request: Request, caller: Caller, sheet: Sheet = BLANK, /) -> Awaitable[Response]: ...
+    def __call__(self, request: Request, caller: Caller, form_state: FormState = BLANK, /) -> Awaitable[Response]: ...
 
 
 def post_form(act: ActOnForm, show: ShowForm, rules: Rules) -> Callable[[Request, Caller], Awaitable[Response]]:
@@ -103,7 +103,7 @@ def post_form(act: ActOnForm, show: ShowForm, rules: Rules) -> Callable[[Request
         return await fill(
             request,
             lambda form: act(request, caller, form),
-            lambda sheet: show(request, caller, sheet),
+            lambda form_state: show(request, caller, form_state),
             rules=rules,
         )
 
@@ -180,7 +180,7 @@ def see(path: str) -> Response:
     return RedirectResponse(path, 303)
 
 
-def _sheet_of(error: TsuzukiError, form: Form, rules: Rules) -> Sheet:
+def _sheet_of(error: TsuzukiError, form: Form, rules: Rules) -> FormState:
     failure = failure_of(error, "")
     beside = next((rules.beside[kind] for kind in type(error).__mro__ if kind in rules.beside), None)
     errors: dict[str, str] = {}

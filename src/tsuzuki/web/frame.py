@@ -24,7 +24,7 @@ class GroupLink(msgspec.Struct, frozen=True):
     unread: int
 
 
-class Opening(msgspec.Struct, frozen=True):
+class OpenShelf(msgspec.Struct, frozen=True):
     """Which shelf is open, for whom, and from where on its events are told: the part of a frame that is read first."""
 
     shelf: MemberShelf

@@ -19,7 +19,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.shelves.types import FollowFilter, FollowStatus, Sort
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.ids import number_of, page_of
-from tsuzuki.web.inbox.page import InboxNotes, Undo
+from tsuzuki.web.inbox.page import InboxNotes, UndoForm
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -198,5 +198,5 @@ def _notes(request: Request) -> InboxNotes:
         return InboxNotes(find_label("done", query.get("done")))
     return InboxNotes(
         _("Removed from history. Your reading progress is kept."),
-        Undo(f"{HISTORY_PATH}/recall", [("chapter", str(chapter)), ("at", str(opened_at))]),
+        UndoForm(f"{HISTORY_PATH}/recall", [("chapter", str(chapter)), ("at", str(opened_at))]),
     )

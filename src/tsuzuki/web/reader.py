@@ -11,7 +11,7 @@ from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, ReleaseId, ShelfId, show_id
-from tsuzuki.shelves.series import ChapterWithReleases, SeriesLooks, SeriesOverview
+from tsuzuki.shelves.series import ChapterWithReleases, SeriesOverview, SeriesService
 from tsuzuki.shelves.types import ChapterName, Mode, SeriesRelease
 from tsuzuki.web.ids import id_of, number_at, number_of
 from tsuzuki.web.links import chapter_path
@@ -127,7 +127,7 @@ def _after(order: Sequence[ChapterName], chapter_id: ChapterId) -> ChapterId | N
 
 
 async def _next_release(
-    looks: SeriesLooks, shelf_id: ShelfId, series: SeriesOverview, chapter_id: ChapterId | None
+    looks: SeriesService, shelf_id: ShelfId, series: SeriesOverview, chapter_id: ChapterId | None
 ) -> ReleaseId | None:
     """Whose first pages are fetched ahead; None where there is nothing to fetch."""
     if chapter_id is None:

@@ -14,7 +14,7 @@ from tsuzuki.http.assets import Assets
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.plans import money
 from tsuzuki.model.times import Millis, iso
-from tsuzuki.web.forms import Sheet
+from tsuzuki.web.forms import FormState
 from tsuzuki.web.labels import find_label, label_of
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, NavigationPlace
@@ -56,10 +56,10 @@ class Pages:
         """A part of a page by itself; put into another it passes as one piece, not as thousands."""
         return Markup(self._templates.get_template(template).render(values))  # noqa: S704  a template escapes
 
-    def private(self, template: str, sheet: Sheet, **values: Any) -> HTMLResponse:
+    def private(self, template: str, form_state: FormState, **values: Any) -> HTMLResponse:
         """A page with a form, or with what is one person's own: no cache keeps it, not even the browser's."""
-        headers = {**sheet.headers, "cache-control": _NOBODY_ELSES}
-        return self.render(template, status=sheet.status, headers=headers, sheet=sheet, **values)
+        headers = {**form_state.headers, "cache-control": _NOBODY_ELSES}
+        return self.render(template, status=form_state.status, headers=headers, form_state=form_state, **values)
 
 
 @cache

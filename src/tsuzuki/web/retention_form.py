@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.retention.policy import FOR_EVER
-from tsuzuki.retention.preview import WouldGo
+from tsuzuki.retention.preview import RemovableEntries
 from tsuzuki.web.forms import Form, problem
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.texts import gettext as _
@@ -32,7 +32,7 @@ def spans_to_count(own: Millis | None, usual: Millis | None) -> list[Millis]:
 
 
 def keep_choices(
-    counted: Sequence[WouldGo], own: Millis | None, usual: Millis | None, *, usual_text: str, locale: Locale
+    counted: Sequence[RemovableEntries], own: Millis | None, usual: Millis | None, *, usual_text: str, locale: Locale
 ) -> list[KeepChoice]:
     """The usual first, with this text; a span that is none of ours last."""
     gone = {each.keep: each for each in counted}
@@ -81,7 +81,7 @@ def keep_words(span: Millis | None) -> str:
     )
 
 
-def _line(text: str, gone: WouldGo, locale: Locale) -> str:
+def _line(text: str, gone: RemovableEntries, locale: Locale) -> str:
     if not gone.entries:
         return text
     count = locale.number(gone.entries)

@@ -25,6 +25,7 @@ from tsuzuki.shelves.series import ChapterWithReleases, SeriesOverview
 from tsuzuki.shelves.types import (
     ChapterName,
     ChapterProgressRow,
+    ChapterSelection,
     Fit,
     FollowChange,
     FollowRequest,
@@ -33,14 +34,13 @@ from tsuzuki.shelves.types import (
     PlainFollowRow,
     ReleasePreferences,
     SeriesRelease,
-    Some,
-    SourceOf,
+    SeriesSourceState,
 )
 from tsuzuki.web.feeds.feed import chosen_group
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, read_form, see
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import id_of, number_of, numbers_of, page_of, slice_of
-from tsuzuki.web.inbox.page import InboxNotes, Undo, unread_again
+from tsuzuki.web.inbox.page import InboxNotes, UndoForm, unread_again
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.library import PATH as LIBRARY
 from tsuzuki.web.library import STATUSES
@@ -132,7 +132,7 @@ CHOICES = 3
 class SourceLine(msgspec.Struct, frozen=True):
     """A source of the series and how it fares."""
 
-    source: SourceOf
+    source: SeriesSourceState
     health: Health
     stop: Stop | None
 
@@ -144,7 +144,7 @@ class NextChapter(msgspec.Struct, frozen=True):
     words: str
 
 
-async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+async def _show(site: Site, request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
     """The page, or with `part=chapters` only its list of chapters; the acts show it again where something is wrong."""
     frame = await site.frame(request, caller, "library")
     public_id, looks = id_of(request, "series_id"), site.reading.series
@@ -157,7 +157,7 @@ async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLA
     return site.show(
         frame,
         "series.html",
-        sheet,
+        form_state,
         sources=lines,
         can_look=any(line.stop not in ("source_off", "paused") for line in lines),
         pause=await site.crawling.sources.show_pause(),
@@ -221,12 +221,12 @@ def _notes(request: Request, frame: Frame, series_id: str) -> InboxNotes:
     path = series_path(series_id)
     if (count := number_of(query.get("marked"))) is not None:
         moment = number_of(query.get("undo"))
-        undo = Undo("/inbox/undo", [("undo", str(moment)), ("back", path)]) if moment and count else None
+        undo = UndoForm("/inbox/undo", [("undo", str(moment)), ("back", path)]) if moment and count else None
         words = frame.locale.ngettext("%(count)s chapter marked read.", "%(count)s chapters marked read.", count)
         return InboxNotes(words, undo)
     if (count := number_of(query.get("unmarked"))) is not None:
         moment = number_of(query.get("again"))
-        undo = Undo(f"{path}/mark", [("again", str(moment))]) if moment and count else None
+        undo = UndoForm(f"{path}/mark", [("again", str(moment))]) if moment and count else None
         words = frame.locale.ngettext("%(count)s chapter marked unread.", "%(count)s chapters marked unread.", count)
         return InboxNotes(words, undo)
     if (count := number_of(query.get("undone"))) is not None:
@@ -241,9 +241,9 @@ def _notes(request: Request, frame: Frame, series_id: str) -> InboxNotes:
         )
     release = number_of(query.get("dropped"))
     if release is not None:
-        return InboxNotes(_("Download removed."), Undo(f"{path}/keep", [("keep", str(release))]))
+        return InboxNotes(_("Download removed."), UndoForm(f"{path}/keep", [("keep", str(release))]))
     if query.get("done") == "left":
-        return InboxNotes(_("Unfollowed."), Undo(f"{path}/follow", []))
+        return InboxNotes(_("Unfollowed."), UndoForm(f"{path}/follow", []))
     return InboxNotes(find_label("done", query.get("done")))
 
 
@@ -323,15 +323,15 @@ async def _ask_source(site: Site, shelf_id: ShelfId, mapping: SeriesSourceId) ->
     return not answered.freshness.is_stale
 
 
-def _meant(form: Form) -> tuple[Some, bool]:
+def _meant(form: Form) -> tuple[ChapterSelection, bool]:
     """Which chapters, and whether they become read."""
     if "all" in form.fields:
-        return Some(), form.one("all") != "unread"
+        return ChapterSelection(), form.one("all") != "unread"
     for name, is_read in (("read", True), ("unread", False)):
         if numbers := numbers_of(form.several(name)):
-            return Some(chapters=[ChapterId(number) for number in numbers]), is_read
+            return ChapterSelection(chapters=[ChapterId(number) for number in numbers]), is_read
     if numbers := numbers_of(form.several("up_to")):
-        return Some(before=ChapterId(numbers[0]), is_inclusive=True), True
+        return ChapterSelection(before=ChapterId(numbers[0]), is_inclusive=True), True
     raise Invalid(_("The form could not be read."))
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.preferences import Clock, Density, Preferences, ReadingFont, ReadingWidth, TextSize, Theme
 from tsuzuki.http.routing import Resource
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, problem, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, see
 from tsuzuki.web.locale import is_zone
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
@@ -30,9 +30,9 @@ _RULES = Rules(keep=(*CHOICES, "time_zone"))
 def settings_page(site: Site) -> Resource:
     """`/settings`; a script posts a single choice, the form all of them."""
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "settings")
-        return site.show(frame, "settings.html", sheet, chosen=frame.preferences, choices=CHOICES)
+        return site.show(frame, "settings.html", form_state, chosen=frame.preferences, choices=CHOICES)
 
     async def change(request: Request, caller: Caller, form: Form) -> Response:
         await site.accounts.preferences.change(caller, _chosen(form))

@@ -13,7 +13,7 @@ from tsuzuki.accounts.types import ShelfRole
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import read_id, show_id
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.retention_form import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
 from tsuzuki.web.site import ACCOUNT, Site, with_query
@@ -31,10 +31,10 @@ def own_shelf_pages(site: Site) -> tuple[Resource, ...]:
     """The list with the form for another one, what is done to each, and the offer to who shared one before."""
     sharing = site.accounts.sharing
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "account")
         is_billed = site.billing.is_on
-        return site.show(frame, "shelves.html", sheet, is_billed=is_billed, most=LONGEST_SHELF_NAME)
+        return site.show(frame, "shelves.html", form_state, is_billed=is_billed, most=LONGEST_SHELF_NAME)
 
     async def make(_request: Request, caller: Caller, form: Form) -> Response:
         made = await sharing.make(shelf_user(caller), form.one("name"))
@@ -73,7 +73,7 @@ def _one(site: Site) -> tuple[Resource, ...]:
     """`/account/shelves/{shelf_id}`: who has it, sharing it, its name."""
     sharing, preview = site.accounts.sharing, site.preview
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         who, shelf_id = shelf_user(caller), id_of(request, "shelf_id")
         shelf = await sharing.shelf(who, shelf_id)
         owns = shelf.role == "owner"
@@ -84,7 +84,7 @@ def _one(site: Site) -> tuple[Resource, ...]:
         return site.show(
             frame,
             "shelf.html",
-            sheet,
+            form_state,
             people=await sharing.people(who, shelf_id),
             others=await sharing.others(who, shelf_id) if owns else [],
             most=LONGEST_SHELF_NAME,
@@ -116,7 +116,7 @@ def _one(site: Site) -> tuple[Resource, ...]:
         """How long it keeps articles after they were read."""
         chosen = posted_keep(await read_form(request))
         if not isinstance(chosen, UnsetType):
-            await sharing.keep(shelf_user(caller), id_of(request, "shelf_id"), chosen)
+            await sharing.set_retention(shelf_user(caller), id_of(request, "shelf_id"), chosen)
         return see(with_query(_path(request), done="shelf_keeps"))
 
     return (

@@ -5,22 +5,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.invites import Accepted
+from tsuzuki.accounts.invites import AccountRequest
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD, ProviderFailed, local_path
 from tsuzuki.accounts.setup import FIRST_ADMIN
 from tsuzuki.http.auth import enter, join, leave, refuse_cross_site
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Unauthorized
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, must_match, problem, read_form, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, fill, must_match, problem, read_form, see
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.site import ACCOUNT, SETUP, SIGN_IN, Site, with_query
 from tsuzuki.web.texts import gettext as _
 
 
-def accepted_of(form: Form) -> Accepted:
+def accepted_of(form: Form) -> AccountRequest:
     """What somebody typed who is new here; Invalid when the two passwords differ."""
     password = must_match(form, "password", "repeat")
-    return Accepted(code=form.one("code"), username=form.one("username"), password=password)
+    return AccountRequest(code=form.one("code"), username=form.one("username"), password=password)
 
 
 _RULES = Rules(keep=("username", "next"), beside={Unauthorized: "password"})
@@ -29,10 +29,10 @@ _RULES = Rules(keep=("username", "next"), beside={Unauthorized: "password"})
 def sign_in_page(site: Site) -> Resource:
     """`/sign-in`; `next` is where to go afterwards, `reason` why the provider's way came to nothing."""
 
-    async def show(sheet: Sheet, reason: str | None = None, done: str | None = None) -> Response:
-        next_path = local_path(sheet.value("next", "/"))
+    async def show(form_state: FormState, reason: str | None = None, done: str | None = None) -> Response:
+        next_path = local_path(form_state.value("next", "/"))
         return site.pages.private(
-            "sign_in.html", sheet, next=next_path, provider=site.oidc.name, reason=reason, done=done, visitor=None
+            "sign_in.html", form_state, next=next_path, provider=site.oidc.name, reason=reason, done=done, visitor=None
         )
 
     async def show_sign_in(request: Request) -> Response:
@@ -44,7 +44,7 @@ def sign_in_page(site: Site) -> Resource:
         if not site.oidc.name and await site.accounts.setup.is_needed():
             return see(SETUP)  # nobody has a password, and nobody vouches for anyone
         return await show(
-            Sheet(values={"next": (asked.get("next", "/"),)}), reason, find_label("done", asked.get("done"))
+            FormState(values={"next": (asked.get("next", "/"),)}), reason, find_label("done", asked.get("done"))
         )
 
     async def sign_in(request: Request) -> Response:
@@ -101,8 +101,8 @@ _SETUP_RULES = Rules(keep=("code", "username"), beside={Unauthorized: "code"})
 def setup_page(site: Site) -> Resource:
     """`/setup`, for as long as nobody can sign in."""
 
-    async def show(sheet: Sheet) -> Response:
-        return site.pages.private("setup.html", sheet, first_admin=FIRST_ADMIN, least=SHORTEST_PASSWORD)
+    async def show(form_state: FormState) -> Response:
+        return site.pages.private("setup.html", form_state, first_admin=FIRST_ADMIN, least=SHORTEST_PASSWORD)
 
     async def show_setup(_: Request) -> Response:
         return await show(BLANK) if await site.accounts.setup.is_needed() else see(SIGN_IN)
@@ -127,13 +127,13 @@ _INVITE_RULES = Rules(keep=("code", "username"), beside={Unauthorized: "code", C
 def invite_page(site: Site) -> Resource:
     """`/invite?code=...`, the link that an administrator sends. The log has nothing of what is behind the `?`."""
 
-    async def show(sheet: Sheet, *, is_over: bool = False) -> Response:
-        return site.pages.private("invite.html", sheet, least=SHORTEST_PASSWORD, is_over=is_over)
+    async def show(form_state: FormState, *, is_over: bool = False) -> Response:
+        return site.pages.private("invite.html", form_state, least=SHORTEST_PASSWORD, is_over=is_over)
 
     async def show_invite(request: Request) -> Response:
         code = request.query_params.get("code", "")[:LONGEST_CODE]
         is_over = code != "" and not await site.accounts.invites.is_open(code)
-        return await show(Sheet(values={"code": (code,)}), is_over=is_over)
+        return await show(FormState(values={"code": (code,)}), is_over=is_over)
 
     async def accept_invite(request: Request) -> Response:
         async def act(form: Form) -> Response:

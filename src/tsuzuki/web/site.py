@@ -18,8 +18,8 @@ from tsuzuki.http.routing import Handler, Resource
 from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Forbidden
 from tsuzuki.model.ids import ShelfId, show_id
-from tsuzuki.web.forms import BLANK, ActOnForm, Rules, Sheet, ShowForm, post_form, see
-from tsuzuki.web.frame import Frame, GroupLink, Opening
+from tsuzuki.web.forms import BLANK, ActOnForm, FormState, Rules, ShowForm, post_form, see
+from tsuzuki.web.frame import Frame, GroupLink, OpenShelf
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.locale import locale_of
 from tsuzuki.web.renderer import Pages
@@ -107,15 +107,15 @@ class Site(Services, frozen=True, kw_only=True):
         """The shelf that is theirs, or that they have chosen."""
         return (await self.accounts.current_user.shelf_of(caller)).id
 
-    async def open(self, caller: Caller) -> Opening:
+    async def open(self, caller: Caller) -> OpenShelf:
         """What a page must know before it reads anything else."""
         shelves, preferences = await asyncio.gather(
-            self.accounts.current_user.shelves_of(caller), self.accounts.preferences.look(caller)
+            self.accounts.current_user.shelves_of(caller), self.accounts.preferences.get(caller)
         )
         shelf = found(next(iter(shelves), None), "shelf")
-        return Opening(shelf, shelves, preferences, await self.events.place(shelf.id))
+        return OpenShelf(shelf, shelves, preferences, await self.events.place(shelf.id))
 
-    async def frame(self, request: Request, caller: Caller, here: str, opening: Opening | None = None) -> Frame:
+    async def frame(self, request: Request, caller: Caller, here: str, opening: OpenShelf | None = None) -> Frame:
         """The frame of the caller's default shelf."""
         shelf, shelves, preferences, place = msgspec.structs.astuple(opening or await self.open(caller))
         counts, listed = await asyncio.gather(self.inbox.count(shelf.id), self.reading.groups.list(shelf.id))
@@ -136,10 +136,10 @@ class Site(Services, frozen=True, kw_only=True):
             dues=await self.billing.books.dues(caller.tenant_id) if self.billing.is_on else None,
         )
 
-    def show(self, frame: Frame, template: str, sheet: Sheet = BLANK, **values: Any) -> HTMLResponse:
+    def show(self, frame: Frame, template: str, form_state: FormState = BLANK, **values: Any) -> HTMLResponse:
         """A page within this frame; no cache keeps it."""
         values = {"done": frame.done, **values}
-        return self.pages.private(template, sheet, frame=frame, visitor=frame.caller.username, **values)
+        return self.pages.private(template, form_state, frame=frame, visitor=frame.caller.username, **values)
 
     def ask(
         self, frame: Frame, *, title: str, text: str, yes: str, path: str, back: str, fields: Mapping[str, str] = {}

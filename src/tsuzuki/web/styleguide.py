@@ -8,14 +8,14 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.web.forms import Sheet
+from tsuzuki.web.forms import FormState
 from tsuzuki.web.frame import Frame
-from tsuzuki.web.inbox.rows import Row, time_of
+from tsuzuki.web.inbox.rows import InboxRow, time_of
 from tsuzuki.web.site import Site
 
 COLOURS = ("paper", "raised", "sunk", "ink", "faint", "line", "edge", "accent", "wash", "good", "warn", "bad", "calm")
 # The first error takes the cursor, and the page would open there.
-_SHEET = Sheet(values={"wrong": ("half past",)}, errors={"": "", "wrong": "That is no time."})
+_SHEET = FormState(values={"wrong": ("half past",)}, errors={"": "", "wrong": "That is no time."})
 
 
 def styleguide_page(site: Site) -> Resource:
@@ -30,8 +30,8 @@ def styleguide_page(site: Site) -> Resource:
     return page("/styleguide", site.operator(show_styleguide))
 
 
-def _row(number: int, kind: str, frame: Frame, *, unread: bool = True) -> Row:
-    return Row(
+def _row(number: int, kind: str, frame: Frame, *, unread: bool = True) -> InboxRow:
+    return InboxRow(
         id=number,
         kind=kind,
         unread=unread,

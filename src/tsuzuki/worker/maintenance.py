@@ -17,7 +17,7 @@ from tsuzuki.db.deadlines import unhurried
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.policy import QueueSettings
-from tsuzuki.queue.tasks import Queue, Task, bring_forward_tx, enqueue_tx, finish_tx, last_run_at_tx, skip_tx
+from tsuzuki.queue.tasks import Queue, Task, enqueue_tx, finish_tx, last_run_at_tx, run_earlier_tx, skip_tx
 
 LOOK_EVERY = MINUTE
 AT_ONCE = Millis(0)
@@ -70,7 +70,7 @@ class Planner:
     def stop(self) -> None:
         """Plan nothing more."""
         self._is_stopping = True
-        self._listener.hear()
+        self._listener.wake()
 
     async def run(self, *, patience: float = 0.0) -> None:
         """Look every minute until `stop`."""
@@ -97,7 +97,7 @@ class Planner:
         task = await enqueue_tx(tx, MAINTENANCE, chore.name, Due(chore.name), now=now, run_at=moment, priority=3)
         if not task.is_new:
             # Planned by a clock that was ahead: it must not wait for that (REL-19g).
-            await bring_forward_tx(tx, MAINTENANCE.name, chore.name, moment)
+            await run_earlier_tx(tx, MAINTENANCE.name, chore.name, moment)
 
 
 class Housekeeper:

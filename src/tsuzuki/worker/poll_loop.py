@@ -122,7 +122,7 @@ class PollLoop:
     def stop(self) -> None:
         """Claim nothing more; `run` returns when the polls that were begun are over."""
         self.is_stopping = True
-        self._listener.hear()
+        self._listener.wake()
 
     async def run(self, *, patience: float = 20.0) -> None:
         """Poll until `stop`. A poll that does not end in time is cancelled; its lease runs out by itself."""
@@ -223,7 +223,7 @@ class PollLoop:
     def _end(self, done: asyncio.Task[None]) -> None:
         del self._running[done]
         self._ended.append(asyncio.get_running_loop().time())
-        self._listener.hear()
+        self._listener.wake()
         if self._has_much_room():
             self._has_room.set()
 

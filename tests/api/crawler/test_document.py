@@ -80,8 +80,8 @@ async def test_health_has_the_documents_fields_and_ours(world: World):
     assert health["jobs"] == {"total": 1, "done": 0, "failed": 0, "running": 0, "queued": 1, "cancelled": 0}
     assert health["lastjob"].keys() == {"id", "status", "pagescount", "errorcount", "finishedat"}
     assert health["lastjob"]["id"] == world.ids["job"]
-    spell = {"jobs": 0, "failed": 0, "errorrate": 0.0, "averagems": None, "longestms": None}
-    assert (health["last24h"], health["last7d"]) == (spell, spell)
+    job_stats = {"jobs": 0, "failed": 0, "errorrate": 0.0, "averagems": None, "longestms": None}
+    assert (health["last24h"], health["last7d"]) == (job_stats, job_stats)
     assert health["breaker"] == {"state": "closed", "open": 0, "watched": 1, "failing": 0}
     assert (health["lastfailure"], health["ispaused"]) == (None, False)
     other = await made(world.admin, "/admin/crawler/sources", a_source_body(name="Idle", slug="idle"))

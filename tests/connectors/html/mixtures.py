@@ -41,61 +41,61 @@ IMAGE = [
 ODD_IMAGE = ['height="1"', "width='0480'", "srcset='a, ,b 2x'", "srcset=''", 'data-src="/a"', 'width="640px"']
 
 
-def mixture(dice: Random) -> str:
+def mixture(rng: Random) -> str:
     """Some markup; one in three has something odd in it, or one letter more or less."""
-    html = "".join(_body(dice, 0) for _ in range(dice.randint(1, 4)))
-    place = dice.randint(0, len(html))
-    match dice.randrange(12):
+    html = "".join(_body(rng, 0) for _ in range(rng.randint(1, 4)))
+    place = rng.randint(0, len(html))
+    match rng.randrange(12):
         case 0:
-            return html[:place] + dice.choice(ODDITIES) + html[place:]
+            return html[:place] + rng.choice(ODDITIES) + html[place:]
         case 1:
-            return html[:place] + dice.choice("<>&\"'/= p;\r\n") + html[place:]
+            return html[:place] + rng.choice("<>&\"'/= p;\r\n") + html[place:]
         case 2:
             return html[:place] + html[place + 1 :]
         case 3:
-            return html + dice.choice(payloads())
+            return html + rng.choice(payloads())
     return html
 
 
-def _body(dice: Random, depth: int) -> str:
-    if depth > 5 or dice.random() < 0.5:
-        return _phrase(dice, depth)
-    name = dice.choice(BLOCKS)
-    parts = [_body(dice, depth + 1) for _ in range(dice.randrange(3))]
+def _body(rng: Random, depth: int) -> str:
+    if depth > 5 or rng.random() < 0.5:
+        return _phrase(rng, depth)
+    name = rng.choice(BLOCKS)
+    parts = [_body(rng, depth + 1) for _ in range(rng.randrange(3))]
     if name in PARTS:
-        kinds = [dice.choice(PARTS[name]) for _ in parts]
+        kinds = [rng.choice(PARTS[name]) for _ in parts]
         parts = [f"<{kind}>{part}</{kind}>" for kind, part in zip(kinds, parts, strict=True)]
-    elif name[0] in "ph" and name != "header" and dice.random() < 0.95:
-        parts = [_phrase(dice, depth + 1)]
-    return _element(dice, name, "".join(parts))
+    elif name[0] in "ph" and name != "header" and rng.random() < 0.95:
+        parts = [_phrase(rng, depth + 1)]
+    return _element(rng, name, "".join(parts))
 
 
-def _phrase(dice: Random, depth: int) -> str:
-    chance = dice.random()
+def _phrase(rng: Random, depth: int) -> str:
+    chance = rng.random()
     if depth > 8 or chance < 0.5:
-        return dice.choice(WORDS)
+        return rng.choice(WORDS)
     if chance < 0.6:
-        return dice.choice(["<br>", "<br/>", "<br />"])
+        return rng.choice(["<br>", "<br/>", "<br />"])
     if chance < 0.7:
-        return _image(dice)
-    inside = "".join(_phrase(dice, depth + 1) for _ in range(dice.randrange(3)))
-    return _element(dice, dice.choice([*INLINE, "a", "a", "a"]), inside)
+        return _image(rng)
+    inside = "".join(_phrase(rng, depth + 1) for _ in range(rng.randrange(3)))
+    return _element(rng, rng.choice([*INLINE, "a", "a", "a"]), inside)
 
 
-def _element(dice: Random, name: str, inside: str) -> str:
-    attributes = [_one(dice, ATTRIBUTES, ODD_ATTRIBUTES) for _ in range(dice.choice([0, 0, 0, 1, 2]))]
+def _element(rng: Random, name: str, inside: str) -> str:
+    attributes = [_one(rng, ATTRIBUTES, ODD_ATTRIBUTES) for _ in range(rng.choice([0, 0, 0, 1, 2]))]
     if name == "a":
-        attributes.append(f'href="{_one(dice, ADDRESSES, ODD_ADDRESSES)}"')
-    dice.shuffle(attributes)
+        attributes.append(f'href="{_one(rng, ADDRESSES, ODD_ADDRESSES)}"')
+    rng.shuffle(attributes)
     return f"<{' '.join([name, *attributes])}>{inside}</{name}>"
 
 
-def _image(dice: Random) -> str:
-    attributes = [f'src="{_one(dice, ADDRESSES, ODD_ADDRESSES)}"']
-    attributes += [_one(dice, IMAGE, ODD_IMAGE) for _ in range(dice.randrange(3))]
-    dice.shuffle(attributes)
-    return f"<{' '.join(['img', *attributes])}{dice.choice(['>', '/>', ' />'])}"
+def _image(rng: Random) -> str:
+    attributes = [f'src="{_one(rng, ADDRESSES, ODD_ADDRESSES)}"']
+    attributes += [_one(rng, IMAGE, ODD_IMAGE) for _ in range(rng.randrange(3))]
+    rng.shuffle(attributes)
+    return f"<{' '.join(['img', *attributes])}{rng.choice(['>', '/>', ' />'])}"
 
 
-def _one(dice: Random, usual: list[str], odd: list[str]) -> str:
-    return dice.choice(odd if dice.random() < 0.15 else usual)
+def _one(rng: Random, usual: list[str], odd: list[str]) -> str:
+    return rng.choice(odd if rng.random() < 0.15 else usual)

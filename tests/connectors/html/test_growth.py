@@ -11,7 +11,7 @@ from tests.connectors.html.test_sanitiser import BASE, offences_in
 from tsuzuki.connectors.html.addresses import srcset_of
 from tsuzuki.connectors.html.media import is_placeholder, is_tracker
 from tsuzuki.connectors.html.sanitiser import MAX_NESTING, MAX_TAGS, SafeHtml, flattened, is_deep, plain_text, sanitise
-from tsuzuki.connectors.html.tags import is_deeper, settle, shape_of
+from tsuzuki.connectors.html.tags import is_deeper, normalise, shape_of
 
 TENFOLD = 20
 """Ten times the text may take this many times as long; what grows by the square takes a hundred."""
@@ -158,7 +158,7 @@ def test_what_people_write_is_not_taken_for_deep():
     table = "<table>" + "<tr><td>x<td><b>y</b>" * 5000 + "</table>"
     sloppy = "<p><font size=2>x</font><b>y<p>z</b>" * 2000
     for html in (article, table, sloppy):
-        assert not settle(html, MAX_NESTING).is_too_deep
+        assert not normalise(html, MAX_NESTING).is_too_deep
 
 
 def test_what_was_stored_too_deep_is_shown_as_text():

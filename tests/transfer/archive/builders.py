@@ -101,8 +101,8 @@ class Reader(msgspec.Struct, frozen=True):
             cache=MemoryCache(CrawlerWrites(self.db)),
             after_commit=lambda *_: None,
         )
-        bringer = ShelfImport(Subscriptions(deps), sources, parsers)
-        return await bringer.bring(path, self.shelf_id, self.user, lambda *_: None)
+        shelf_import = ShelfImport(Subscriptions(deps), sources, parsers)
+        return await shelf_import.run(path, self.shelf_id, self.user, lambda *_: None)
 
 
 async def a_reader(db: Database, folder: Path) -> Reader:
@@ -190,7 +190,9 @@ def a_series(key: str = "one", source: str = "site", **over: Any) -> lines.Archi
     )
     values: dict[str, Any] = {"key": f"{source}/{key}", "title": key.title(), "sources": (mapping,)}
     return lines.ArchivedSeries(
-        **values | {"follow": lines.FollowLine(status="reading", preferences=lines.Wishes(), created_at=NOON)} | over
+        **values
+        | {"follow": lines.FollowLine(status="reading", preferences=lines.ArchivedPreferences(), created_at=NOON)}
+        | over
     )
 
 

@@ -128,7 +128,7 @@ def _add_series(
     on = sorted(draw(st.sets(st.sampled_from(slugs)))) if slugs else []
     mappings = tuple(_mapping(draw, slug, title, is_followed=is_followed) for slug in on)
     key = f"{on[0]}/{title}" if on else f"?/1/{title}"
-    wishes = lines.Wishes(sources=tuple(on), groups=tuple(draw(st.lists(WORDS, max_size=2))))
+    wishes = lines.ArchivedPreferences(sources=tuple(on), groups=tuple(draw(st.lists(WORDS, max_size=2))))
     chapters = [_chapter(draw, key, number, mappings) for number in sorted(draw(st.sets(st.sampled_from("1259"))))]
     said: dict[str, Any] = {
         "group": draw(st.sampled_from([None, *groups])),

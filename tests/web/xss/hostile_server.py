@@ -181,7 +181,7 @@ async def _objects(town: Town, user: User, shelf: ShelfId) -> dict[str, str]:
     series = await a_published_series(town.db, [1, 2, 5], sources=2)
     await town.reading.follows.add(shelf, Following(series=series.public_id))
     chapter = await chapter_of(town.db, series.id, 2)
-    await town.reading.progress.tell(shelf, series.public_id, chapter, ReportedReading(page=1))
+    await town.reading.progress.report(shelf, series.public_id, chapter, ReportedReading(page=1))
     return ids | {"series_id": show_id(series.public_id), "chapter_id": str(chapter), "opened_id": str(chapter)}
 
 

@@ -51,7 +51,7 @@ from tsuzuki.delivery.outages import operator_recipients_tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.notifications.announcer import tell_tx
+from tsuzuki.notifications.announcer import notify_tx
 from tsuzuki.notifications.tasks import SENDS
 
 q = load_queries("tsuzuki.billing")
@@ -151,7 +151,7 @@ async def note_dispute_tx(tx: Tx, told: StripeDispute, intent: Intent, now: Mill
     await record_tx(tx, SYSTEM, audit_event, now=now)
     message = disputed(invoice, told.amount_cents, f"{told.reason}, {told.status}", now)
     about = f"dispute-{told.dispute_id}-{told.status}"
-    await tell_tx(tx, await operator_recipients_tx(tx, invoice.number), about, lambda _: message, now=now)
+    await notify_tx(tx, await operator_recipients_tx(tx, invoice.number), about, lambda _: message, now=now)
     _log.error("payment_disputed", invoice=invoice.number, dispute=told.dispute_id, status=told.status)
     return await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.disputed", invoice.snapshot(), now=now)
 

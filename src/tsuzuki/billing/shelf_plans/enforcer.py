@@ -28,7 +28,7 @@ from tsuzuki.model.plans import Plan, plan_in_force
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.backfill import deliver_known_items_tx, deliver_missed_chapters_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP
-from tsuzuki.shelves.limits import Terms, shelf_terms_tx
+from tsuzuki.shelves.limits import ShelfTerms, shelf_terms_tx
 from tsuzuki.sources.comics import followers_changed_tx
 from tsuzuki.sources.feeds import suspension_changed_tx
 from tsuzuki.sources.pace import floors, last_watch_tx, repair_floors_tx, set_floors_tx
@@ -149,7 +149,7 @@ class PlanEnforcer:
         await tx.run(q.put_off_sync, id=shelf_id, at=at)
 
 
-def room_of(terms: Terms, plan: Plan) -> int:
+def room_of(terms: ShelfTerms, plan: Plan) -> int:
     """How many feeds and series are served."""
     if terms.is_billed and terms.status != "active":
         return 0

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from tsuzuki.connectors.feed.channels import interval_of, skipped_days, skipped_hours
 from tsuzuki.connectors.feed.dates import moment_of
-from tsuzuki.connectors.feed.identity import Key, keys_of, link_key, told_apart
+from tsuzuki.connectors.feed.identity import ItemKey, disambiguated, keys_of, link_key
 from tsuzuki.connectors.feed.items import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
 from tsuzuki.connectors.feed.raw import MAX_LIST, MAX_LISTED, RawFeed, RawItem, RawText
@@ -76,7 +76,7 @@ def assemble(feed: RawFeed) -> FeedHarvest:
         _found(feed, item, key=key, link=link, sanitiser=sanitiser, most=min(most, MAX_LIST), most_pages=most_pages)
         for item, key, link in zip(feed.items, keys, links, strict=True)
     ]
-    items = told_apart(found, [key.own for key in keys])
+    items = disambiguated(found, [key.own for key in keys])
     spares = (feed.spare_descriptions[name] for name in _SPARES if name in feed.spare_descriptions)
     return FeedHarvest(
         kind=feed.kind,
@@ -97,7 +97,7 @@ def assemble(feed: RawFeed) -> FeedHarvest:
 
 
 def _found(
-    feed: RawFeed, item: RawItem, *, key: Key, link: str | None, sanitiser: Sanitiser, most: int, most_pages: int
+    feed: RawFeed, item: RawItem, *, key: ItemKey, link: str | None, sanitiser: Sanitiser, most: int, most_pages: int
 ) -> FoundItem:
     texts = _texts(item)
     content = _markup(texts[0], sanitiser, _base(texts[0], feed, link), link or "") if texts else SafeHtml("")

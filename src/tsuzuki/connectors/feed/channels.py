@@ -5,12 +5,12 @@ from itertools import islice
 
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.document import Unsure
+from tsuzuki.connectors.feed.document import NeedsLenientReader
 from tsuzuki.connectors.feed.elements import (
     XML_LANG,
     DocumentScope,
+    ElementNames,
     Handler,
-    Names,
     add_author,
     add_creator,
     attribute,
@@ -64,11 +64,11 @@ def read_document(root: Element, url: str, *, has_bases: bool) -> RawFeed:
     """The feed that a tree holds; Unsure for a root we do not know, NotAFeed for other RDF."""
     kind = _ROOTS.get(_local(root))
     if kind is None:
-        raise Unsure
+        raise NeedsLenientReader
     own = root if kind != "rdf" else next((child for child in root if _local(child) in {"channel", "item"}), None)
     if own is None:
         raise NotAFeed("The answer is an RDF document without a feed in it.")
-    names = Names(own.tag.rpartition("}")[0].removeprefix("{"))
+    names = ElementNames(own.tag.rpartition("}")[0].removeprefix("{"))
     scope = DocumentScope(url, is_rss=kind != "atom", has_bases=has_bases, names=names).within(root)
     feed = RawFeed(kind=kind, url=url, language=root.get(XML_LANG))
     _read_children(scope, feed, root)

@@ -99,7 +99,7 @@ _TOO_DEEP = etree.XPath("boolean(" + "/*" * (MAX_DEPTH + 1) + ")")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-class Unsure(Exception):
+class NeedsLenientReader(Exception):
     """The document is not one the fast reader vouches for; the forgiving one shall read it."""
 
 
@@ -206,10 +206,10 @@ def parse_tree(text: str, *, recover: bool = False) -> Element:
     except etree.XMLSyntaxError as error:
         legal = without_forbidden(text)
         if len(legal) == len(text):
-            raise Unsure from error
+            raise NeedsLenientReader from error
         return parse_tree(legal, recover=recover)
     if root is None:
-        raise Unsure
+        raise NeedsLenientReader
     if signs > MAX_DEPTH and _TOO_DEEP(root):
         raise _too_deep()
     return root

@@ -57,7 +57,7 @@ pubDate published rss subtitle summary title ttl updated uri
 _USUAL = {f"{namespace}{name}": name.lower() for namespace in ("", _ATOM) for name in _OFTEN.split()}
 
 
-class Names(dict[str, str]):
+class ElementNames(dict[str, str]):
     """`{namespace}Local` -> our short name in lower case; what we do not know is `?:local`. One per document.
 
     `own` is the namespace that the document's own elements have, whatever it is.
@@ -137,7 +137,7 @@ def looks_like_html(text: str) -> bool:
     return all(f"{name};" in html5 for name in _ENTITY_NAMES.findall(text))
 
 
-def text_of(element: Element, names: Names, *, default: str, base: str | None, guess: bool) -> RawText | None:
+def text_of(element: Element, names: ElementNames, *, default: str, base: str | None, guess: bool) -> RawText | None:
     """What a text construct says; None for a type that holds no text, or for nothing at all.
 
     `default` is the type it has when it names none; `guess` lets plain text turn out to be markup, as RSS needs.
@@ -165,7 +165,7 @@ def _unpacked(text: str) -> str | None:
         return repair_text(text) or None
 
 
-def inner_html(element: Element, names: Names) -> str:
+def inner_html(element: Element, names: ElementNames) -> str:
     """The markup inside an element, without prefixes. A lone XHTML div is only the envelope."""
     if len(element) == 1 and not (element.text or "").strip() and not (element[0].tail or "").strip():
         only = element[0]
@@ -176,14 +176,14 @@ def inner_html(element: Element, names: Names) -> str:
     return "".join(pieces)
 
 
-def _write_inside(element: Element, names: Names, pieces: list[str]) -> None:
+def _write_inside(element: Element, names: ElementNames, pieces: list[str]) -> None:
     pieces.append(escape(element.text or "", quote=False))
     for child in element:
         _write_element(child, names, pieces)
         pieces.append(escape(child.tail or "", quote=False))
 
 
-def _write_element(element: Element, names: Names, pieces: list[str]) -> None:
+def _write_element(element: Element, names: ElementNames, pieces: list[str]) -> None:
     name = names[element.tag].rpartition(":")[2]
     attributes = "".join(
         f' {str(key).rpartition("}")[2]}="{escape(str(value))}"' for key, value in element.attrib.items()
@@ -219,7 +219,9 @@ class DocumentScope:
 
     __slots__ = ("base", "has_bases", "is_rss", "names", "url")
 
-    def __init__(self, url: str, *, is_rss: bool, has_bases: bool, names: Names, base: str | None = None) -> None:
+    def __init__(
+        self, url: str, *, is_rss: bool, has_bases: bool, names: ElementNames, base: str | None = None
+    ) -> None:
         self.url = url
         self.is_rss = is_rss
         self.has_bases = has_bases

@@ -75,7 +75,7 @@ def _hash(text: str) -> str:
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
 
 
-class Key(NamedTuple):
+class ItemKey(NamedTuple):
     """By what an entry is known."""
 
     key: str
@@ -85,7 +85,7 @@ class Key(NamedTuple):
     """What it was known by before R93."""
 
 
-def keys_of(items: Sequence[RawItem], links: Sequence[str | None]) -> list[Key]:
+def keys_of(items: Sequence[RawItem], links: Sequence[str | None]) -> list[ItemKey]:
     """Each entry's key; several may have the same.
 
     A guid that different pages share names none of them: those entries fall back to their links.
@@ -95,14 +95,14 @@ def keys_of(items: Sequence[RawItem], links: Sequence[str | None]) -> list[Key]:
     return [_key(*each, is_shared=each[1] in shared) for each in zip(items, guids, links, strict=True)]
 
 
-def _key(item: RawItem, guid: str | None, link: str | None, *, is_shared: bool) -> Key:
+def _key(item: RawItem, guid: str | None, link: str | None, *, is_shared: bool) -> ItemKey:
     page = link_key(link)
     if guid is None:
         key = page or content_key(item)
-        return Key(key, key)
+        return ItemKey(key, key)
     if not is_shared:
-        return Key(guid, guid)
-    return Key(guid, guid, (content_key(item),)) if page is None else Key(page, guid)
+        return ItemKey(guid, guid)
+    return ItemKey(guid, guid, (content_key(item),)) if page is None else ItemKey(page, guid)
 
 
 def _shared_guids(guids: Sequence[str | None], links: Sequence[str | None]) -> set[str]:
@@ -121,7 +121,7 @@ def _shared_guids(guids: Sequence[str | None], links: Sequence[str | None]) -> s
 # -- R93: entries of one document that have the same key
 
 
-def told_apart(items: Sequence[FoundItem], own: Sequence[str]) -> list[FoundItem]:
+def disambiguated(items: Sequence[FoundItem], own: Sequence[str]) -> list[FoundItem]:
     """The entries with a key for each, whatever their order; what says the same under the same key is the same twice.
 
     `own` are the keys that they would have by themselves. One that has another notes what else it may be stored as.

@@ -5,7 +5,7 @@ import msgspec
 from tsuzuki.connectors.feed.assemble import assemble
 from tsuzuki.connectors.feed.channels import read_document
 from tsuzuki.connectors.feed.document import (
-    Unsure,
+    NeedsLenientReader,
     check_bytes,
     check_shape,
     decode,
@@ -39,7 +39,7 @@ def read_fast(body: bytes, url: str, charset: str | None = None) -> RawFeed | No
         return read_json(text, url)
     try:
         return _read(root_text(text), url)
-    except Unsure:
+    except NeedsLenientReader:
         return None
 
 
@@ -61,11 +61,11 @@ def read_repaired(text: str, url: str) -> RawFeed | None:
     """
     try:
         return _read(text, url)
-    except Unsure:
+    except NeedsLenientReader:
         text = balanced(text)
     try:
         raw = _read(text, url, recover=True)
-    except Unsure:
+    except NeedsLenientReader:
         return read_leniently(text, url)
     return raw if raw.items else read_leniently(text, url) or raw
 
@@ -78,9 +78,9 @@ def parse_anyhow(
     body: bytes,
     url: str,
     charset: str | None = None,
-    tells_all_keys: bool = False,  # noqa: FBT001, FBT002  arguments travel to another process by their place
+    with_all_keys: bool = False,  # noqa: FBT001, FBT002  arguments travel to another process by their place
 ) -> FeedHarvest:
-    """The fast reader, then the forgiving one. With `tells_all_keys` each item has what else it may be stored as."""
+    """The fast reader, then the forgiving one. With `with_all_keys` each item has what else it may be stored as."""
     harvest = parse_fast(body, url, charset) or parse_leniently(body, url, charset)
-    items = map(with_other_keys, harvest.items) if tells_all_keys else harvest.items
+    items = map(with_other_keys, harvest.items) if with_all_keys else harvest.items
     return msgspec.structs.replace(harvest, items=tuple(map(with_hash, items)))

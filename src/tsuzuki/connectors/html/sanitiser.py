@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url
 from tsuzuki.connectors.html.media import is_anchor, reveal
-from tsuzuki.connectors.html.tags import settle
+from tsuzuki.connectors.html.tags import normalise
 from tsuzuki.model.titles import unescaped
 
 SafeHtml = NewType("SafeHtml", str)
@@ -130,7 +130,7 @@ class Sanitiser:
         html = _with_plain_breaks(valid_text(_cut(html[:MAX_HTML], 4 * MAX_TAGS)))
         if "<" not in html and "&" not in html:
             return SafeHtml(_escaped(html.strip()))
-        settled = settle(html, MAX_NESTING)
+        settled = normalise(html, MAX_NESTING)
         if settled.is_too_deep:
             return text_to_html(_without_tags(html))
         self._kept.base, self._kept.has_dropped = base, False
@@ -247,7 +247,7 @@ def plain_text(html: str) -> str:
     html = valid_text(html)
     if "<" not in html and "&" not in html:
         return one_line(html)
-    settled = settle(html, MAX_NESTING)
+    settled = normalise(html, MAX_NESTING)
     if settled.is_too_deep:
         return one_line(_without_tags(html))
     tree = LexborHTMLParser(_BLOCK.sub(" ", settled.html), is_fragment=True)

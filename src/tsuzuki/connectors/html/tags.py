@@ -112,20 +112,20 @@ align alt border class dir height href id itemprop lang name rel role src style 
 _MOST_REOPENED = 500_000
 
 
-class Settled(msgspec.Struct, frozen=True):
+class NormalisedMarkup(msgspec.Struct, frozen=True):
     """Markup that a parser reads as it stands, and whether it is more than one should have to read."""
 
     html: str
     is_too_deep: bool
 
 
-def settle(html: str, limit: int) -> Settled:
+def normalise(html: str, limit: int) -> NormalisedMarkup:
     """The markup without what is never shown, its stray `<` as text. Too deep where it may nest beyond `limit`."""
     is_ordinary = not _ODD.search(html) and all(name in _ORDINARY for name in map(str.lower, set(_NAMES.findall(html))))
     if is_ordinary and html.count("<") <= limit:
-        return Settled(html, is_too_deep=False)
+        return NormalisedMarkup(html, is_too_deep=False)
     depth = _Depth(limit)
-    return Settled("".join(_Scan(html, depth).pieces()), depth.is_passed)
+    return NormalisedMarkup("".join(_Scan(html, depth).pieces()), depth.is_passed)
 
 
 def is_deeper(html: str, limit: int) -> bool:

@@ -143,7 +143,7 @@ Path = tuple[str | int, ...]
 Found = list[tuple[int, int, str]]
 
 
-class Shaped(msgspec.Struct, frozen=True):
+class LoadedDefinition(msgspec.Struct, frozen=True):
     """A definition, and where each part of it was said."""
 
     definition: Definition
@@ -156,17 +156,17 @@ class Shaped(msgspec.Struct, frozen=True):
         return self.places.get(path, (1, 1))
 
 
-class Shaper:
+class DefinitionLoader:
     """Walks a tree beside the types of the definition and collects what does not fit."""
 
     def __init__(self) -> None:
         self.problems: Found = []
         self.places: dict[Path, tuple[int, int]] = {}
 
-    def shape(self, root: Node) -> Shaped | None:
+    def shape(self, root: Node) -> LoadedDefinition | None:
         """The definition, or None and all the problems."""
         definition = self._value(root, inspect.type_info(Definition), ())
-        return None if self.problems else Shaped(definition, self.places)
+        return None if self.problems else LoadedDefinition(definition, self.places)
 
     def _value(self, node: Node, kind: inspect.Type, path: Path) -> Any:
         self.places[path] = (node.line, node.column)
@@ -388,7 +388,7 @@ def expression_problem(expression: str, reads: Reads, *, takes_attribute: bool =
 
 def load_definition(text: str, name: str) -> Definition:
     """The definition, or `BadDefinition` with every problem as `name:line:column`."""
-    shaper = Shaper()
+    shaper = DefinitionLoader()
     shaped = shaper.shape(read_document(text, name))
     if shaped is None:
         raise bad_definition(name, shaper.problems)

@@ -29,7 +29,7 @@ class ItemHit(msgspec.Struct, frozen=True):
     unread: bool
 
 
-class SoughtItem(msgspec.Struct, frozen=True):
+class ShownItem(msgspec.Struct, frozen=True):
     """An item of the shelf with what a hit is shown by."""
 
     id: ItemId
@@ -73,7 +73,7 @@ class ChapterHit(msgspec.Struct, frozen=True):
     published_at: Millis | None
 
 
-class Narrowed(msgspec.Struct, frozen=True, kw_only=True):
+class SearchFilter(msgspec.Struct, frozen=True, kw_only=True):
     """What narrows a search down, besides its words."""
 
     feeds: Sequence[FeedId] | None = None
@@ -93,7 +93,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     """What a search found, each kind best first."""
 
     feeds: list[SearchHit[Subscription]] = []
-    items: list[SearchHit[SoughtItem]] = []
+    items: list[SearchHit[ShownItem]] = []
     series: list[SearchHit[SeriesHit]] = []
     chapters: list[SearchHit[ChapterHit]] = []
 
@@ -104,7 +104,7 @@ async def search_items_tx(
     query: str | Sequence[Term],
     most: int = 50,
     *,
-    narrowed: Narrowed = Narrowed(),  # noqa: B008  frozen
+    narrowed: SearchFilter = SearchFilter(),  # noqa: B008  frozen
 ) -> list[ItemHit]:
     """The shelf's items that match, best first; nothing for a query without a word in it."""
     wanted = match(tx.engine, parse_terms(query) if isinstance(query, str) else query)
@@ -114,9 +114,9 @@ async def search_items_tx(
     return await tx.many(ItemHit, q.search_items, match=wanted, shelf_id=shelf_id, most=most, **where)
 
 
-async def sought_items_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[ItemId], *, longest: int) -> list[SoughtItem]:
+async def sought_items_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[ItemId], *, longest: int) -> list[ShownItem]:
     """These items of the shelf in this order, with the first `longest` characters of their texts."""
-    rows = await tx.many(SoughtItem, q.sought_items, shelf_id=shelf_id, ids=ids, longest=longest) if ids else []
+    rows = await tx.many(ShownItem, q.sought_items, shelf_id=shelf_id, ids=ids, longest=longest) if ids else []
     found = {row.id: row for row in rows}
     return [found[item_id] for item_id in ids if item_id in found]
 

@@ -33,7 +33,7 @@ class ChapterQuery(msgspec.Struct, frozen=True):
     terms: tuple[Term, ...]
 
 
-class Sought(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Words, and what narrows them down."""
 
     terms: tuple[Term, ...]
@@ -55,7 +55,7 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
         return any(each is not None for each in (self.feed, self.unread, self.saved, self.before))
 
 
-def parse_search(text: str) -> Sought:
+def parse_search(text: str) -> ParsedSearch:
     """`"a phrase" -word feed:name is:unread before:2026-02` in any order. An operator that means nothing is a word."""
     found: dict[str, object] = {}
 
@@ -66,7 +66,7 @@ def parse_search(text: str) -> Sought:
         return " " if said else match[0].replace(":", " ")
 
     words = _OPERATOR.sub(take, text)
-    return msgspec.structs.replace(Sought(terms=tuple(parse_terms(words)), chapter=_numbered(words)), **found)
+    return msgspec.structs.replace(ParsedSearch(terms=tuple(parse_terms(words)), chapter=_numbered(words)), **found)
 
 
 def _numbered(text: str) -> ChapterQuery | None:
@@ -103,7 +103,7 @@ def _moment(text: str) -> Millis | None:
         return None
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedThing(msgspec.Struct, frozen=True):
     """Something that is found by what it is called: `names` by people, `address` by machines."""
 
     names: tuple[str, ...]
@@ -125,7 +125,7 @@ class Snippets(msgspec.Struct, frozen=True):
     passages: list[str]
 
 
-def snippets(terms: tuple[Term, ...], named: list[Named], passages: list[Passage]) -> Snippets:
+def snippets(terms: tuple[Term, ...], named: list[NamedThing], passages: list[Passage]) -> Snippets:
     """How hits are shown, as HTML in which nothing but our own `<mark>` is markup (I7). For the parser processes."""
     pattern = _pattern(terms)
     found = [(place, each) for place, each in enumerate(named) if _holds(terms, *each.names, each.address)]

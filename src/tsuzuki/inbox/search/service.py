@@ -9,18 +9,26 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.inbox.entries import FAR, Entry, EntryFilter
 from tsuzuki.inbox.search.hits import (
     ChapterHit,
-    Narrowed,
     Results,
+    SearchFilter,
     SearchHit,
     SeriesHit,
-    SoughtItem,
+    ShownItem,
     numbered_chapters_tx,
     search_chapters_tx,
     search_items_tx,
     search_series_tx,
     sought_items_tx,
 )
-from tsuzuki.inbox.search.policy import LONGEST_TEXT, Named, Passage, Snippets, Sought, parse_search, snippets
+from tsuzuki.inbox.search.policy import (
+    LONGEST_TEXT,
+    NamedThing,
+    ParsedSearch,
+    Passage,
+    Snippets,
+    parse_search,
+    snippets,
+)
 from tsuzuki.inbox.store import older_entries_tx, where_tx
 from tsuzuki.model.errors import SourceError, TooManyRequests
 from tsuzuki.model.ids import ItemId, ShelfId
@@ -38,7 +46,7 @@ class _Hits(msgspec.Struct, frozen=True, kw_only=True):
 
     feeds: list[FeedName] = []
     """All that the shelf has: which of them are meant is told by their names."""
-    items: list[SoughtItem] = []
+    items: list[ShownItem] = []
     series: list[SeriesHit] = []
     chapters: list[ChapterHit] = []
 
@@ -61,23 +69,23 @@ class Search:
 
         One after the other; TooManyRequests when too many of the shelf wait already.
         """
-        sought = parse_search(text)
-        if not sought.is_worded and not sought.is_narrowed:
+        parsed = parse_search(text)
+        if not parsed.is_worded and not parsed.is_narrowed:
             return Results()
         if self._waiting[shelf_id] >= MOST_WAITING:
             raise TooManyRequests("Other searches on this shelf are still running. Try again in a moment.", 1)
         self._waiting[shelf_id] += 1
         try:
             async with self._turns.setdefault(shelf_id, asyncio.Lock()):
-                return await self._find(shelf_id, sought, most)
+                return await self._find(shelf_id, parsed, most)
         finally:
             self._waiting[shelf_id] -= 1
             if not self._waiting[shelf_id]:
                 del self._waiting[shelf_id], self._turns[shelf_id]
 
-    async def _find(self, shelf_id: ShelfId, sought: Sought, most: int) -> Results:
-        hits = await self._db.read(lambda tx: self._hits_tx(tx, shelf_id, sought, most))
-        shown = await self._snippets(sought, hits)
+    async def _find(self, shelf_id: ShelfId, parsed: ParsedSearch, most: int) -> Results:
+        hits = await self._db.read(lambda tx: self._hits_tx(tx, shelf_id, parsed, most))
+        shown = await self._snippets(parsed, hits)
         items, series, chapters = _parted(shown.passages, len(hits.items), len(hits.series))
         return Results(
             feeds=await self._feeds(shelf_id, [(hits.feeds[place], said) for place, said in shown.named[:most]]),
@@ -86,16 +94,16 @@ class Search:
             chapters=[SearchHit(hit, said) for hit, said in zip(hits.chapters, chapters, strict=True)],
         )
 
-    async def _snippets(self, sought: Sought, hits: _Hits) -> Snippets:
+    async def _snippets(self, parsed: ParsedSearch, hits: _Hits) -> Snippets:
         """None of them where a text cannot be read: what was found is shown all the same."""
-        feeds = [Named((feed.name, feed.title), feed.link) for feed in hits.feeds]
+        feeds = [NamedThing((feed.name, feed.title), feed.link) for feed in hits.feeds]
         passages = [Passage(hit.text) for hit in hits.items]
         passages += [Passage((hit.description or "")[:LONGEST_TEXT], hit.title) for hit in hits.series]
         passages += [Passage("", _said(hit)) for hit in hits.chapters]
         if not feeds and not passages:
             return Snippets([], [])
         try:
-            return await self._parsers.run(snippets, (sought.terms, feeds, passages))
+            return await self._parsers.run(snippets, (parsed.terms, feeds, passages))
         except SourceError:
             return Snippets([], [""] * len(passages))
 
@@ -105,50 +113,50 @@ class Search:
 
         return await self._db.read(collect) if found else []
 
-    async def _hits_tx(self, tx: Tx, shelf_id: ShelfId, sought: Sought, most: int) -> _Hits:
+    async def _hits_tx(self, tx: Tx, shelf_id: ShelfId, parsed: ParsedSearch, most: int) -> _Hits:
         feeds = await feed_names_tx(tx, shelf_id)
-        items = await self._items_tx(tx, shelf_id, sought, feeds, most=most)
-        if sought.is_narrowed:
+        items = await self._items_tx(tx, shelf_id, parsed, feeds, most=most)
+        if parsed.is_narrowed:
             return _Hits(items=items)
         return _Hits(
             feeds=feeds,
             items=items,
-            series=await search_series_tx(tx, sought.terms, most),
-            chapters=await self._chapters_tx(tx, shelf_id, sought, most),
+            series=await search_series_tx(tx, parsed.terms, most),
+            chapters=await self._chapters_tx(tx, shelf_id, parsed, most),
         )
 
-    async def _chapters_tx(self, tx: Tx, shelf_id: ShelfId, sought: Sought, most: int) -> list[ChapterHit]:
+    async def _chapters_tx(self, tx: Tx, shelf_id: ShelfId, parsed: ParsedSearch, most: int) -> list[ChapterHit]:
         """The chapter of the number that was said comes first, then those with the words in their titles."""
-        wanted = sought.chapter
+        wanted = parsed.chapter
         hits = []
         if wanted is not None:
             hits = await numbered_chapters_tx(tx, shelf_id, wanted.number, wanted.terms, most=most)
-        hits += await search_chapters_tx(tx, shelf_id, sought.terms, most)
+        hits += await search_chapters_tx(tx, shelf_id, parsed.terms, most)
         return list({hit.id: hit for hit in hits}.values())[:most]
 
     async def _items_tx(
-        self, tx: Tx, shelf_id: ShelfId, sought: Sought, feeds: list[FeedName], *, most: int
-    ) -> list[SoughtItem]:
-        meant = None if sought.feed is None else [feed for feed in feeds if _is_meant(feed, sought.feed)]
-        if not sought.is_worded:
-            ids = await self._newest_tx(tx, shelf_id, sought, meant, most=most)
+        self, tx: Tx, shelf_id: ShelfId, parsed: ParsedSearch, feeds: list[FeedName], *, most: int
+    ) -> list[ShownItem]:
+        meant = None if parsed.feed is None else [feed for feed in feeds if _is_meant(feed, parsed.feed)]
+        if not parsed.is_worded:
+            ids = await self._newest_tx(tx, shelf_id, parsed, meant, most=most)
         else:
-            narrowed = Narrowed(
+            narrowed = SearchFilter(
                 feeds=None if meant is None else [feed.feed_id for feed in meant],
-                unread=sought.unread,
-                saved=sought.saved,
-                before=FAR if sought.before is None else sought.before,
+                unread=parsed.unread,
+                saved=parsed.saved,
+                before=FAR if parsed.before is None else parsed.before,
             )
-            hits = await search_items_tx(tx, shelf_id, sought.terms, most, narrowed=narrowed)
+            hits = await search_items_tx(tx, shelf_id, parsed.terms, most, narrowed=narrowed)
             ids = [hit.id for hit in hits]
         return await sought_items_tx(tx, shelf_id, ids, longest=LONGEST_TEXT)
 
     async def _newest_tx(
-        self, tx: Tx, shelf_id: ShelfId, sought: Sought, meant: list[FeedName] | None, *, most: int
+        self, tx: Tx, shelf_id: ShelfId, parsed: ParsedSearch, meant: list[FeedName] | None, *, most: int
     ) -> list[ItemId]:
         """`is:unread feed:daily` without a word: a list like any other."""
-        after = FROM_THE_TOP if sought.before is None else PageCursor(sought.before, 0)
-        every = EntryFilter(kind="item", unread=sought.unread, saved=sought.saved, by_published=True)
+        after = FROM_THE_TOP if parsed.before is None else PageCursor(parsed.before, 0)
+        every = EntryFilter(kind="item", unread=parsed.unread, saved=parsed.saved, by_published=True)
         rows: list[Entry] = []
         for feed in [None] if meant is None else [feed.public_id for feed in meant]:
             wanted = msgspec.structs.replace(every, feed=feed)

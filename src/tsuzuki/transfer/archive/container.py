@@ -14,7 +14,7 @@ import msgspec
 
 from tsuzuki import __version__
 from tsuzuki.connectors.html.sanitiser import valid_text
-from tsuzuki.db.fulltext import NO_WORDS, Words
+from tsuzuki.db.fulltext import NO_WORDS, IndexWords
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.times import Millis, from_iso, iso
 from tsuzuki.transfer.archive.format import FORMAT, MANIFEST, PARTS, VERSION, ArchiveLine, ArchivePart, Manifest
@@ -44,7 +44,7 @@ class NumberedLine(msgspec.Struct, frozen=True):
     line: Any
     was_cleaned: bool = False
     """Whether characters were taken out that no text may hold."""
-    words: Words = NO_WORDS
+    words: IndexWords = NO_WORDS
     """By which an item is found."""
 
 

@@ -36,29 +36,29 @@ _MISSED = 50
 _UNFOLLOWED = "belong to a feed that did not come along."
 
 
-class FeedsIn:
+class FeedImport:
     """Follows feeds that are not followed yet, and puts their items into the inbox. Nothing of this is news (R8)."""
 
-    def __init__(self, landing: ImportRun, known: KnownNames, subscriptions: Subscriptions) -> None:
-        self._landing = landing
+    def __init__(self, import_run: ImportRun, known: KnownNames, subscriptions: Subscriptions) -> None:
+        self._import_run = import_run
         self._known = known
         self._subscriptions = subscriptions
-        self._deps = landing.deps
-        self._shelf_id = landing.shelf_id
+        self._deps = import_run.deps
+        self._shelf_id = import_run.shelf_id
         self._joined: list[FeedId] = []
         self._harvested: list[FeedId] = []
 
-    async def bring_feeds(self) -> None:
+    async def import_feeds(self) -> None:
         """The feeds, each judged as if somebody had typed its address."""
-        async for chunk in self._landing.chunks("feeds.jsonl"):
+        async for chunk in self._import_run.chunks("feeds.jsonl"):
             asked = [NewSubscription(link=each.line.link, proxy=each.line.proxy) for each in chunk]
             for each, vetted in zip(chunk, await self._subscriptions.vet_all(asked), strict=True):
                 if isinstance(vetted, TsuzukiError):
-                    self._landing.journal.leave_out(each, f"{each.line.link}: {vetted}")
+                    self._import_run.journal.leave_out(each, f"{each.line.link}: {vetted}")
                 else:
-                    await self._bring_feed(each, vetted.link)
+                    await self._import_feed(each, vetted.link)
 
-    async def _bring_feed(self, numbered: NumberedLine, link: str) -> None:
+    async def _import_feed(self, numbered: NumberedLine, link: str) -> None:
         feed: Feed = numbered.line
         wanted = msgspec.structs.replace(feed, link=link)
         if feed.lacks_password:
@@ -67,7 +67,7 @@ class FeedsIn:
         try:
             feed_id, how = await with_tx_again(self._deps.db, partial(self._follow_tx, feed=wanted))
         except LimitExceeded as error:
-            self._landing.journal.leave_out(numbered, f"{link}: {error}")
+            self._import_run.journal.leave_out(numbered, f"{link}: {error}")
             return
         self._known.feeds[feed.feed_key] = feed_id
         if feed.is_harvested:
@@ -75,8 +75,8 @@ class FeedsIn:
         if how == "joined":
             self._joined.append(feed_id)
         if how != "existing" and feed.lacks_password:
-            self._landing.journal.note(numbered, f"{link} is suspended: its proxy's password is not in the archive.")
-        self._landing.journal.one("feeds.jsonl", "existing" if how == "existing" else "created")
+            self._import_run.journal.note(numbered, f"{link} is suspended: its proxy's password is not in the archive.")
+        self._import_run.journal.one("feeds.jsonl", "existing" if how == "existing" else "created")
 
     async def _follow_tx(self, tx: Tx, *, feed: Feed) -> tuple[FeedId, _How]:
         """The feed, and whether the shelf follows it only now: one that others know, or one that is new here."""
@@ -92,7 +92,7 @@ class FeedsIn:
             feed_id, how = await follow_feed_tx(tx, feed.link, proxy=feed.proxy, now=now), "joined"
         else:
             host = parse(feed.link).host
-            watch = NewWatch(feed_id=feed_id, host=host, priority=WARM, next_check_at=self._landing.due())
+            watch = NewWatch(feed_id=feed_id, host=host, priority=WARM, next_check_at=self._import_run.due())
             await add_watch_tx(tx, watch, now)
         former = await take_former_tx(tx, self._shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
         group_id = self._known.group(feed.group)
@@ -107,10 +107,10 @@ class FeedsIn:
             await restore_tx(tx, self._shelf_id, former, now)
         return feed_id, how
 
-    async def bring_items(self) -> None:
+    async def import_items(self) -> None:
         """The items with their entries, and what is known not to be news."""
-        await self._landing.store("items.jsonl", self._items_tx, lambda item: item.feed)
-        await self._landing.store("gone.jsonl", self._gone_tx, lambda gone: gone.feed)
+        await self._import_run.store("items.jsonl", self._items_tx, lambda item: item.feed)
+        await self._import_run.store("gone.jsonl", self._gone_tx, lambda gone: gone.feed)
 
     async def _items_tx(self, tx: Tx, run: Run) -> LineCounts:
         items: list[ItemLine] = [each.line for each in run]
@@ -146,7 +146,7 @@ class FeedsIn:
 
     async def settle(self) -> None:
         """At the end: what these feeds bring from now on is news, and what came since the export is here."""
-        since = self._landing.archive.exported_at
+        since = self._import_run.archive.exported_at
 
         async def settle(tx: Tx) -> None:
             now = self._deps.clock()

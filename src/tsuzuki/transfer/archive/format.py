@@ -177,7 +177,7 @@ class SeriesSource(ArchiveLine, frozen=True, kw_only=True):
     is_harvested: bool = False
 
 
-class Wishes(ArchiveLine, frozen=True, kw_only=True):
+class ArchivedPreferences(ArchiveLine, frozen=True, kw_only=True):
     """Which release a reader wants, and how it is read."""
 
     sources: tuple[str, ...] = ()
@@ -193,7 +193,7 @@ class FollowLine(ArchiveLine, frozen=True, kw_only=True):
     group: str | None = None
     status: FollowStatus
     notify: bool = True
-    preferences: Wishes
+    preferences: ArchivedPreferences
     created_at: Moment
 
 
@@ -203,7 +203,7 @@ class FormerFollowLine(ArchiveLine, frozen=True, kw_only=True):
     group: str | None = None
     status: FollowStatus
     notify: bool = True
-    preferences: Wishes
+    preferences: ArchivedPreferences
     entries: tuple[str, ...] = ()
     created_at: Moment
     left_at: Moment

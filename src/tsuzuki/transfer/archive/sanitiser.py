@@ -8,7 +8,7 @@ import msgspec
 
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.sanitiser import Sanitiser
-from tsuzuki.db.fulltext import NO_WORDS, Words
+from tsuzuki.db.fulltext import NO_WORDS, IndexWords
 from tsuzuki.db.queries import Engine
 from tsuzuki.ingest.words import split_words
 from tsuzuki.model.errors import Invalid
@@ -40,7 +40,7 @@ class CleanLine(msgspec.Struct, frozen=True):
     """A line as it may be stored, as msgpack; or why it may not."""
 
     line: bytes = b""
-    words: Words = NO_WORDS
+    words: IndexWords = NO_WORDS
     """By which an item is found."""
     why: str | None = None
 

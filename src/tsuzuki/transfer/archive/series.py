@@ -33,11 +33,11 @@ from tsuzuki.sources.watches import unwatched_tx
 from tsuzuki.transfer.archive.container import NumberedLine
 from tsuzuki.transfer.archive.format import (
     ArchivedChapter,
+    ArchivedPreferences,
     ArchivedRelease,
     ArchivedSeries,
     ArchivedSource,
     FollowLine,
-    Wishes,
 )
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import LineCounts
@@ -62,24 +62,24 @@ _SHARED = (
 _UNKNOWN = "belong to a series that did not come along."
 
 
-class SeriesIn:
+class SeriesImport:
     """Follows the series that are not followed yet, and puts what was read of them onto the shelf."""
 
-    def __init__(self, landing: ImportRun, known: KnownNames, sources: Sources, actor: Actor) -> None:
-        self._landing = landing
+    def __init__(self, import_run: ImportRun, known: KnownNames, sources: Sources, actor: Actor) -> None:
+        self._import_run = import_run
         self._known = known
         self._sources = sources
         self._actor = actor
-        self._deps = landing.deps
-        self._shelf_id = landing.shelf_id
+        self._deps = import_run.deps
+        self._shelf_id = import_run.shelf_id
         self._harvested: dict[SeriesId, set[tuple[str, str]]] = {}
 
     # -- sources
 
-    async def bring_sources(self) -> None:
+    async def import_sources(self) -> None:
         """Sources that are not here are registered; what is here stays as it is."""
         here = {source.slug: source for source in await self._deps.db.read(list_sources_tx)}
-        async for chunk in self._landing.chunks("sources.jsonl"):
+        async for chunk in self._import_run.chunks("sources.jsonl"):
             for each in chunk:
                 source: ArchivedSource = each.line
                 known = here.get(source.slug)
@@ -87,10 +87,10 @@ class SeriesIn:
                     await self._register(each, source)
                 elif known.connector != source.connector:
                     why = f"the source {source.slug} of this server is another one; its series come without it."
-                    self._landing.journal.leave_out(each, why)
+                    self._import_run.journal.leave_out(each, why)
                 else:
                     self._known.sources[source.slug] = known.id
-                    self._landing.journal.one("sources.jsonl", "existing")
+                    self._import_run.journal.one("sources.jsonl", "existing")
 
     async def _register(self, numbered: NumberedLine, source: ArchivedSource) -> None:
         wanted = copied(
@@ -101,28 +101,28 @@ class SeriesIn:
         try:
             made = await self._sources.register(self._actor, wanted, is_restored=True)
         except (Invalid, Conflict) as error:
-            self._landing.journal.leave_out(numbered, f"{source.slug}: {error}")
+            self._import_run.journal.leave_out(numbered, f"{source.slug}: {error}")
             return
         self._known.sources[source.slug] = made.id
-        self._landing.journal.one("sources.jsonl", "created")
+        self._import_run.journal.one("sources.jsonl", "created")
         if source.lacks:
             why = f"{source.slug} is not enabled: {', '.join(source.lacks)} of its config is not in the archive."
-            self._landing.journal.note(numbered, why)
+            self._import_run.journal.note(numbered, why)
         if _reads_files(source):
             why = (
                 f"{source.slug} is not enabled: it reads a folder of this server. Enable it if that is as it should be."
             )
-            self._landing.journal.note(numbered, why)
+            self._import_run.journal.note(numbered, why)
 
     # -- series
 
-    async def bring_series(self) -> None:
+    async def import_series(self) -> None:
         """The series, each in a transaction of its own."""
-        async for chunk in self._landing.chunks("series.jsonl"):
+        async for chunk in self._import_run.chunks("series.jsonl"):
             for each in chunk:
-                await self._bring_one(each)
+                await self._import_one(each)
 
-    async def _bring_one(self, numbered: NumberedLine) -> None:
+    async def _import_one(self, numbered: NumberedLine) -> None:
         series: ArchivedSeries = numbered.line
 
         came: list[SeriesId] = []
@@ -133,9 +133,9 @@ class SeriesIn:
             return LineCounts(created=len(run)) if is_new else LineCounts(existing=len(run))
 
         try:
-            is_there = await self._landing.attempt("series.jsonl", [numbered], bring)
+            is_there = await self._import_run.attempt("series.jsonl", [numbered], bring)
         except LimitExceeded as error:
-            self._landing.journal.leave_out(numbered, f"{series.title}: {error}")
+            self._import_run.journal.leave_out(numbered, f"{series.title}: {error}")
             return
         if is_there:
             self._known.series[series.key] = came[0]
@@ -157,7 +157,7 @@ class SeriesIn:
             await self._map_tx(tx, series_id, series)
         is_new = not await self._follows_tx(tx, series_id) and await self._put_tx(tx, series_id, series)
         for each in await unwatched_tx(tx, series_id) if series.follow is not None else []:
-            due = self._landing.due()
+            due = self._import_run.due()
             await watch_mapping_tx(
                 tx, each.id, url=each.url, base_url=each.base_url, priority=WARM, due_at=due, now=now
             )
@@ -228,15 +228,15 @@ class SeriesIn:
             created_at=Millis(follow.created_at),
         )
 
-    def _preferences(self, wishes: Wishes) -> ReleasePreferences:
+    def _preferences(self, wishes: ArchivedPreferences) -> ReleasePreferences:
         sources = tuple(self._known.sources[slug] for slug in wishes.sources if slug in self._known.sources)
         return ReleasePreferences(sources, wishes.groups, wishes.languages, wishes.mode, wishes.fit)
 
     # -- chapters
 
-    async def bring_chapters(self) -> None:
+    async def import_chapters(self) -> None:
         """The chapters with their releases, entries and progress."""
-        await self._landing.store("chapters.jsonl", self._chapters_tx, lambda chapter: chapter.series)
+        await self._import_run.store("chapters.jsonl", self._chapters_tx, lambda chapter: chapter.series)
 
     async def _chapters_tx(self, tx: Tx, run: Run) -> LineCounts:
         chapters: list[ArchivedChapter] = [each.line for each in run]

@@ -22,6 +22,7 @@ from tsuzuki.shelves.types import ReleasePreferences
 from tsuzuki.transfer.archive.container import ShelfArchiveWriter, Watch, new_file
 from tsuzuki.transfer.archive.format import (
     ArchivedChapter,
+    ArchivedPreferences,
     ArchivedRelease,
     ArchivedSeries,
     ArchivedSource,
@@ -41,7 +42,6 @@ from tsuzuki.transfer.archive.format import (
     ProgressLine,
     RemovedItemLine,
     SeriesSource,
-    Wishes,
 )
 from tsuzuki.transfer.archive.rows import (
     ArchiveChapterRow,
@@ -260,11 +260,11 @@ def _series(
     return copied(ArchivedSeries, row, key=key, sources=tuple(sources), follow=follow, former=former)
 
 
-def _wishes(preferences: ReleasePreferences | None, slugs: Slugs) -> Wishes:
+def _wishes(preferences: ReleasePreferences | None, slugs: Slugs) -> ArchivedPreferences:
     """With sources by their slugs; those that are gone are no wish."""
     known = preferences or ReleasePreferences()
     wanted = tuple(slugs[SourceId(each)] for each in known.sources if each in slugs)
-    return copied(Wishes, known, sources=wanted)
+    return copied(ArchivedPreferences, known, sources=wanted)
 
 
 def _source(row: ArchiveSourceRow) -> ArchivedSource:

@@ -34,11 +34,11 @@ from tsuzuki.shelves.limits import asleep, shelf_terms_tx
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.sources.sites import Sources
 from tsuzuki.transfer.archive.container import ArchiveReader, NumberedLine, Watch
-from tsuzuki.transfer.archive.feeds import FeedsIn
+from tsuzuki.transfer.archive.feeds import FeedImport
 from tsuzuki.transfer.archive.format import BookmarkLine, ChannelLine, GroupLine, Person
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import ImportJournal, ImportReport, LineCounts
-from tsuzuki.transfer.archive.series import SeriesIn
+from tsuzuki.transfer.archive.series import SeriesImport
 from tsuzuki.transfer.archive.store import add_channel_tx, has_bookmark_tx
 
 q = load_queries("tsuzuki.transfer.archive")
@@ -53,19 +53,19 @@ class ShelfImport:
         self._sources = sources
         self._parsers = parsers
 
-    async def bring(self, path: Path, shelf_id: ShelfId, user: User, watch: Watch) -> ImportReport:
+    async def run(self, path: Path, shelf_id: ShelfId, user: User, watch: Watch) -> ImportReport:
         """What the archive has and the shelf has not; Invalid, with nothing written, for one that is not whole."""
         archive = await asyncio.to_thread(ArchiveReader, path)
         journal = ImportJournal()
-        landing = ImportRun(self._deps, shelf_id, archive, parsers=self._parsers, journal=journal, watch=watch)
+        import_run = ImportRun(self._deps, shelf_id, archive, parsers=self._parsers, journal=journal, watch=watch)
         try:
             await asyncio.to_thread(archive.check, watch)
             await self._refuse_asleep(shelf_id)
-            await self._land(landing, user)
+            await self._land(import_run, user)
         except Unavailable as error:
             raise Unavailable(f"{error} {_how_far(journal)}; run it again, nothing comes twice.") from error
         except (NotFound, ForeignKeyViolation) as error:
-            if await landing.has_shelf():
+            if await import_run.has_shelf():
                 raise
             raise NotFound(f"Somebody removed the shelf meanwhile. {_how_far(journal)}.") from error
         finally:
@@ -77,25 +77,25 @@ class ShelfImport:
         if terms.is_billed and terms.status != "active":
             raise LimitExceeded(asleep(terms.status))
 
-    async def _land(self, landing: ImportRun, user: User) -> None:
+    async def _land(self, import_run: ImportRun, user: User) -> None:
         actor = Actor(user.public_id, user.username)
-        rest = _OtherLines(landing, user)
-        known = await rest.bring_groups()
-        feeds = FeedsIn(landing, known, self._subscriptions)
-        series = SeriesIn(landing, known, self._sources, actor)
-        await rest.bring_person()
-        await feeds.bring_feeds()
-        await feeds.bring_items()
-        await series.bring_sources()
-        await series.bring_series()
-        await series.bring_chapters()
-        await rest.bring_bookmarks(known)
-        await rest.bring_channels()
+        rest = _OtherLines(import_run, user)
+        known = await rest.import_groups()
+        feeds = FeedImport(import_run, known, self._subscriptions)
+        series = SeriesImport(import_run, known, self._sources, actor)
+        await rest.import_person()
+        await feeds.import_feeds()
+        await feeds.import_items()
+        await series.import_sources()
+        await series.import_series()
+        await series.import_chapters()
+        await rest.import_bookmarks(known)
+        await rest.import_channels()
         await feeds.settle()
         await series.settle()
 
         async def tell(tx: Tx) -> None:
-            await counts_changed_tx(tx, [landing.shelf_id], self._deps.clock())
+            await counts_changed_tx(tx, [import_run.shelf_id], self._deps.clock())
 
         await self._deps.db.with_tx(tell)
         self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
@@ -108,15 +108,15 @@ def _how_far(journal: ImportJournal) -> str:
 class _OtherLines:
     """What is neither a feed nor a series."""
 
-    def __init__(self, landing: ImportRun, user: User) -> None:
-        self._landing = landing
+    def __init__(self, import_run: ImportRun, user: User) -> None:
+        self._import_run = import_run
         self._user = user
-        self._deps = landing.deps
-        self._shelf_id = landing.shelf_id
+        self._deps = import_run.deps
+        self._shelf_id = import_run.shelf_id
 
-    async def bring_person(self) -> None:
+    async def import_person(self) -> None:
         """What was never chosen here is as it was there."""
-        await self._landing.store("person.jsonl", self._person_tx)
+        await self._import_run.store("person.jsonl", self._person_tx)
 
     async def _person_tx(self, tx: Tx, run: Run) -> LineCounts:
         now = self._deps.clock()
@@ -134,7 +134,7 @@ class _OtherLines:
                 await tx.run(q.keep_read, shelf_id=self._shelf_id, retention=Millis(person.retention), now=now)
         return LineCounts(created=changed, existing=len(run) - changed)
 
-    async def bring_groups(self) -> KnownNames:
+    async def import_groups(self) -> KnownNames:
         """The groups, by their names; an unused shelf calls its default group as the archive does."""
 
         async def begin(tx: Tx) -> tuple[KnownNames, bool]:
@@ -143,7 +143,7 @@ class _OtherLines:
 
         known, is_bare = await self._deps.db.read(begin)
         work = partial(self._groups_tx, known=known, is_bare=is_bare)
-        await self._landing.store("groups.jsonl", work)
+        await self._import_run.store("groups.jsonl", work)
         return known
 
     async def _groups_tx(self, tx: Tx, run: Run, *, known: KnownNames, is_bare: bool) -> LineCounts:
@@ -167,9 +167,9 @@ class _OtherLines:
 
     # -- bookmarks
 
-    async def bring_bookmarks(self, known: KnownNames) -> None:
+    async def import_bookmarks(self, known: KnownNames) -> None:
         """The snapshots; R71, none twice."""
-        await self._landing.store("bookmarks.jsonl", partial(self._bookmarks_tx, known=known))
+        await self._import_run.store("bookmarks.jsonl", partial(self._bookmarks_tx, known=known))
 
     async def _bookmarks_tx(self, tx: Tx, run: Run, *, known: KnownNames) -> LineCounts:
         created = 0
@@ -192,9 +192,9 @@ class _OtherLines:
 
     # -- channels
 
-    async def bring_channels(self) -> None:
+    async def import_channels(self) -> None:
         """Channels without their secrets: they tell nothing until their owner completes and enables them."""
-        async for chunk in self._landing.chunks("channels.jsonl"):
+        async for chunk in self._import_run.chunks("channels.jsonl"):
             for each in chunk:
                 await self._bring_channel(each)
 
@@ -202,14 +202,14 @@ class _OtherLines:
         channel: ChannelLine = numbered.line
         kind = KINDS.get(channel.kind)
         if kind is None:
-            self._landing.journal.leave_out(numbered, f"there is no kind of channel called {channel.kind}.")
+            self._import_run.journal.leave_out(numbered, f"there is no kind of channel called {channel.kind}.")
             return
         config = _known_part(kind, channel.config)
         try:
             if "url" in config:
                 config["url"] = await self._deps.vet(web_address(config["url"]), None)
         except SourceError as error:
-            self._landing.journal.leave_out(numbered, f"{channel.name}: {error}")
+            self._import_run.journal.leave_out(numbered, f"{channel.name}: {error}")
             return
         whole = kind.complete(config, secrets.token_bytes(32))
 
@@ -226,7 +226,7 @@ class _OtherLines:
             )
             return LineCounts(created=len(run)) if is_new else LineCounts(existing=len(run))
 
-        await self._landing.attempt("channels.jsonl", [numbered], add)
+        await self._import_run.attempt("channels.jsonl", [numbered], add)
 
 
 def _known_part(kind: ChannelKind[Any], config: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ async def _fill(options: DatabaseOptions, kept: Path, clock: Callable[[], Millis
         shelf = await db.read(lambda tx: unclaimed_shelf_tx(tx, tenant.id))
         assert shelf is not None  # the tenant is as new as the database; its first person will have this shelf
         reedme = Reedme(db, clock, lambda: deps.new_id(clock()), parsers=parsers)
-        return await reedme.bring(kept, shelf.id)
+        return await reedme.run(kept, shelf.id)
     finally:
         await parsers.close()
         await db.close()

@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.connectors.feed.identity import bounded, stable_guid
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.sanitiser import one_line, sanitise
-from tsuzuki.db.fulltext import Words
+from tsuzuki.db.fulltext import IndexWords
 from tsuzuki.db.legacy import LegacyBookmark, LegacyFeed, LegacyItem
 from tsuzuki.db.queries import Engine
 from tsuzuki.ingest.words import split_words
@@ -35,7 +35,7 @@ class CleanItem(msgspec.Struct, frozen=True):
     """An item as it may be stored, under the key that a poll would give it."""
 
     found: FoundItem
-    words: Words
+    words: IndexWords
 
 
 def clean_items(items: list[LegacyItem], base: str, engine: Engine) -> list[CleanItem]:

@@ -78,11 +78,11 @@ class Reedme:
         self.new_id = new_id
         self.parsers = parsers
 
-    async def bring(self, path: Path, shelf_id: ShelfId) -> ReedmeReport:
+    async def run(self, path: Path, shelf_id: ShelfId) -> ReedmeReport:
         """All that the file has; SchemaRefused, before anything is written, for one that is damaged or none."""
         await asyncio.to_thread(check_legacy, path)
         run = _Import(self, path, shelf_id)
-        await run.bring()
+        await run.run()
         return run.brought
 
 
@@ -98,19 +98,19 @@ class _Import:
         """Of items that have not come yet."""
         self.brought = ReedmeReport()
 
-    async def bring(self) -> None:
+    async def run(self) -> None:
         """Feed by feed, some items at a time."""
         marks = await asyncio.to_thread(read_bookmarks, self._path)
         cleaned = [mark for _, mark in await self._cleaned("bookmarks", clean_bookmarks, marks)]
         self._snapshots = {mark.item_id: mark for mark in cleaned if mark.item_id is not None}
         feeds = await asyncio.to_thread(read_feeds, self._path)
         for _, feed in await self._cleaned("feeds", clean_feeds, feeds):
-            await self._bring_feed(feed)
+            await self._import_feed(feed)
         for mark in cleaned:
             if mark.item_id is None or mark.item_id in self._snapshots:
                 await self._keep_loose(mark)
 
-    async def _bring_feed(self, feed: LegacyFeed) -> None:
+    async def _import_feed(self, feed: LegacyFeed) -> None:
         try:
             link = str(parse(feed.link))
         except RefusedAddress:

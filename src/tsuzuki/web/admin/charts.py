@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from tsuzuki.crawler.figures import Figure, Figures, Pulse
+from tsuzuki.crawler.figures import Figure, Figures, SourceHour
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.web.labels import label_of
 
@@ -87,17 +87,20 @@ class Spark(msgspec.Struct, frozen=True):
         return self.failed / self.jobs if self.jobs else 0.0
 
 
-def spark_of(pulses: Sequence[Pulse], now: Millis) -> Spark:
+def spark_of(source_hours: Sequence[SourceHour], now: Millis) -> Spark:
     """The busiest hour is as high as the picture; an hour in which something failed is never invisible."""
     first = now // HOUR - HOURS + 1
-    shown = [pulse for pulse in pulses if pulse.hour >= first]
-    most = max((pulse.jobs for pulse in shown), default=1)
-    jobs = sum(pulse.jobs for pulse in shown)
-    spent = sum(pulse.spent_ms for pulse in shown)
+    shown = [source_hour for source_hour in source_hours if source_hour.hour >= first]
+    most = max((source_hour.jobs for source_hour in shown), default=1)
+    jobs = sum(source_hour.jobs for source_hour in shown)
+    spent = sum(source_hour.spent_ms for source_hour in shown)
     return Spark(
-        [Bar(pulse.hour - first, _scaled(pulse.jobs, most), _scaled(pulse.failed, most)) for pulse in shown],
+        [
+            Bar(source_hour.hour - first, _scaled(source_hour.jobs, most), _scaled(source_hour.failed, most))
+            for source_hour in shown
+        ],
         jobs,
-        sum(pulse.failed for pulse in shown),
+        sum(source_hour.failed for source_hour in shown),
         spent // jobs if jobs else None,
     )
 

@@ -36,12 +36,12 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
         frame = await site.frame(request, caller, "admin")
         listed, total = await sources.list(SourceFilter(), Slice(most=MOST_SOURCES))
         feeds, failing_feeds = await figures.failing_feeds(Slice(most=MOST_LISTED))
-        rows = source_rows(listed, await figures.pulses(Millis(DAY)), frame.now)
+        rows = source_rows(listed, await figures.source_hours(Millis(DAY)), frame.now)
         return site.show(
             frame,
             "admin/dashboard.html",
             queues=await figures.queues(),
-            workforce=await workers.look(),
+            workforce=await workers.get(),
             watchlist=_watchlist(rows, total),
             feeds=feeds,
             failing_feeds=failing_feeds,

@@ -11,7 +11,7 @@ from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict
 from tsuzuki.queue.tasks import DeadLetterId, LetterFilter
 from tsuzuki.web.admin.sources import as_json
-from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
+from tsuzuki.web.forms import BLANK, Form, FormState, read_form, see
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import PER_PAGE, moment_of, number_at, number_of, word_of
 from tsuzuki.web.site import Site, with_query
@@ -47,14 +47,14 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
             not_before=moment_of(request.query_params.get("until", "")),
         )
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         letter, payload = await letters.get(_letter(request))
         frame = await site.frame(request, caller, "letters")
         not_before = None if letter.discarded_at else await letters.not_before(letter)
         return site.show(
             frame,
             "admin/dead_letter.html",
-            sheet,
+            form_state,
             letter=letter,
             payload=as_json(payload),
             not_before=not_before,
@@ -64,7 +64,7 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
         try:
             await letters.replay(caller.actor, _letter(request))
         except Conflict as error:
-            return await show(request, caller, Sheet(trouble=str(error), status=409))
+            return await show(request, caller, FormState(trouble=str(error), status=409))
         return see(with_query(f"{PATH}/{_letter(request)}", done="letter_replayed"))
 
     async def discard(request: Request, caller: Caller) -> Response:

@@ -12,7 +12,7 @@ from tsuzuki.accounts.users import NewPerson, UserChange
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, LimitExceeded
 from tsuzuki.model.ids import PublicId, read_id, show_id
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, must_match, post_form, problem, read_form, read_reason, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, must_match, post_form, problem, read_form, read_reason, see
 from tsuzuki.web.ids import id_of, pages_of, slice_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -43,11 +43,11 @@ def people_pages(site: Site) -> tuple[Resource, ...]:
             is_billed=billing.is_on,
         )
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "users")
         tenants, _ = await accounts.tenants.list(Slice(most=MOST_TENANTS))
         return site.show(
-            frame, "admin/person_add.html", sheet, tenants=tenants, least=SHORTEST_PASSWORD, show_id=show_id
+            frame, "admin/person_add.html", form_state, tenants=tenants, least=SHORTEST_PASSWORD, show_id=show_id
         )
 
     async def add(_request: Request, caller: Caller, form: Form) -> Response:
@@ -109,12 +109,12 @@ def person_pages(site: Site) -> tuple[Resource, ...]:
     """The page, and what its forms post to; each shows it again when something is wrong."""
     users = site.accounts.users
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         user, tenant = await users.get(id_of(request, "user_id"))
         return site.show(
             await site.frame(request, caller, "users"),
             "admin/person.html",
-            sheet,
+            form_state,
             user=user,
             user_id=show_id(user.public_id),
             tenant=tenant,
@@ -157,13 +157,13 @@ def _deleting(site: Site) -> Resource:
     """Asks first, and says what goes along."""
     users = site.accounts.users
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         user, tenant = await users.get(id_of(request, "user_id"))
         frame = await site.frame(request, caller, "users")
         return site.show(
             frame,
             "admin/person_delete.html",
-            sheet,
+            form_state,
             user=user,
             user_id=show_id(user.public_id),
             tenant=tenant,

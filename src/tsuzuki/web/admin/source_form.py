@@ -22,7 +22,7 @@ from tsuzuki.sources.sites import ChangedMeanwhile, edition_of, info_of, propose
 from tsuzuki.sources.types import Source, SourceChange, SourceRegistration
 from tsuzuki.web.admin.sources import ONE, PATH
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_name, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, fill, problem, read_name, see
 from tsuzuki.web.ids import number_at
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -33,7 +33,7 @@ DEFINITION = "config.definition"
 _CONFLICT = 409
 
 
-class Filled(msgspec.Struct, frozen=True, kw_only=True):
+class SourceFormValues(msgspec.Struct, frozen=True, kw_only=True):
     """What a form says of a source."""
 
     name: str
@@ -55,7 +55,7 @@ def _adding(site: Site) -> Resource:
         return info_of(registry, request.query_params.get("connector"))
 
     async def show(
-        request: Request, caller: Caller, sheet: Sheet = BLANK, tried: SourceTrial | None = None
+        request: Request, caller: Caller, form_state: FormState = BLANK, tried: SourceTrial | None = None
     ) -> Response:
         frame = await site.frame(request, caller, "sources")
         info = chosen(request)
@@ -63,16 +63,16 @@ def _adding(site: Site) -> Resource:
             every = sorted((one.info for one in registry), key=lambda one: one.name.casefold())
             own = [one for one in every if one.id == WRITTEN]
             return site.show(
-                frame, "admin/source_pick.html", sheet, connectors=[one for one in every if one not in own] + own
+                frame, "admin/source_pick.html", form_state, connectors=[one for one in every if one not in own] + own
             )
         return site.show(
             frame,
             "admin/source_form.html",
-            sheet,
+            form_state,
             source=None,
             info=info,
             is_written=info.id == WRITTEN,
-            fields=config_fields(info.config, {}, sheet.values),
+            fields=config_fields(info.config, {}, form_state.values),
             action=with_query(ADD, connector=info.id),
             tried=tried,
         )
@@ -100,7 +100,7 @@ def _adding(site: Site) -> Resource:
                 source = await sources.register(caller.actor, wanted)
             return see(with_query(f"{PATH}/{source.id}", done="source_added"))
 
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=rules)
+        return await fill(request, act, lambda form_state: show(request, caller, form_state), rules=rules)
 
     return Resource(ADD, {"GET": site.operator(show), "POST": site.operator(add, ADD)})
 
@@ -110,21 +110,26 @@ def _changing(site: Site) -> Resource:
     trials = site.trials
 
     async def show(
-        request: Request, caller: Caller, source: Source, sheet: Sheet = BLANK, *, tried: SourceTrial | None = None
+        request: Request,
+        caller: Caller,
+        source: Source,
+        form_state: FormState = BLANK,
+        *,
+        tried: SourceTrial | None = None,
     ) -> Response:
         frame = await site.frame(request, caller, "sources")
         info = info_of(registry, source.connector)
-        was_told = sheet.status == _CONFLICT and sheet.trouble is not None  # that it changed: now they know
-        edition = edition_of(source) if was_told else sheet.value("edition", edition_of(source))
+        was_told = form_state.status == _CONFLICT and form_state.trouble is not None  # that it changed: now they know
+        edition = edition_of(source) if was_told else form_state.value("edition", edition_of(source))
         return site.show(
             frame,
             "admin/source_form.html",
-            sheet,
+            form_state,
             source=source,
             edition=edition,
             info=info,
             is_written=source.connector == WRITTEN,
-            fields=config_fields(None if info is None else info.config, source.config, sheet.values),
+            fields=config_fields(None if info is None else info.config, source.config, form_state.values),
             action=f"{PATH}/{source.id}/edit",
             tried=tried,
         )
@@ -147,7 +152,7 @@ def _changing(site: Site) -> Resource:
                 await sources.change(caller.actor, source.id, wanted, edition=form.one("edition") or None)
             return see(with_query(f"{PATH}/{source.id}", done="source_saved"))
 
-        return await fill(request, act, lambda sheet: show(request, caller, source, sheet), rules=rules)
+        return await fill(request, act, lambda form_state: show(request, caller, source, form_state), rules=rules)
 
     return Resource(f"{ONE}/edit", {"GET": site.operator(show_edit), "POST": site.operator(change, PATH)})
 
@@ -185,16 +190,22 @@ def _in_words_of_the_page(one: Problem) -> Problem:
     )
 
 
-def _filled(form: Form, fields: Sequence[ConfigField], info: ConnectorInfo | None, registry: Registry) -> Filled:
+def _filled(
+    form: Form, fields: Sequence[ConfigField], info: ConnectorInfo | None, registry: Registry
+) -> SourceFormValues:
     """What the form says; a source is called after its connector, unless somebody does, and a definition says where."""
     config = read_config(form, fields)
     if info is not None and not form.one("name").strip():
         form = Form({**form.fields, "name": (proposed_name(registry, info, config),)})
     if info is None or info.id != WRITTEN:
-        return Filled(name=read_name(form, most=MOST_NAME), slug=_slug(form), base_url=_base_url(form), config=config)
+        return SourceFormValues(
+            name=read_name(form, most=MOST_NAME), slug=_slug(form), base_url=_base_url(form), config=config
+        )
     decode_config(info.config, config)  # what is wrong with the definition is said before anything that follows from it
     told = source_info(registry, WRITTEN, config) or info
-    return Filled(name=read_name(form, most=MOST_NAME), slug=_slug(form), base_url=told.base_url, config=config)
+    return SourceFormValues(
+        name=read_name(form, most=MOST_NAME), slug=_slug(form), base_url=told.base_url, config=config
+    )
 
 
 def _slug(form: Form) -> str:

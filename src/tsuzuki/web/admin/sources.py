@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.audit import AuditFilter, AuditLog, AuditRow
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Slice
-from tsuzuki.crawler.figures import Pulse
+from tsuzuki.crawler.figures import SourceHour
 from tsuzuki.crawler.service import JobExists, NewCrawlJob, release_source_tx
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, Invalid
@@ -20,7 +20,7 @@ from tsuzuki.sources.comics import Comics
 from tsuzuki.sources.sites import ENTITY, Sources
 from tsuzuki.sources.types import MappingChange, NewMapping, Source, SourceChange, SourceFilter
 from tsuzuki.web.admin.charts import Spark, spark_of
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, problem, read_form, read_reason, read_text, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, read_form, read_reason, read_text, see
 from tsuzuki.web.ids import id_of, number_at, pages_of, slice_of, word_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -36,9 +36,11 @@ class SourceHealthRow(msgspec.Struct, frozen=True):
     spark: Spark
 
 
-def source_rows(sources: Sequence[Source], pulses: Mapping[int, list[Pulse]], now: Millis) -> list[SourceHealthRow]:
+def source_rows(
+    sources: Sequence[Source], source_hours: Mapping[int, list[SourceHour]], now: Millis
+) -> list[SourceHealthRow]:
     """In the order that they come in."""
-    return [SourceHealthRow(one, state_of(one), spark_of(pulses.get(one.id, []), now)) for one in sources]
+    return [SourceHealthRow(one, state_of(one), spark_of(source_hours.get(one.id, []), now)) for one in sources]
 
 
 def state_of(source: Source) -> State:
@@ -72,7 +74,7 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
         return site.show(
             frame,
             "admin/sources.html",
-            rows=source_rows(found, await figures.pulses(Millis(DAY)), frame.now),
+            rows=source_rows(found, await figures.source_hours(Millis(DAY)), frame.now),
             pages=pages_of(request, total),
             chosen={"state": state, "q": text},
             pause=await sources.show_pause(),
@@ -80,10 +82,10 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show_source(request: Request, caller: Caller) -> Response:
         number = number_at(request, "source_id")
-        health = await healths.look(number)
+        health = await healths.get(number)
         frame = await site.frame(request, caller, "sources")
         mapped, total = await comics.of_source(number, slice_of(request))
-        pulses = await figures.pulses(Millis(DAY))
+        source_hours = await figures.source_hours(Millis(DAY))
         source = health.source
         return site.show(
             frame,
@@ -93,7 +95,7 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
             health_state=state_of(source),
             disabled=None if source.is_enabled else await _disabled(audit, source.id),
             pause=await sources.show_pause(),
-            day=spark_of(pulses.get(number, []), frame.now),
+            day=spark_of(source_hours.get(number, []), frame.now),
             comics=mapped,
             pages=pages_of(request, total),
         )
@@ -139,11 +141,11 @@ def _acts(site: Site, sources: Sources) -> tuple[Resource, ...]:
 def _deleting(site: Site, sources: Sources, comics: Comics) -> Resource:
     """Asks first, and says what goes along."""
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         source = await sources.get(number_at(request, "source_id"))
         frame = await site.frame(request, caller, "sources")
         _, total = await comics.of_source(source.id, slice_of(request))
-        return site.show(frame, "admin/source_delete.html", sheet, source=source, total=total)
+        return site.show(frame, "admin/source_delete.html", form_state, source=source, total=total)
 
     async def delete(request: Request, caller: Caller, form: Form) -> Response:
         number = number_at(request, "source_id")
@@ -165,10 +167,10 @@ def mapping_add_page(site: Site) -> Resource:
     """The form; a comic of exactly this title is taken, else one is made."""
     sources, comics = site.crawling.sources, site.crawling.comics
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         source = await sources.get(number_at(request, "source_id"))
         frame = await site.frame(request, caller, "sources")
-        return site.show(frame, "admin/mapping_add.html", sheet, source=source)
+        return site.show(frame, "admin/mapping_add.html", form_state, source=source)
 
     async def add(request: Request, caller: Caller, form: Form) -> Response:
         source = await sources.get(number_at(request, "source_id"))

@@ -12,7 +12,7 @@ from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.plans import CURRENCY
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_name, read_text, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, read_name, read_text, see
 from tsuzuki.web.ids import id_of, pages_of, slice_of, word_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -49,7 +49,7 @@ def tenant_pages(site: Site) -> tuple[Resource, ...]:
     """The list, one account, and what its forms post to."""
     billing, tenants = site.billing, site.accounts.tenants
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         billing.opened()
         frame = await site.frame(request, caller, "users")
         text = word_of(request, "q")
@@ -57,7 +57,7 @@ def tenant_pages(site: Site) -> tuple[Resource, ...]:
         return site.show(
             frame,
             "admin/tenants.html",
-            sheet,
+            form_state,
             rows=[(tenant, (await billing.books.tenant(whose(caller), tenant.public_id))[1]) for tenant in found],
             pages=pages_of(request, total),
             text=text,
@@ -79,14 +79,14 @@ def tenant_pages(site: Site) -> tuple[Resource, ...]:
 def _account(site: Site, billing: Billing) -> tuple[Resource, ...]:
     tenants = site.accounts.tenants
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         books, tenant_id = billing.opened().books, id_of(request, "tenant_id")
         statement = await books.statement(whose(caller), tenant_id)
         invoices, total = await books.invoices(whose(caller), tenant_id, slice_of(request))
         return site.show(
             await site.frame(request, caller, "users"),
             "admin/tenant.html",
-            sheet,
+            form_state,
             statement=statement,
             tenant=statement.tenant,
             tenant_id=show_id(tenant_id),
@@ -117,13 +117,13 @@ def _account(site: Site, billing: Billing) -> tuple[Resource, ...]:
 def _invoice(site: Site, billing: Billing) -> Resource:
     """Voiding asks first; marking paid says where the money can be seen."""
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         full = await billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
         frame = await site.frame(request, caller, "users")
         return site.show(
             frame,
             "admin/invoice.html",
-            sheet,
+            form_state,
             invoice=full.invoice,
             invoice_id=show_id(full.invoice.public_id),
             disputes=full.disputes,

@@ -17,11 +17,11 @@ from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import SECOND
 from tsuzuki.polling.addresses import TriedAddress
-from tsuzuki.shelves.deps import Asked
+from tsuzuki.shelves.deps import RefreshOutcome
 from tsuzuki.shelves.types import NewSubscription, Subscription, SubscriptionChange
 from tsuzuki.web.feeds.page import PATH, feed_row, feeds_done_text
 from tsuzuki.web.feeds.page import PATH as FEEDS
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, post_form, problem, read_form, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.retention_form import chosen_keep, keep_choices, keep_words, posted_keep, posted_span, spans_to_count
 from tsuzuki.web.scripts import data_of, wants_json
@@ -39,7 +39,7 @@ def changing_page(site: Site) -> Resource:
     """`/feeds/{id}`"""
     feeds, sources, preview = site.reading.subscriptions, site.crawling.sources, site.preview
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "feeds")
         feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
         span = None if feed.poll_interval is None else feed.poll_interval // SECOND
@@ -48,7 +48,7 @@ def changing_page(site: Site) -> Resource:
         return site.show(
             frame,
             "feed_edit.html",
-            sheet,
+            form_state,
             feed=feed,
             row=feed_row(feed, frame),
             pause=await sources.show_pause(),
@@ -120,7 +120,7 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
     )
 
 
-async def _told(site: Site, request: Request, caller: Caller, asked: Asked, *, done: str) -> Response:
+async def _told(site: Site, request: Request, caller: Caller, asked: RefreshOutcome, *, done: str) -> Response:
     """What became of it; R96: where nothing is asked, why, and until when."""
     if not wants_json(request):
         return see(with_query(PATH, **why_not(asked) or {"done": done}))
@@ -131,7 +131,7 @@ async def _told(site: Site, request: Request, caller: Caller, asked: Asked, *, d
     return data_of({"queued": asked.queued, "text": feeds_done_text(told, frame.locale)})
 
 
-def why_not(asked: Asked) -> dict[str, str] | None:
+def why_not(asked: RefreshOutcome) -> dict[str, str] | None:
     """As an address says it; None where something will be looked at."""
     if asked.not_before is not None:
         return {"done": "held", "until": str(asked.not_before)}
@@ -184,7 +184,7 @@ _LOOKING = Rules(keep=("url",), beside={SourceError: "url", RefusedAddress: "url
 _FOLLOWING = Rules(keep=("url", "link", "name", "group", "full_text"), beside={Conflict: "url", SourceError: "url"})
 
 
-class Found(msgspec.Struct, frozen=True):
+class AddressResult(msgspec.Struct, frozen=True):
     """What an address is."""
 
     tried: TriedAddress
@@ -203,12 +203,14 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
     """`/feeds/add` shows the form and follows; `/feeds/find` looks."""
     trier, feeds = site.trier, site.reading.subscriptions
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK, found: Found | None = None) -> Response:
+    async def show(
+        request: Request, caller: Caller, form_state: FormState = BLANK, found: AddressResult | None = None
+    ) -> Response:
         url = request.query_params.get("url", "")[:LONGEST_URL]
-        if url and sheet is BLANK:
-            sheet = Sheet(values={"url": (url,)})
+        if url and form_state is BLANK:
+            form_state = FormState(values={"url": (url,)})
         frame = await site.frame(request, caller, "feeds")
-        return site.show(frame, "feed_add.html", sheet, found=found, most=MOST_SHOWN)
+        return site.show(frame, "feed_add.html", form_state, found=found, most=MOST_SHOWN)
 
     async def look(request: Request, caller: Caller, form: Form) -> Response:
         url = read_url(form)
@@ -218,8 +220,8 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
             raise problem("url", f"{nothing} {guesses_told(tried.guessed)}".strip())
         links = _links(tried, url)
         followed = await feeds.followed(await site.shelf_id(caller), [link for link, _ in links])
-        found = Found(tried, links, {link: show_id(public_id) for link, public_id in followed.items()})
-        return await show(request, caller, Sheet(values={"url": (url,)}), found)
+        found = AddressResult(tried, links, {link: show_id(public_id) for link, public_id in followed.items()})
+        return await show(request, caller, FormState(values={"url": (url,)}), found)
 
     async def follow(_request: Request, caller: Caller, form: Form) -> Response:
         await feeds.add(await site.shelf_id(caller), _wish(form))

@@ -8,7 +8,7 @@ from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict
 from tsuzuki.web.feeds.page import PATH as FEEDS
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, problem, read_form, see
+from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, read_form, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
@@ -22,15 +22,15 @@ def group_pages(site: Site) -> tuple[Resource, ...]:
     """`/groups/new`, `/groups/{id}`, and what the buttons of a group post to."""
     groups, feeds = site.reading.groups, site.reading.subscriptions
 
-    async def show_form(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show_form(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "feeds")
-        return site.show(frame, "group.html", sheet, group=None, count=0)
+        return site.show(frame, "group.html", form_state, group=None, count=0)
 
-    async def show_one(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show_one(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "feeds")
         group = await groups.get(frame.shelf.id, id_of(request, "group_id"))
         count = len(await feeds.list(frame.shelf.id, group=group.public_id))
-        return site.show(frame, "group.html", sheet, group=group, count=count, id=request.path_params["group_id"])
+        return site.show(frame, "group.html", form_state, group=group, count=count, id=request.path_params["group_id"])
 
     async def add(_request: Request, caller: Caller, form: Form) -> Response:
         await groups.add(await site.shelf_id(caller), _name(form))

@@ -18,7 +18,7 @@ from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.polling.policy import AS_USUAL, why_failed
 from tsuzuki.shelves.groups import Group
 from tsuzuki.shelves.types import Subscription
-from tsuzuki.web.forms import BLANK, Sheet
+from tsuzuki.web.forms import BLANK, FormState
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import moment_of
 from tsuzuki.web.inbox.rows import Time, time_of
@@ -155,8 +155,8 @@ def list_page(site: Site) -> Resource:
     """`/feeds/import`"""
     lists = site.lists
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        return site.show(await site.frame(request, caller, "feeds"), "feeds_import.html", sheet, report=None)
+    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
+        return site.show(await site.frame(request, caller, "feeds"), "feeds_import.html", form_state, report=None)
 
     async def read(request: Request, caller: Caller) -> Response:
         shelf_id = await site.shelf_id(caller)
@@ -164,7 +164,7 @@ def list_page(site: Site) -> Resource:
         try:
             report = await lists.read(shelf_id, first_file(request.headers.get("content-type", ""), body))
         except Invalid as error:
-            wrong = Sheet(errors={"file": str(error)}, status=failure_of(error, "").status)
+            wrong = FormState(errors={"file": str(error)}, status=failure_of(error, "").status)
             return await show(request, caller, wrong)
         failed = [line for line in report if line.outcome == "failed"][:MOST_SHOWN]
         frame = await site.frame(request, caller, "feeds")

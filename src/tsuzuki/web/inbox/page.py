@@ -20,7 +20,7 @@ from tsuzuki.web.forms import BLANK
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.rows import day_after, rows_of
-from tsuzuki.web.inbox.view import View, read_view
+from tsuzuki.web.inbox.view import InboxView, read_view
 from tsuzuki.web.links import Picture
 from tsuzuki.web.navigation import PLACE_LABELS
 from tsuzuki.web.scripts import data_of
@@ -32,7 +32,7 @@ MOST_STATES = 1_000
 _ENGINES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 
 
-class Tab(msgspec.Struct, frozen=True):
+class InboxTab(msgspec.Struct, frozen=True):
     """A way to look at the list."""
 
     name: str
@@ -102,7 +102,7 @@ def states_page(site: Site) -> Resource:
     return page("/inbox/states", site.on_shelf(show_states))
 
 
-def _listed(request: Request, frame: Frame, view: View, *, part: InboxPage, picture: Picture) -> dict[str, Any]:
+def _listed(request: Request, frame: Frame, view: InboxView, *, part: InboxPage, picture: Picture) -> dict[str, Any]:
     rows = rows_of(part.rows, frame, view, picture=picture, last_day=request.query_params.get("day", ""))
     older = None
     if part.next_cursor is not None:
@@ -111,14 +111,14 @@ def _listed(request: Request, frame: Frame, view: View, *, part: InboxPage, pict
     return {"rows": rows, "older": older, "view": view, "is_below": is_below}
 
 
-def _has_unread(view: View, frame: Frame, part: InboxPage, *, is_below: bool) -> bool:
+def _has_unread(view: InboxView, frame: Frame, part: InboxPage, *, is_below: bool) -> bool:
     """Whether there is something to mark: on this page, or elsewhere on a list that has more pages."""
     if any(line.unread for line in part.rows):
         return True
     return (is_below or part.next_cursor is not None) and view.unread_of(frame.counts) > 0
 
 
-async def _name(feeds: Subscriptions, frame: Frame, view: View, part: InboxPage) -> str:
+async def _name(feeds: Subscriptions, frame: Frame, view: InboxView, part: InboxPage) -> str:
     """What the list is called."""
     if view.feed is not None:
         public_id = read_id(view.feed)
@@ -131,7 +131,7 @@ async def _name(feeds: Subscriptions, frame: Frame, view: View, part: InboxPage)
     return _(PLACE_LABELS[view.place])
 
 
-class Undo(msgspec.Struct, frozen=True):
+class UndoForm(msgspec.Struct, frozen=True):
     """A form that takes something back."""
 
     path: str
@@ -142,7 +142,7 @@ class InboxNotes(msgspec.Struct, frozen=True):
     """A sentence, and its undo."""
 
     text: str | None = None
-    undo: Undo | None = None
+    undo: UndoForm | None = None
 
 
 def read_notes(query: QueryParams, frame: Frame) -> InboxNotes:
@@ -151,7 +151,7 @@ def read_notes(query: QueryParams, frame: Frame) -> InboxNotes:
     if count is not None:
         moment = number_of(query.get("undo"))
         fields = [("undo", str(moment)), ("back", read_view(query).path())]
-        undo = None if moment is None or count == 0 else Undo("/inbox/undo", fields)
+        undo = None if moment is None or count == 0 else UndoForm("/inbox/undo", fields)
         words = frame.locale.ngettext("%(count)s entry marked read.", "%(count)s entries marked read.", count)
         return InboxNotes(words, undo)
     return InboxNotes() if undone is None else unread_again(undone, frame)
@@ -164,20 +164,20 @@ def unread_again(count: int, frame: Frame) -> InboxNotes:
     )
 
 
-def _tabs(view: View) -> list[Tab]:
+def _tabs(view: InboxView) -> list[InboxTab]:
     """All kinds or one; a feed and a series are of one kind."""
     if view.feed or view.series:
         return []
     kinds = ((None, _("All")), ("chapter", _("Comics")), ("item", _("Articles")))
-    return [Tab(name, view.but(kind=kind).path(), view.kind == kind) for kind, name in kinds]
+    return [InboxTab(name, view.but(kind=kind).path(), view.kind == kind) for kind, name in kinds]
 
 
-def _shows(view: View) -> list[Tab]:
+def _shows(view: InboxView) -> list[InboxTab]:
     names = (("unread", _("Unread")), ("all", _("All entries")), ("saved", _("Saved")))
-    return [Tab(name, view.but(show=show).path(), view.show == show) for show, name in names]
+    return [InboxTab(name, view.but(show=show).path(), view.show == show) for show, name in names]
 
 
-def _sorts(view: View) -> list[Tab]:
+def _sorts(view: InboxView) -> list[InboxTab]:
     """By arrival, unless this is chosen; chosen again, it is left."""
     is_here = view.sort == "published"
-    return [Tab(_("By date"), view.but(sort="arrived" if is_here else "published").path(), is_here)]
+    return [InboxTab(_("By date"), view.but(sort="arrived" if is_here else "published").path(), is_here)]

@@ -11,7 +11,7 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import LONGEST_TITLE, first_words, title_of
 from tsuzuki.web.frame import Frame
-from tsuzuki.web.inbox.view import View
+from tsuzuki.web.inbox.view import InboxView
 from tsuzuki.web.links import Picture, chapter_path, cover_path, item_path, outside, series_path, small, tile_of
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.texts import chapter_name
@@ -48,7 +48,7 @@ def _said(locale: Locale, at: Millis) -> _SpokenTime:
     return _SpokenTime(iso(at), locale.moment(at), locale.day_of(at).isoformat())
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     """One entry."""
 
     id: int
@@ -75,7 +75,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     day_id: str = ""
 
 
-def rows_of(lines: list[Entry], frame: Frame, view: View, *, picture: Picture, last_day: str = "") -> list[Row]:
+def rows_of(
+    lines: list[Entry], frame: Frame, view: InboxView, *, picture: Picture, last_day: str = ""
+) -> list[InboxRow]:
     """The lines with the days above them; a day that the page before ended with is not said again."""
     rows = []
     day = last_day
@@ -92,7 +94,7 @@ def rows_of(lines: list[Entry], frame: Frame, view: View, *, picture: Picture, l
     return rows
 
 
-def _listed_at(line: Entry, view: View) -> Millis:
+def _listed_at(line: Entry, view: InboxView) -> Millis:
     """By what the list is sorted (R92)."""
     return line.sort_at if view.sort == "published" else line.created_at
 
@@ -115,21 +117,21 @@ class _Origins:
             path = "/"
             if public_id is not None:  # a series has a page of its own, a feed the list of its entries
                 shown = show_id(public_id)
-                path = series_path(shown) if kind == "series" else View(feed=shown, show="all").path()
+                path = series_path(shown) if kind == "series" else InboxView(feed=shown, show="all").path()
             known = self._known[public_id, name] = path, tile_of(name)
         return known
 
 
-def day_after(lines: list[Entry], frame: Frame, view: View) -> str:
+def day_after(lines: list[Entry], frame: Frame, view: InboxView) -> str:
     """The day that the last line is of."""
     return _said(frame.locale, _listed_at(lines[-1], view)).day if lines else ""
 
 
-def _item(line: Entry, origins: _Origins, time: Time) -> Row:
+def _item(line: Entry, origins: _Origins, time: Time) -> InboxRow:
     assert line.item_id is not None
     origin = line.feed_name or _("a feed you no longer follow")
     origin_path, tile = origins.of("feed", line.feed_id, origin)
-    return Row(
+    return InboxRow(
         id=line.id,
         kind="item",
         unread=line.unread,
@@ -148,11 +150,11 @@ def _item(line: Entry, origins: _Origins, time: Time) -> Row:
     )
 
 
-def _chapter(line: Entry, origins: _Origins, time: Time) -> Row:
+def _chapter(line: Entry, origins: _Origins, time: Time) -> InboxRow:
     assert line.chapter_id is not None
     assert line.series_id is not None
     origin_path, tile = origins.of("series", line.series_id, line.series_title or "")
-    return Row(
+    return InboxRow(
         id=line.id,
         kind="chapter",
         unread=line.unread,

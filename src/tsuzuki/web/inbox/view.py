@@ -17,7 +17,7 @@ Show = Literal["unread", "all", "saved"]
 Sort = Literal["arrived", "published"]
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class InboxView(msgspec.Struct, frozen=True, kw_only=True):
     """A list: of a kind, a group, a feed or a series; unread, all, or saved."""
 
     kind: Kind | None = None
@@ -60,7 +60,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         query = urlencode(self.fields | more)
         return f"/?{query}" if query else "/"
 
-    def but(self, **changes: str | None) -> "View":
+    def but(self, **changes: str | None) -> "InboxView":
         """The same list, otherwise."""
         return msgspec.structs.replace(self, **changes)
 
@@ -86,10 +86,10 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         return {"chapter": "comics", "item": "articles", None: "inbox"}[self.kind]
 
 
-def read_view(query: QueryParams) -> View:
+def read_view(query: QueryParams) -> InboxView:
     """What an address asks for; a word that we do not know counts as not said."""
     kind, show, since = query.get("kind"), query.get("show"), number_of(query.get("since"))
-    return View(
+    return InboxView(
         kind="item" if kind == "item" else "chapter" if kind == "chapter" else None,
         show="all" if show == "all" else "saved" if show == "saved" else "unread",
         group=query.get("group") or None,
