@@ -90,7 +90,7 @@ class Reader(msgspec.Struct, frozen=True):
         await ShelfExport(self.db, lambda: NOON).write(path, self.shelf_id, self.user.id, lambda *_: None)
         return path
 
-    async def bring(self, path: Path, parsers: Parsers = HERE) -> ImportReport:
+    async def import_archive(self, path: Path, parsers: Parsers = HERE) -> ImportReport:
         """All that this archive has."""
         deps = shelf_deps(self.db, vet=vet)
         sources = Sources(

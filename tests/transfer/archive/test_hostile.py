@@ -71,7 +71,7 @@ async def refused(db, path, match):
     reader = await a_reader(db, path.parent)
     before = await count(db, "count_all")
     with pytest.raises(Invalid, match=match):
-        await reader.run(path)
+        await reader.import_archive(path)
     assert await count(db, "count_all") == before
 
 
@@ -196,7 +196,9 @@ async def test_content_is_sanitised_again_and_only_web_links_are_kept(db, tmp_pa
         link="javascript:alert(1)", title="A", content="<iframe src='https://evil.example'></iframe>", created_at=NOON
     )
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(an_archive(tmp_path, FEED | {"items.jsonl": [evil], "bookmarks.jsonl": [mark]}))
+    brought = await reader.import_archive(
+        an_archive(tmp_path, FEED | {"items.jsonl": [evil], "bookmarks.jsonl": [mark]})
+    )
     assert brought.notes == (
         "items.jsonl:1: what is unsafe in it was taken out.",
         "bookmarks.jsonl:1: what is unsafe in it was taken out.",
@@ -218,7 +220,7 @@ async def test_feeds_are_judged_as_if_somebody_had_typed_their_addresses(db, tmp
     bad = a_feed(link)
     shelf = {"feeds.jsonl": [bad, a_feed()], "items.jsonl": [an_item(feed=bad), an_item()]}
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(an_archive(tmp_path, shelf))
+    brought = await reader.import_archive(an_archive(tmp_path, shelf))
     assert brought.notes[0].startswith(f"feeds.jsonl:1: {link}: ")
     assert brought.notes[1:] == ("items.jsonl: 1 belong to a feed that did not come along.",)
     stored = parts_of(await reader.export())
@@ -230,7 +232,7 @@ async def test_nul_is_taken_out_on_both_engines(db, tmp_path):
     path = an_archive(tmp_path, FEED)
     body = ENCODED(an_item(title="a\x00b", content="<p>c\x00d</p>")) + b"\n"
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(with_part(path, "items.jsonl", body))
+    brought = await reader.import_archive(with_part(path, "items.jsonl", body))
     assert brought.notes == ("items.jsonl:1: what is unsafe in it was taken out.",)
     [item] = parts_of(await reader.export())["items.jsonl"]
     assert (item["title"], item["content"]) == ("ab", "<p>cd</p>")
@@ -244,7 +246,7 @@ async def test_a_chapter_whose_number_is_not_its_own_is_left_out_alone(db, tmp_p
         "chapters.jsonl": [a_chapter("1"), a_chapter("NaN"), a_chapter("01"), a_chapter("2")],
     }
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(an_archive(tmp_path, shelf))
+    brought = await reader.import_archive(an_archive(tmp_path, shelf))
     assert [note.partition(" ")[0] for note in brought.notes] == ["chapters.jsonl:2:", "chapters.jsonl:3:"]
     assert [chapter["key"] for chapter in parts_of(await reader.export())["chapters.jsonl"]] == ["1", "2"]
 
@@ -252,7 +254,7 @@ async def test_a_chapter_whose_number_is_not_its_own_is_left_out_alone(db, tmp_p
 async def test_one_line_that_cannot_be_stored_does_not_take_the_others_along(db, tmp_path):
     many = [an_item("1"), an_item("k" * 3_000), an_item("1", title="twice"), an_item("2")]
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(an_archive(tmp_path, FEED | {"items.jsonl": many}))
+    brought = await reader.import_archive(an_archive(tmp_path, FEED | {"items.jsonl": many}))
     assert brought.notes == ("items.jsonl:2: its key is longer than 2,000 bytes.",)
     stored = parts_of(await reader.export())["items.jsonl"]
     assert [(item["key"], item["title"]) for item in stored] == [("1", "Item 1"), ("2", "Item 2")]
@@ -264,7 +266,7 @@ async def test_a_line_that_costs_too_much_is_left_out_alone(db, tmp_path):
     reader = await a_reader(db, tmp_path)
     parsers = ParsePool(PoolOptions(processes=1, cpu_seconds=0.06, cpu_seconds_per_megabyte=0.0))
     try:
-        brought = await reader.run(
+        brought = await reader.import_archive(
             an_archive(tmp_path, FEED | {"items.jsonl": [an_item("1"), costly, an_item("2")]}), parsers
         )
     finally:
@@ -287,7 +289,7 @@ async def test_addresses_of_series_lead_nowhere_but_into_the_web(db, tmp_path):
         "chapters.jsonl": [good, msgspec.structs.replace(bad, releases=tuple(evil))],
     }
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, shelf))
+    await reader.import_archive(an_archive(tmp_path, shelf))
     stored = parts_of(await reader.export())
     assert [len(chapter.get("releases", ())) for chapter in stored["chapters.jsonl"]] == [1, 0]
     assert "cover_url" not in stored["series.jsonl"][0]
@@ -300,7 +302,7 @@ async def test_a_source_that_could_not_be_registered_is_not(db, tmp_path):
         "chapters.jsonl": [a_chapter()],
     }
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(an_archive(tmp_path, shelf))
+    brought = await reader.import_archive(an_archive(tmp_path, shelf))
     assert brought.notes == ("sources.jsonl:1: site: BaseURL must be a valid HTTPS URL",)
     stored = parts_of(await reader.export())
     assert stored["sources.jsonl"] == []
@@ -312,7 +314,7 @@ async def test_a_folder_of_this_server_is_read_only_when_the_operator_says_so(db
     """Whoever wrote the archive would choose which pictures of this disk everybody may look at."""
     folder = a_source("folder", base_url="local:", connector="tsuzuki.local", config={"folder": str(tmp_path)})
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(
+    brought = await reader.import_archive(
         an_archive(tmp_path, {"sources.jsonl": [folder], "series.jsonl": [a_series("one", "folder")]})
     )
     assert "sources.jsonl:1: folder is not enabled: it reads a folder of this server." in brought.notes[0]
@@ -327,7 +329,7 @@ async def test_channels_of_unknown_kinds_and_private_addresses_are_left_out(db, 
         ChannelLine(kind="ntfy", name="c", config={"url": "https://ntfy.sh/", "priority": 99, "topic": "x", "more": 1}),
     ]
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(an_archive(tmp_path, {"channels.jsonl": channels}))
+    brought = await reader.import_archive(an_archive(tmp_path, {"channels.jsonl": channels}))
     assert [note.partition(" ")[0] for note in brought.notes] == ["channels.jsonl:1:", "channels.jsonl:2:"]
     stored = parts_of(await reader.export())["channels.jsonl"]
     assert stored == [{"kind": "ntfy", "name": "c", "config": {"url": "https://ntfy.sh/"}}]
@@ -336,7 +338,7 @@ async def test_channels_of_unknown_kinds_and_private_addresses_are_left_out(db, 
 async def test_a_group_that_nobody_named_is_the_default_one(db, tmp_path):
     shelf = {"groups.jsonl": [GroupLine(name="A")], "feeds.jsonl": [a_feed(group="elsewhere")]}
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, shelf))
+    await reader.import_archive(an_archive(tmp_path, shelf))
     [feed] = parts_of(await reader.export())["feeds.jsonl"]
     assert "group" not in feed
 

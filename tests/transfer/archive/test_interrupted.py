@@ -75,14 +75,16 @@ async def test_an_import_that_was_cut_off_anywhere_is_run_again(db, tmp_path, is
         reader = await a_reader(db, tmp_path)
         path = an_archive(tmp_path, _marked(at))
         with pytest.raises(Unavailable, match="run it again, nothing comes twice"):
-            await msgspec.structs.replace(reader, db=Failing(db, at, is_late=is_late)).run(path)
-        await reader.run(path)
+            await msgspec.structs.replace(reader, db=Failing(db, at, is_late=is_late)).import_archive(path)
+        await reader.import_archive(path)
         assert parts_of(await reader.export()) == parts_of(path)
 
 
 async def test_that_is_every_transaction_that_there_is(db, tmp_path):
     reader = await a_reader(db, tmp_path)
-    await msgspec.structs.replace(reader, db=Failing(db, _TRANSACTIONS, is_late=False)).run(an_archive(tmp_path, SHELF))
+    await msgspec.structs.replace(reader, db=Failing(db, _TRANSACTIONS, is_late=False)).import_archive(
+        an_archive(tmp_path, SHELF)
+    )
     assert parts_of(await reader.export()) == told(SHELF)
 
 
@@ -97,10 +99,10 @@ async def test_it_says_how_far_it_came(db, tmp_path):
     reader = await a_reader(db, tmp_path)
     broken = msgspec.structs.replace(reader, db=Failing(db, 6, is_late=False))
     with pytest.raises(Unavailable, match=r"It came as far as line \d+ of items.jsonl; run it again"):
-        await broken.run(an_archive(tmp_path, SHELF))
+        await broken.import_archive(an_archive(tmp_path, SHELF))
     nothing = msgspec.structs.replace(reader, db=Failing(db, 0, is_late=False))
     with pytest.raises(Unavailable, match="Nothing came yet"):
-        await nothing.run(an_archive(tmp_path, SHELF))
+        await nothing.import_archive(an_archive(tmp_path, SHELF))
 
 
 class Emptying:
@@ -138,7 +140,7 @@ async def test_a_shelf_that_is_removed_meanwhile_ends_the_import_in_words(db, tm
         reader = await a_reader(db, tmp_path)
         path = an_archive(tmp_path, _marked(at))
         try:
-            brought = await msgspec.structs.replace(reader, db=Emptying(reader, at)).run(path)
+            brought = await msgspec.structs.replace(reader, db=Emptying(reader, at)).import_archive(path)
         except NotFound as error:
             said.append(str(error))
         else:

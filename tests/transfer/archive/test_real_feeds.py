@@ -50,7 +50,7 @@ async def test_what_polls_stored_comes_out_and_goes_in_unchanged(db, tmp_path, s
     elsewhere = await open_database(DatabaseOptions(f"sqlite://{tmp_path / 'other.db'}"))
     try:
         other = await a_reader(elsewhere, tmp_path)
-        brought = await other.run(path)
+        brought = await other.import_archive(path)
         assert brought.notes == ()
         assert parts_of(await other.export()) == parts_of(path)
     finally:

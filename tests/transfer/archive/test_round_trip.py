@@ -44,7 +44,7 @@ async def test_any_shelf_is_the_same_on_every_server_that_it_moves_to(both, tmp_
     path = an_archive(tmp_path, shelf)
     for db in both:
         reader = await a_reader(db, tmp_path)
-        brought = await reader.run(path)
+        brought = await reader.import_archive(path)
         assert brought.notes == ()
         assert {name: counts.created + counts.existing for name, counts in brought.parts.items()} == {
             name: len(lines) for name, lines in shelf.items() if lines
@@ -58,9 +58,9 @@ async def test_any_shelf_is_the_same_on_every_server_that_it_moves_to(both, tmp_
 async def test_a_repeat_changes_nothing(db, tmp_path, shelf):
     path = an_archive(tmp_path, shelf)
     reader = await a_reader(db, tmp_path)
-    await reader.run(path)
+    await reader.import_archive(path)
     before = await count(db, "count_all")
-    again = await reader.run(path)
+    again = await reader.import_archive(path)
     assert [counts for counts in again.parts.values() if counts.created or counts.left_out] == []
     assert await count(db, "count_all") == before
     assert parts_of(await reader.export()) == told(shelf)

@@ -113,5 +113,5 @@ async def test_what_has_no_secrets_any_more_is_the_same_wherever_it_goes_next(db
     await a_shelf_full_of_secrets(db, reader)
     path = await reader.export()
     other = await a_reader(db, tmp_path)
-    await other.run(path)
+    await other.import_archive(path)
     assert parts_of(await other.export())["channels.jsonl"] == parts_of(path)["channels.jsonl"]

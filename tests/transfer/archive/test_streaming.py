@@ -36,7 +36,7 @@ async def test_a_large_shelf_takes_no_more_memory_than_a_small_one(db, tmp_path)
         lines = (an_item(str(n), feed, summary=text(n)) for n in range(items))
         path = an_archive(tmp_path, {"feeds.jsonl": [feed], "items.jsonl": lines})
         reader = await a_reader(db, tmp_path)
-        coming = await peak(reader.run(path))
+        coming = await peak(reader.import_archive(path))
         return coming, await peak(reader.export())
 
     tracemalloc.start()
@@ -57,6 +57,6 @@ async def test_every_line_of_many_chunks_comes_along_once(db, tmp_path):
     feeds = [a_feed(f"https://example.org/{n}") for n in range(3)]
     lines = [an_item(f"{n:04}", feed) for feed in feeds for n in range(250)]
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, {"feeds.jsonl": feeds, "items.jsonl": lines}))
+    await reader.import_archive(an_archive(tmp_path, {"feeds.jsonl": feeds, "items.jsonl": lines}))
     stored = parts_of(await reader.export())["items.jsonl"]
     assert [(item["feed"]["link"], item["key"]) for item in stored] == [(each.feed.link, each.key) for each in lines]

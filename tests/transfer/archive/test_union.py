@@ -58,8 +58,8 @@ async def test_what_was_read_or_saved_on_either_side_stays_so(db, tmp_path):
     here = [an_item("1", entry=READ), an_item("2"), an_item("3", entry={"saved": True}), an_item("4")]
     there = [an_item("1"), an_item("2", entry=READ), an_item("3"), an_item("4", entry={"saved": True}), an_item("5")]
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, feed | {"items.jsonl": here}))
-    brought = await reader.run(an_archive(tmp_path, feed | {"items.jsonl": there}))
+    await reader.import_archive(an_archive(tmp_path, feed | {"items.jsonl": here}))
+    brought = await reader.import_archive(an_archive(tmp_path, feed | {"items.jsonl": there}))
     counts = brought.parts["items.jsonl"]
     assert (counts.created, counts.existing, counts.left_out) == (1, 4, 0)
     entries = {item["key"]: item["entry"] for item in parts_of(await reader.export())["items.jsonl"]}
@@ -71,8 +71,10 @@ async def test_what_is_stored_here_is_newer_than_what_was_exported(db, tmp_path)
     """R32, and the reader's own names too."""
     reader = await a_reader(db, tmp_path)
     mine = {"feeds.jsonl": [a_feed(name="Mine", notify=False)], "items.jsonl": [an_item("1", title="New")]}
-    await reader.run(an_archive(tmp_path, mine))
-    await reader.run(an_archive(tmp_path, {"feeds.jsonl": [a_feed(name="Old")], "items.jsonl": [an_item("1")]}))
+    await reader.import_archive(an_archive(tmp_path, mine))
+    await reader.import_archive(
+        an_archive(tmp_path, {"feeds.jsonl": [a_feed(name="Old")], "items.jsonl": [an_item("1")]})
+    )
     stored = parts_of(await reader.export())
     assert (stored["feeds.jsonl"][0]["name"], stored["feeds.jsonl"][0]["notify"]) == ("Mine", False)
     assert stored["items.jsonl"][0]["title"] == "New"
@@ -87,10 +89,12 @@ async def test_progress_of_both_sides_comes_together(db, tmp_path):
     here = progress(page=3, furthest_page=9, paged_at=NOON, opened_at=NOON, is_bookmarked=True, device="here")
     there = progress(page=5, furthest_page=5, paged_at=NOON + 1, opened_at=NOON + 1, is_read=True, device="there")
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, a_comic(a_chapter("1", progress=here, entry=an_entry(saved=True)))))
+    await reader.import_archive(
+        an_archive(tmp_path, a_comic(a_chapter("1", progress=here, entry=an_entry(saved=True))))
+    )
     theirs = a_chapter("1", progress=there, entry=an_entry(unread=False))
-    await reader.run(an_archive(tmp_path, a_comic(theirs)))
-    await reader.run(an_archive(tmp_path, a_comic(a_chapter("1", progress=here))))
+    await reader.import_archive(an_archive(tmp_path, a_comic(theirs)))
+    await reader.import_archive(an_archive(tmp_path, a_comic(a_chapter("1", progress=here))))
     [chapter] = parts_of(await reader.export())["chapters.jsonl"]
     kept = chapter["progress"]
     assert (kept["page"], kept["furthest_page"], kept["device"], kept["opened_at"]) == (5, 9, "there", NOON + 1)
@@ -102,7 +106,7 @@ async def test_what_others_follow_is_not_changed_for_them(db, tmp_path):
     """I8: an archive adds nothing to a feed or a series that somebody else reads; what it has in common comes along."""
     known = {"feeds.jsonl": [a_feed()]} | a_comic(a_chapter("1"))
     other = await a_reader(db, tmp_path)
-    await other.run(an_archive(tmp_path, known))
+    await other.import_archive(an_archive(tmp_path, known))
     await publish(db, await only_feed(db), ["1"])
     before = parts_of(await other.export())
     more = {
@@ -114,7 +118,7 @@ async def test_what_others_follow_is_not_changed_for_them(db, tmp_path):
     [series] = more["series.jsonl"]
     more["series.jsonl"] = [msgspec.structs.replace(series, sources=(*series.sources, extra))]
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(an_archive(tmp_path, more))
+    brought = await reader.import_archive(an_archive(tmp_path, more))
     assert parts_of(await other.export()) == before
     assert [note.partition(",")[0] for note in brought.notes] == ["chapters.jsonl: 1 were not known here"]
     mine = parts_of(await reader.export())
@@ -133,7 +137,7 @@ async def test_what_an_archive_says_of_a_feed_is_only_its_readers(db, tmp_path):
         "items.jsonl": [an_item("forged", title="Fake"), an_item("next", title="Fake", entry=READ)],
         "gone.jsonl": [RemovedItemLine(feed=a_feed().feed_key, key="hidden")],
     }
-    await reader.run(an_archive(tmp_path, forged))
+    await reader.import_archive(an_archive(tmp_path, forged))
     feeds = Subscriptions(shelf_deps(db))
     later = await a_reader(db, tmp_path)
     await feeds.add(later.shelf_id, NewSubscription(link=a_feed().link))
@@ -148,11 +152,11 @@ async def test_what_an_archive_says_of_a_feed_is_only_its_readers(db, tmp_path):
 
 async def test_what_came_here_since_the_export_comes_into_the_inbox(db, tmp_path):
     other = await a_reader(db, tmp_path)
-    await other.run(an_archive(tmp_path, {"feeds.jsonl": [a_feed()]}))
+    await other.import_archive(an_archive(tmp_path, {"feeds.jsonl": [a_feed()]}))
     feed, came = await only_feed(db), [a_new_item("old"), a_new_item("new", sort_at=Millis(NOON + 1))]
     await db.with_tx(lambda tx: store_items_tx(tx, feed, came, NOON))
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, {"feeds.jsonl": [a_feed()]}))
+    await reader.import_archive(an_archive(tmp_path, {"feeds.jsonl": [a_feed()]}))
     assert [item["key"] for item in parts_of(await reader.export())["items.jsonl"]] == ["new"]
 
 
@@ -162,7 +166,7 @@ async def test_nothing_is_news_and_not_everything_is_called_at_once(db, tmp_path
     items = [an_item(str(n), feed) for feed in feeds for n in range(3)]
     comic = a_comic(*(a_chapter(str(n), entry=an_entry()) for n in range(1, 10)))
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, {"feeds.jsonl": feeds, "items.jsonl": items} | comic))
+    await reader.import_archive(an_archive(tmp_path, {"feeds.jsonl": feeds, "items.jsonl": items} | comic))
     assert await count(db, "count_tasks") == 0
     assert await count(db, "harvested") == 31
     times = await due(db)
@@ -177,7 +181,7 @@ async def test_feeds_are_asked_as_they_were_and_when_it_was_planned(db, tmp_path
     late = {"next_check_at": NOON + 9 * DAY}
     feeds = [a_feed("https://example.org/soon", **soon), a_feed("https://example.org/late", **late)]
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, {"feeds.jsonl": feeds}))
+    await reader.import_archive(an_archive(tmp_path, {"feeds.jsonl": feeds}))
     assert await due(db) == [NOON + HOUR, NOON + 2 * DAY]
     told = {line["link"]: line for line in parts_of(await reader.export())["feeds.jsonl"]}
     assert told["https://example.org/soon"].items() >= soon.items()
@@ -186,7 +190,7 @@ async def test_feeds_are_asked_as_they_were_and_when_it_was_planned(db, tmp_path
 
 async def test_what_was_never_harvested_there_is_a_first_harvest_here(db, tmp_path):
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, {"feeds.jsonl": [a_feed(is_harvested=False)]}))
+    await reader.import_archive(an_archive(tmp_path, {"feeds.jsonl": [a_feed(is_harvested=False)]}))
     assert await count(db, "harvested") == 0
 
 
@@ -194,13 +198,13 @@ async def test_who_left_a_series_here_or_follows_it_stays_so(db, tmp_path):
     former = FormerFollowLine(status="reading", preferences=ArchivedPreferences(), created_at=NOON, left_at=NOON)
     left = a_comic(a_chapter("1"), follow=None, former=former)
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, left))
+    await reader.import_archive(an_archive(tmp_path, left))
     later = msgspec.structs.replace(former, left_at=NOON + 1)
-    await reader.run(an_archive(tmp_path, a_comic(a_chapter("1"), follow=None, former=later)))
+    await reader.import_archive(an_archive(tmp_path, a_comic(a_chapter("1"), follow=None, former=later)))
     [series] = parts_of(await reader.export())["series.jsonl"]
     assert series["former"]["left_at"] == NOON
-    await reader.run(an_archive(tmp_path, a_comic(a_chapter("1"))))
-    await reader.run(an_archive(tmp_path, left))
+    await reader.import_archive(an_archive(tmp_path, a_comic(a_chapter("1"))))
+    await reader.import_archive(an_archive(tmp_path, left))
     [series] = parts_of(await reader.export())["series.jsonl"]
     assert ("former" in series, series["follow"]["status"]) == (False, "reading")
 
@@ -208,12 +212,14 @@ async def test_who_left_a_series_here_or_follows_it_stays_so(db, tmp_path):
 async def test_who_left_a_feed_here_has_it_back_with_what_was_read(db, tmp_path):
     shelf = {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1", entry=READ), an_item("2")]}
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, shelf))
+    await reader.import_archive(an_archive(tmp_path, shelf))
     feeds = Subscriptions(shelf_deps(db))
     [feed] = await feeds.list(reader.shelf_id)
     await feeds.delete(reader.shelf_id, feed.public_id)
     assert parts_of(await reader.export())["feeds.jsonl"] == []
-    await reader.run(an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1"), an_item("2")]}))
+    await reader.import_archive(
+        an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1"), an_item("2")]})
+    )
     items = parts_of(await reader.export())["items.jsonl"]
     assert [item["entry"].get("unread", True) for item in items] == [False, True]
 
@@ -221,12 +227,14 @@ async def test_who_left_a_feed_here_has_it_back_with_what_was_read(db, tmp_path)
 async def test_who_may_come_back_to_a_feed_finds_it_as_it_was(db, tmp_path):
     """Having left can be undone for a month: until then the feed is theirs too."""
     other = await a_reader(db, tmp_path)
-    await other.run(an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1")]}))
+    await other.import_archive(an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1")]}))
     feeds = Subscriptions(shelf_deps(db))
     [feed] = await feeds.list(other.shelf_id)
     await feeds.delete(other.shelf_id, feed.public_id)
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1"), an_item("fake")]}))
+    await reader.import_archive(
+        an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1"), an_item("fake")]})
+    )
     await feeds.restore(other.shelf_id, feed.public_id)
     assert [item["key"] for item in parts_of(await other.export())["items.jsonl"]] == ["1"]
 
@@ -236,17 +244,17 @@ async def test_wishes_name_sources_and_not_numbers(db, tmp_path):
     follow = FollowLine(status="reading", created_at=NOON, preferences=ArchivedPreferences(sources=("site", "unknown")))
     shelf = a_comic(follow=follow)
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, shelf))
+    await reader.import_archive(an_archive(tmp_path, shelf))
     [series] = parts_of(await reader.export())["series.jsonl"]
     assert series["follow"]["preferences"]["sources"] == ["site"]
 
 
 async def test_a_source_of_the_same_name_that_is_another_one_gets_no_series(db, tmp_path):
     one = await a_reader(db, tmp_path)
-    await one.run(an_archive(tmp_path, a_comic(a_chapter("1"))))
+    await one.import_archive(an_archive(tmp_path, a_comic(a_chapter("1"))))
     reader = await a_reader(db, tmp_path)
     shelf = a_comic(a_chapter("1")) | {"sources.jsonl": [a_source(connector="org.example.other")]}
-    brought = await reader.run(an_archive(tmp_path, shelf))
+    brought = await reader.import_archive(an_archive(tmp_path, shelf))
     assert brought.notes == (
         "sources.jsonl:1: the source site of this server is another one; its series come without it.",
     )
@@ -257,7 +265,7 @@ async def test_a_source_of_the_same_name_that_is_another_one_gets_no_series(db, 
 async def test_a_source_that_lacks_its_secrets_waits_for_them(db, tmp_path):
     shelf = a_comic() | {"sources.jsonl": [a_source(lacks=("token",))]}
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(an_archive(tmp_path, shelf))
+    brought = await reader.import_archive(an_archive(tmp_path, shelf))
     assert brought.notes == ("sources.jsonl:1: site is not enabled: token of its config is not in the archive.",)
     assert parts_of(await reader.export())["sources.jsonl"][0]["is_enabled"] is False
 
@@ -265,7 +273,9 @@ async def test_a_source_that_lacks_its_secrets_waits_for_them(db, tmp_path):
 async def test_a_feed_whose_proxys_password_stayed_behind_is_suspended(db, tmp_path):
     feed = a_feed(proxy="http://me@proxy.example.org:8080", lacks_password=True)
     reader = await a_reader(db, tmp_path)
-    brought = await reader.run(an_archive(tmp_path, {"feeds.jsonl": [feed], "items.jsonl": [an_item(feed=feed)]}))
+    brought = await reader.import_archive(
+        an_archive(tmp_path, {"feeds.jsonl": [feed], "items.jsonl": [an_item(feed=feed)]})
+    )
     assert "its proxy's password" in brought.notes[0]
     stored = parts_of(await reader.export())
     assert stored["feeds.jsonl"][0]["suspended_at"] == NOON
@@ -296,8 +306,8 @@ async def test_groups_choices_bookmarks_and_channels_are_not_doubled_or_overwrit
         "channels.jsonl": [msgspec.structs.replace(channel, kind="ntfy")],
     }
     reader = await a_reader(db, tmp_path)
-    await reader.run(an_archive(tmp_path, mine))
-    await reader.run(an_archive(tmp_path, theirs))
+    await reader.import_archive(an_archive(tmp_path, mine))
+    await reader.import_archive(an_archive(tmp_path, theirs))
     stored = parts_of(await reader.export())
     assert stored["person.jsonl"] == [
         {"preferences": {"theme": "dark", "clock": "24"}, "proxy_images": True, "retention": 0}
@@ -318,12 +328,12 @@ async def test_what_a_plan_has_no_room_for_is_left_out_with_a_line_each(db, tmp_
     shelf = {"feeds.jsonl": feeds, "items.jsonl": [an_item("1", feed) for feed in feeds]} | a_comic(a_chapter("1"))
     reader = await a_reader(db, tmp_path)
     await on_plan(db, reader.shelf_id, "free")
-    brought = await reader.run(an_archive(tmp_path, shelf))
+    brought = await reader.import_archive(an_archive(tmp_path, shelf))
     assert brought.notes[0].startswith("series.jsonl:1: One: ")
     assert brought.notes[1:] == ("chapters.jsonl: 1 belong to a series that did not come along.",)
     assert (brought.parts["feeds.jsonl"].created, brought.parts["series.jsonl"].left_out) == (10, 1)
     await on_plan(db, reader.shelf_id, "basic")
-    again = await reader.run(an_archive(tmp_path, shelf))
+    again = await reader.import_archive(an_archive(tmp_path, shelf))
     assert (again.notes, again.parts["series.jsonl"].created, again.parts["feeds.jsonl"].existing) == ((), 1, 10)
 
 
@@ -332,5 +342,5 @@ async def test_a_shelf_that_sleeps_takes_nothing(db, tmp_path):
     await on_plan(db, reader.shelf_id, status="inactive")
     before = await count(db, "count_all")
     with pytest.raises(LimitExceeded, match="deactivated"):
-        await reader.run(an_archive(tmp_path, {"groups.jsonl": [GroupLine(name="A")]}))
+        await reader.import_archive(an_archive(tmp_path, {"groups.jsonl": [GroupLine(name="A")]}))
     assert await count(db, "count_all") == before
