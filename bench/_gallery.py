@@ -28,7 +28,7 @@ SIZES = {"small": (90, 75), "large": (330, 300)}
 PAGES = 400
 
 
-class Places(msgspec.Struct, frozen=True):
+class GalleryPaths(msgspec.Struct, frozen=True):
     """Where everything is."""
 
     process: int
@@ -68,7 +68,7 @@ def files_in(folder: Path) -> Callable[[Request], Awaitable[FileResponse]]:
     return show
 
 
-async def fill(gallery: Gallery, folder: Path, delay: float) -> Places:
+async def fill(gallery: Gallery, folder: Path, delay: float) -> GalleryPaths:
     """Cached pages at the end; all others come from the source, after a while."""
     pages = {}
     for place, (size, pixels) in enumerate(SIZES.items()):
@@ -85,9 +85,9 @@ async def fill(gallery: Gallery, folder: Path, delay: float) -> Places:
 
     for position in range(PAGES - len(SIZES)):
         gallery.show(position, slowly)
-    base = f"{gallery.town.client.base}/api/v1/chapters/{gallery.release_id}/pages/"
+    base = f"{gallery.app.client.base}/api/v1/chapters/{gallery.release_id}/pages/"
     source = f"{gallery.site.url}/s/one/1/"
-    return Places(os.getpid(), base, gallery.reader.headers["cookie"], {}, pages, source)
+    return GalleryPaths(os.getpid(), base, gallery.reader.headers["cookie"], {}, pages, source)
 
 
 async def ended() -> None:

@@ -74,7 +74,7 @@ create index item_search_document on item_search using gin (document);
 )
 
 
-class Bookcase(msgspec.Struct, frozen=True):
+class LibraryUsers(msgspec.Struct, frozen=True):
     """Who reads in it."""
 
     feed: FeedId
@@ -85,7 +85,7 @@ class Bookcase(msgspec.Struct, frozen=True):
     """One of a hundred."""
 
 
-async def build(db: Database) -> Bookcase:
+async def build(db: Database) -> LibraryUsers:
     """Feeds and readers, without an item."""
     feeds = [await stored_feed(db) for _ in range(FEEDS)]
     assert feeds == list(range(feeds[0], feeds[0] + FEEDS))
@@ -95,10 +95,10 @@ async def build(db: Database) -> Bookcase:
     others = [await a_reader(db, feeds=feeds[number::SHELVES]) for number in range(SHELVES)]
     await db.with_tx(lambda tx: tx.run(q.make_bodies))
     await db.with_tx(_add_bodies_tx)
-    return Bookcase(feeds[0], one, others[0])
+    return LibraryUsers(feeds[0], one, others[0])
 
 
-async def grow(db: Database, case: Bookcase, first: int, until: int) -> None:
+async def grow(db: Database, case: LibraryUsers, first: int, until: int) -> None:
     """Items with these numbers, indexed and on the shelves, and what the nightly upkeep does after them."""
     await db.with_tx(lambda tx: tx.run(q.drop_index))
     for start in range(first, until, CHUNK):
@@ -108,7 +108,7 @@ async def grow(db: Database, case: Bookcase, first: int, until: int) -> None:
     await refresh_statistics(db)
 
 
-async def _add_items_tx(tx: Tx, *, case: Bookcase, numbers: dict[str, int]) -> None:
+async def _add_items_tx(tx: Tx, *, case: LibraryUsers, numbers: dict[str, int]) -> None:
     await tx.run(q.add_items, feed=case.feed, now=NOON, minute=MINUTE, **numbers)
     await tx.run(q.index_items, **numbers)
     await tx.run(q.add_entries, now=NOON, **numbers)

@@ -258,7 +258,7 @@ class BarePostgres(AnyBare):
 # -- the stage
 
 
-class Place(Protocol):
+class EngineSetup(Protocol):
     """Where the databases of both contestants stand."""
 
     name: str
@@ -333,8 +333,8 @@ async def a_publisher() -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def a_stage(
-    place: Place, urls: list[str], shelves: int = 0
+async def a_setup(
+    place: EngineSetup, urls: list[str], shelves: int = 0
 ) -> AsyncIterator[tuple[Ours, AnyBare, list[tuple[int, int, str]]]]:
     """A database with a watch for each of these addresses and so many readers of all of them, for each contestant."""
     async with place.databases() as (mine, theirs):

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from bench._gallery import PAGES, SIZES, Places
+from bench._gallery import PAGES, SIZES, GalleryPaths
 from bench.harness import Line, show
 
 CONNECTIONS = 8
@@ -69,7 +69,7 @@ class Connection:
 
 
 @asynccontextmanager
-async def a_gallery(delay: float) -> AsyncIterator[Places]:
+async def a_gallery(delay: float) -> AsyncIterator[GalleryPaths]:
     """The servers, until the end of the block."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -85,7 +85,7 @@ async def a_gallery(delay: float) -> AsyncIterator[Places]:
         while not (line := await child.stdout.readline()).startswith(b"{"):
             if not line:
                 raise RuntimeError("the servers did not start")
-        yield msgspec.json.decode(line, type=Places)
+        yield msgspec.json.decode(line, type=GalleryPaths)
     finally:
         child.stdin.close()
         await child.communicate()

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import uvloop
 
-from bench._polls import AT_ONCE, OnPostgres, OnSqlite, Place, Spent, a_publisher, a_stage, q
+from bench._polls import AT_ONCE, EngineSetup, OnPostgres, OnSqlite, Spent, a_publisher, a_setup, q
 from bench._publisher import ITEMS, TAG
 from bench.harness import a_postgres, say
 from tsuzuki.app.bootstrap import wall_clock
@@ -77,12 +77,12 @@ class Best:
         self.cpu = min(self.cpu, time.process_time() - began)
 
 
-async def polls(place: Place, base: str, sizes: Sizes, *, kind: str, what: str) -> None:
+async def polls(place: EngineSetup, base: str, sizes: Sizes, *, kind: str, what: str) -> None:
     """Polls a second, ours and bare."""
     urls = [f"{base}/{kind}/{number}" for number in range(sizes.polls)]
     new, tag = (ITEMS, None) if kind == "new" else (0, TAG if kind == "same" else None)
     mine, theirs = Best(), Best()
-    async with a_stage(place, urls) as (ours, bare, watches):
+    async with a_setup(place, urls) as (ours, bare, watches):
         await ours.poll_all(len(urls))  # the first harvest, and the warm-up
         for _ in range(sizes.rounds):
             gc.collect()
@@ -91,11 +91,11 @@ async def polls(place: Place, base: str, sizes: Sizes, *, kind: str, what: str) 
     line(what, len(urls), mine, theirs, unit="polls/s")
 
 
-async def end_to_end(place: Place, base: str, sizes: Sizes, shelves: int) -> None:
+async def end_to_end(place: EngineSetup, base: str, sizes: Sizes, shelves: int) -> None:
     """Installments a second from the publisher into every inbox."""
     urls = [f"{base}/new/{number}" for number in range(sizes.feeds)]
     mine, theirs = Best(), Best()
-    async with a_stage(place, urls, shelves) as (ours, bare, watches):
+    async with a_setup(place, urls, shelves) as (ours, bare, watches):
         for _ in range(sizes.rounds):
             gc.collect()
             await mine.run(ours.poll_all(len(urls)))
@@ -103,10 +103,10 @@ async def end_to_end(place: Place, base: str, sizes: Sizes, shelves: int) -> Non
     line(f"end to end, {shelves} inboxes each", len(urls) * ITEMS, mine, theirs, unit="installments/s")
 
 
-async def shares(place: Place, base: str, sizes: Sizes, *, kind: str, what: str) -> None:
+async def shares(place: EngineSetup, base: str, sizes: Sizes, *, kind: str, what: str) -> None:
     """Where the time of one poll goes, one after the other."""
     urls = [f"{base}/{kind}/{number}" for number in range(sizes.polls // 4)]
-    async with a_stage(place, urls) as (ours, _, __):
+    async with a_setup(place, urls) as (ours, _, __):
         await ours.poll_all(len(urls))
         parts: dict[str, Spent] = {"HTTP": ours.client, "parsing": ours.parsing, "SQL": ours.timed_db}
         before = {name: part.seconds for name, part in parts.items()}
@@ -122,21 +122,21 @@ async def shares(place: Place, base: str, sizes: Sizes, *, kind: str, what: str)
         print(f"{what:36}{took / len(claimed) * 1000:>8.2f} ms a poll, alone: {told}")
 
 
-async def mixed(place: Place, base: str, sizes: Sizes) -> None:
+async def mixed(place: EngineSetup, base: str, sizes: Sizes) -> None:
     """As at noon: nine in ten have nothing new."""
     urls = [f"{base}/{'new' if number % 10 == 0 else 'tiny'}/{number}" for number in range(sizes.mixed)]
-    async with a_stage(place, urls) as (ours, _, __):
+    async with a_setup(place, urls) as (ours, _, __):
         await ours.poll_all(len(urls))
         took = await ours.poll_all(len(urls))
     mark = "" if sizes.mixed != FULL.mixed else "  (aim: within 60 s) " + ("ok" if took < 60 else "MISSED")
     print(f"{sizes.mixed:,} watches, 90 % with a 304{'':6}{took:>8.1f} s{mark}")
 
 
-async def among(place: Place, base: str, sizes: Sizes) -> None:
+async def among(place: EngineSetup, base: str, sizes: Sizes) -> None:
     """What a poll costs does not grow with the number of watches that wait for another day."""
     urls = [f"{base}/same/{number}" for number in range(sizes.polls // 2)]
     for count in sizes.watches:
-        async with a_stage(place, urls) as (ours, _, __):
+        async with a_setup(place, urls) as (ours, _, __):
             await ours.db.with_tx(lambda tx, count=count: tx.run(filling.add_feeds, count=count))  # type: ignore[misc]  # mypy sees no default
             await ours.db.with_tx(lambda tx: tx.run(filling.add_watches, at=2**50))
             await ours.poll_all(len(urls))
@@ -168,11 +168,11 @@ async def claims(sizes: Sizes) -> None:
         print(f"claim among {count:>9,} due watches{'':5}{sorted(times)[len(times) // 2] * 1e6:>8.0f} us a watch")
 
 
-async def memory(place: Place, base: str, sizes: Sizes) -> None:
+async def memory(place: EngineSetup, base: str, sizes: Sizes) -> None:
     """What many polls of the same watches leave behind, after a warm-up: objects that the collector knows, and MB."""
     for kind, what in KINDS:
         urls = [f"{base}/{kind}/{number}" for number in range(100)]
-        async with a_stage(place, urls, 1) as (ours, _, __):
+        async with a_setup(place, urls, 1) as (ours, _, __):
             for _ in range(sizes.memory):
                 await ours.poll_all(len(urls))
             gc.collect()
@@ -198,7 +198,7 @@ def resident() -> float:
         return int(memory.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-async def measure(place: Place, base: str, sizes: Sizes) -> None:
+async def measure(place: EngineSetup, base: str, sizes: Sizes) -> None:
     print(f"\n{place.name:36}{'ours':>10}{'bare':>10}{'':17}{'ratio':>6}")
     for kind, what in KINDS:
         say(f"{place.name}: polls, {what}")

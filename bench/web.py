@@ -28,9 +28,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from bench.harness import say
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.app import Client, serving
-from tests.web.sample_shelf import a_series, furnish
+from tests.web.sample_shelf import a_series, fill_shelf
 from tsuzuki.http import middleware
 from tsuzuki.http.auth import Callers
 from tsuzuki.log import set_up_logging
@@ -114,20 +114,20 @@ def bare_app(sizes: dict[str, int]) -> ASGIApp:
 
 
 @asynccontextmanager
-async def a_furnished_town(folder: Path) -> AsyncIterator[tuple[Town, str, dict[str, str]]]:
-    async with a_town(folder, log_level="error") as town:
-        user = await town.add()
-        stage = await furnish(town, user, articles=ARTICLES)
-        group = (await town.reading.groups.list(stage.shelf))[0].id
+async def a_furnished_town(folder: Path) -> AsyncIterator[tuple[RunningApp, str, dict[str, str]]]:
+    async with a_running_app(folder, log_level="error") as app:
+        user = await app.add()
+        sample_shelf = await fill_shelf(app, user, articles=ARTICLES)
+        group = (await app.reading.groups.list(sample_shelf.shelf))[0].id
         for number in range(SERIES):
-            await a_series(town, stage.shelf, f"Series {number}", group=group)
-        paths = {"inbox": "/", "article": f"/items/{stage.items[0]}", "library": "/library", "feeds": "/feeds"}
-        yield town, f"tsuzuki={await town.session(user)}", paths
+            await a_series(app, sample_shelf.shelf, f"Series {number}", group=group)
+        paths = {"inbox": "/", "article": f"/items/{sample_shelf.items[0]}", "library": "/library", "feeds": "/feeds"}
+        yield app, f"tsuzuki={await app.session(user)}", paths
 
 
-async def compare(town: Town, asked: dict[str, str], paths: dict[str, str], rounds: int) -> None:
+async def compare(app: RunningApp, asked: dict[str, str], paths: dict[str, str], rounds: int) -> None:
     """Each page beside its bare one, slice by slice, so that whatever else the machine does falls on both."""
-    ours = {name: Measured(town.client, path, asked) for name, path in paths.items()}
+    ours = {name: Measured(app.client, path, asked) for name, path in paths.items()}
     sizes = {name: await one.ask() for name, one in ours.items()}
     async with serving(bare_app(sizes)) as client:
         bare = {name: Measured(client, f"/{size}", asked) for name, size in sizes.items()}
@@ -194,7 +194,7 @@ class Shares:
             setattr(owner, name, usual)
 
 
-async def show_shares(town: Town, asked: dict[str, str], paths: dict[str, str], rounds: int) -> None:
+async def show_shares(app: RunningApp, asked: dict[str, str], paths: dict[str, str], rounds: int) -> None:
     """One request after the other, without a socket: who it is, the database, rendering, packing, and the rest."""
     columns = ("who", "database", "rendering", "packing")
     print(f"\n{'ms':9}{'in all':>9}" + "".join(f"{column:>15}" for column in (*columns, "rest")))
@@ -202,13 +202,13 @@ async def show_shares(town: Town, asked: dict[str, str], paths: dict[str, str], 
         shares = Shares()
         with ExitStack() as stack:
             stack.enter_context(shares.of(Callers, "of", "who"))
-            stack.enter_context(shares.of(town.db, "read", "database"))
+            stack.enter_context(shares.of(app.db, "read", "database"))
             stack.enter_context(shares.of(Pages, "render", "rendering"))
             stack.enter_context(shares.of(Pages, "part", "rendering"))
             stack.enter_context(shares.of(middleware, "_pack", "packing"))
             began = time.perf_counter()
             for _ in range(rounds):
-                await answer(town.app, path, asked | PACKED)
+                await answer(app.app, path, asked | PACKED)
             spent = time.perf_counter() - began
         parts = [shares.spent[column] for column in columns]
         parts.append(spent - sum(parts))
@@ -235,10 +235,10 @@ async def answer(app: ASGIApp, path: str, asked: dict[str, str]) -> None:
 
 async def main(rounds: int, headers: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        async with a_furnished_town(Path(folder)) as (town, cookie, paths):
+        async with a_furnished_town(Path(folder)) as (app, cookie, paths):
             asked = headers | {"cookie": cookie}
-            await compare(town, asked, paths, rounds)
-            await show_shares(town, asked, paths, rounds // SLICES)
+            await compare(app, asked, paths, rounds)
+            await show_shares(app, asked, paths, rounds // SLICES)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.net.builders import a_server, answer, by_path
 from tests.polling.builders import a_feed
 from tests.test_cli_trials import run  # noqa: F401  a fixture
@@ -37,16 +37,16 @@ SITES: dict[str, tuple[dict[str, bytes], list[str]]] = {
 
 
 @pytest.fixture
-async def town(tmp_path) -> AsyncIterator[Town]:
-    async with a_town(tmp_path / "town", allow_private_networks="127.0.0.0/8") as town:
-        yield town
+async def app(tmp_path) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path / "town", allow_private_networks="127.0.0.0/8") as app:
+        yield app
 
 
 @pytest.mark.parametrize("address", SITES)
-async def test_page_api_and_command_find_the_same_feeds(town, run, address):  # noqa: F811
+async def test_page_api_and_command_find_the_same_feeds(app, run, address):  # noqa: F811
     pages, expected = SITES[address]
-    user = await town.add()
-    guest, visitor = await a_guest(town, user), await town.signed_in(user)
+    user = await app.add()
+    guest, visitor = await a_guest(app, user), await app.signed_in(user)
     async with a_server(by_path(defaultdict(lambda: answer(404, b""), pages))) as server:
         url, wanted = address.replace("/", f"{server.url}/", 1), [server.url + one for one in expected]
         seen = await guest.send("/feeds/find", {"url": url})
@@ -64,23 +64,23 @@ async def test_page_api_and_command_find_the_same_feeds(town, run, address):  # 
         assert [one["url"] for one in said["found"]] == wanted
 
 
-async def test_a_page_made_to_be_slow_is_an_error_at_once(town):
-    visitor = await town.signed_in(await town.add())
+async def test_a_page_made_to_be_slow_is_an_error_at_once(app):
+    visitor = await app.signed_in(await app.add())
     async with a_server(by_path({"/": answer(200, DEEP, **HTML)})) as server:
         told = (await visitor.post("/feeds/validate", {"url": f"{server.url}/"})).json()["data"]
     assert told == {"feeds": [], "error": "The page nests too many elements to be read."}
 
 
-async def test_a_feed_address_of_the_feed_scheme_is_followed(town):
-    visitor = await town.signed_in(await town.add())
+async def test_a_feed_address_of_the_feed_scheme_is_followed(app):
+    visitor = await app.signed_in(await app.add())
     async with a_server(by_path({"/feed": answer(200, a_feed("1"))})) as server:
         made = (await visitor.post("/feeds", {"link": f"feed:{server.url}/feed"})).json()["data"]
         assert made["link"] == f"{server.url}/feed"
 
 
-async def test_an_address_that_answers_404_is_told_everywhere(town, run):  # noqa: F811
-    user = await town.add()
-    guest, visitor = await a_guest(town, user), await town.signed_in(user)
+async def test_an_address_that_answers_404_is_told_everywhere(app, run):  # noqa: F811
+    user = await app.add()
+    guest, visitor = await a_guest(app, user), await app.signed_in(user)
     async with a_server(by_path(defaultdict(lambda: answer(404, b""), {"/feed": answer(200, a_feed("1"))}))) as server:
         url = f"{server.url}/old.xml"
         seen = await guest.send("/feeds/find", {"url": url})
@@ -93,9 +93,9 @@ async def test_an_address_that_answers_404_is_told_everywhere(town, run):  # noq
     assert f"{wanted} This site has these feeds:" in out
 
 
-async def test_a_feed_that_is_followed_says_so_before_follow_is_pressed(town):
-    user = await town.add()
-    guest, visitor = await a_guest(town, user), await town.signed_in(user)
+async def test_a_feed_that_is_followed_says_so_before_follow_is_pressed(app):
+    user = await app.add()
+    guest, visitor = await a_guest(app, user), await app.signed_in(user)
     page = LINK + LINK.replace("/feed", "/other")
     async with a_server(
         by_path({"/feed": answer(200, a_feed("1")), "/": answer(200, page.encode(), **HTML)})
@@ -129,8 +129,8 @@ def test_an_address_without_a_scheme_is_read_as_browsers_do(typed, address):
 
 
 @pytest.mark.parametrize("typed", ["javascript:alert(1)", "mailto:a@b.example", "ftp://x.example/", "file:///etc/x"])
-async def test_an_address_of_another_scheme_is_refused_in_plain_words(town, typed):
-    guest = await a_guest(town, await town.add())
+async def test_an_address_of_another_scheme_is_refused_in_plain_words(app, typed):
+    guest = await a_guest(app, await app.add())
     for path in ("/feeds/find", "/discover/find"):
         seen = await guest.send(path, {"url": typed})
         assert (error_of(seen, "url") or "").startswith("Write the whole address, beginning with http:// or https://.")

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from tests.api.people import Town, Visitor, a_town
+from tests.api.people import RunningApp, Visitor, a_running_app
 from tests.app import in_settings
 from tests.crawler.builders import a_source_body
 from tests.databases import empty
@@ -44,10 +44,10 @@ delete from server_secret where name = 'sealed-with';""",
 
 
 @asynccontextmanager
-async def a_server(folder: Path, url: str, **settings: object) -> AsyncIterator[tuple[Town, Visitor]]:
+async def a_server(folder: Path, url: str, **settings: object) -> AsyncIterator[tuple[RunningApp, Visitor]]:
     wanted = {"database_url": in_settings(url), "allow_private_networks": "127.0.0.0/8"} | settings
-    async with a_town(folder / "data", **wanted) as town:
-        yield town, await town.signed_in(await town.admin())
+    async with a_running_app(folder / "data", **wanted) as app:
+        yield app, await app.signed_in(await app.admin())
 
 
 async def fill(admin: Visitor, hook: str = f"http://127.0.0.1:9/{CANARY}") -> dict[str, str]:
@@ -73,13 +73,13 @@ async def fill(admin: Visitor, hook: str = f"http://127.0.0.1:9/{CANARY}") -> di
 
 
 @asynccontextmanager
-async def running(town: Town) -> AsyncIterator[None]:
+async def running(app: RunningApp) -> AsyncIterator[None]:
     """With the workers."""
-    town.worker_loops.start()
+    app.worker_loops.start()
     try:
         yield
     finally:
-        await town.worker_loops.stop()
+        await app.worker_loops.stop()
 
 
 async def arrived(receiver: Receiver) -> None:
@@ -89,7 +89,7 @@ async def arrived(receiver: Receiver) -> None:
         await asyncio.sleep(0.02)
 
 
-async def make_plain(town: Town) -> None:
+async def make_plain(app: RunningApp) -> None:
     """As a version from before left it."""
     config = {"url": f"http://127.0.0.1:9/{CANARY}", "topic": "news", "token": CANARY, "priority": 3}
 
@@ -100,7 +100,7 @@ async def make_plain(town: Town) -> None:
         await tx.run(_q.set_note, value=CANARY)
         await tx.run(_q.forget_key)
 
-    await town.db.with_tx(store)
+    await app.db.with_tx(store)
 
 
 async def everything(url: str) -> bytes:
@@ -130,28 +130,28 @@ async def test_secrets_are_used_and_shown_as_ever(tmp_path, database_url):
     async with a_receiver() as receiver:
         async with a_server(tmp_path, database_url) as (_, admin):
             ids = await fill(admin, f"{receiver.url}/{CANARY}")
-        async with a_server(tmp_path, database_url) as (town, admin):
+        async with a_server(tmp_path, database_url) as (app, admin):
             source = (await admin.get(f"/admin/crawler/sources/{ids['source']}")).json()["data"]
             assert source["config"]["proxy"] == "http://user:***@127.0.0.1:9"
             assert source["config"]["headers"] == {"Cookie": "***"}
-            stored = await town.crawling.sources.get(int(ids["source"]))
+            stored = await app.crawling.sources.get(int(ids["source"]))
             assert (stored.config["proxy"], stored.config["headers"]) == (PROXY, {"Cookie": f"sid={CANARY}"})
             again = await admin.post("/feeds", {"link": "http://127.0.0.1:9/feed", "proxy": PROXY})
             assert again.status == 409
-            async with running(town):
+            async with running(app):
                 assert (await admin.post(f"/channels/{ids['channel']}/test")).status == 202
                 await arrived(receiver)
     assert receiver.got[0].headers["authorization"] == f"Bearer {CANARY}"
 
 
 async def test_what_was_stored_plainly_is_sealed_at_the_start(tmp_path, database_url):
-    async with a_server(tmp_path, database_url) as (town, admin):
+    async with a_server(tmp_path, database_url) as (app, admin):
         ids = await fill(admin)
-        await make_plain(town)
+        await make_plain(app)
         assert CANARY.encode() in await everything(database_url)
     for _ in range(2):
-        async with a_server(tmp_path, database_url) as (town, admin):
-            stored = await town.crawling.sources.get(int(ids["source"]))
+        async with a_server(tmp_path, database_url) as (app, admin):
+            stored = await app.crawling.sources.get(int(ids["source"]))
             assert stored.config == {"password": CANARY, "proxy": PROXY, "ratelimit": 2}
             feed = (await admin.get(f"/feeds/{ids['feed']}")).json()["data"]
             assert feed["proxy"] == "http://user:***@127.0.0.1:9"
@@ -163,8 +163,8 @@ async def test_a_new_key_in_front_of_the_old_takes_over(tmp_path, database_url):
         ids = await fill(admin)
     async with a_server(tmp_path, database_url, secret_key=f"{OTHER},{KEY}"):
         pass
-    async with a_server(tmp_path, database_url, secret_key=OTHER) as (town, admin):
-        assert (await town.crawling.sources.get(int(ids["source"]))).config["proxy"] == PROXY
+    async with a_server(tmp_path, database_url, secret_key=OTHER) as (app, admin):
+        assert (await app.crawling.sources.get(int(ids["source"]))).config["proxy"] == PROXY
         again = await admin.post("/feeds", {"link": "http://127.0.0.1:9/feed", "proxy": PROXY})
         assert again.status == 409
 
@@ -174,17 +174,17 @@ async def test_with_another_key_the_server_starts_and_says_what_is_lost(tmp_path
     async with a_server(tmp_path, database_url, secret_key=KEY) as (_, admin):
         ids = await fill(admin)
     with capture_logs() as logs:
-        async with a_server(tmp_path, database_url, secret_key=OTHER) as (town, admin):
-            await says_what_is_unreadable(town, admin, ids)
+        async with a_server(tmp_path, database_url, secret_key=OTHER) as (app, admin):
+            await says_what_is_unreadable(app, admin, ids)
     (told,) = [line for line in logs if line["event"] == "secrets_unreadable"]
     assert (told["channels"], len(told["sources"]), told["feeds"], told["notes"]) == (
         *(["Phone"], 1, ["http://127.0.0.1:9/feed"], ["login_token"]),
     )
-    async with a_server(tmp_path, database_url, secret_key=KEY) as (town, _):
-        assert (await town.crawling.sources.get(int(ids["source"]))).config["proxy"] == PROXY
+    async with a_server(tmp_path, database_url, secret_key=KEY) as (app, _):
+        assert (await app.crawling.sources.get(int(ids["source"]))).config["proxy"] == PROXY
 
 
-async def says_what_is_unreadable(town: Town, admin: Visitor, ids: dict[str, str]) -> None:
+async def says_what_is_unreadable(app: RunningApp, admin: Visitor, ids: dict[str, str]) -> None:
     where = f"/admin/crawler/sources/{ids['source']}"
     shown = (await admin.get(where)).json()["data"]
     assert shown["config"] == {"proxy": "***", "headers": {"Cookie": "***"}, "ratelimit": 2}
@@ -194,7 +194,7 @@ async def says_what_is_unreadable(town: Town, admin: Visitor, ids: dict[str, str
     assert "Type it again" in kept.json()["error"]
     (channel,) = (await admin.get("/channels")).json()["data"]
     assert set(channel["config"].values()) == {"***"}
-    async with running(town):
+    async with running(app):
         await admin.post(f"/channels/{ids['channel']}/test")
         await admin.post(f"/feeds/{ids['feed']}/refresh")
         feed: dict[str, Any] = {}
@@ -205,7 +205,7 @@ async def says_what_is_unreadable(town: Town, admin: Visitor, ids: dict[str, str
                 break
             await asyncio.sleep(0.02)
     assert "secret key" in channel["last_error"]
-    operator = await a_guest(town, await town.admin())
+    operator = await a_guest(app, await app.admin())
     for page in (f"/admin/sources/{ids['source']}/edit", "/notifications", f"/feeds/{ids['feed']}"):
         shown_page = await operator.see(page)
         assert (shown_page.status, "enc:v1:" in shown_page.text) == (200, False), page
@@ -228,17 +228,17 @@ async def test_a_backup_and_a_copy_open_with_the_same_key(tmp_path, database_url
             DatabaseOptions(database_url), DatabaseOptions(target), now=0, index=_no_index, watch=lambda *_: None
         )
         for number, url in enumerate((f"sqlite://{backup}", target)):
-            async with a_server(tmp_path / str(number), url, secret_key=KEY) as (town, _):
-                assert (await town.crawling.sources.get(int(ids["source"]))).config["proxy"] == PROXY
+            async with a_server(tmp_path / str(number), url, secret_key=KEY) as (app, _):
+                assert (await app.crawling.sources.get(int(ids["source"]))).config["proxy"] == PROXY
             assert CANARY.encode() not in await everything(url)
 
 
 async def test_an_archive_holds_no_secret_and_no_sealed_text(tmp_path, database_url):
-    async with a_server(tmp_path, database_url) as (town, admin):
+    async with a_server(tmp_path, database_url) as (app, admin):
         await fill(admin)
-        user = await town.admin()
-        shelf = await town.accounts.current_user.shelf_of(user)
-        export = ShelfExport(town.db, town.time)
+        user = await app.admin()
+        shelf = await app.accounts.current_user.shelf_of(user)
+        export = ShelfExport(app.db, app.time)
         await export.write(tmp_path / "shelf.zip", shelf.id, user.id, lambda *_: None)
     with zipfile.ZipFile(tmp_path / "shelf.zip") as archive:
         written = "".join(archive.read(name).decode() for name in archive.namelist())

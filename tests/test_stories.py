@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import tsuzuki
-from tests.billing.builders import Shop
+from tests.billing.builders import BillingSetup
 from tests.builders import stored_feed, stored_series, stored_series_source, stored_source, stored_watch
 from tests.delivery.builders import a_reader, entries_of
 from tests.images.builders import a_gallery
@@ -26,7 +26,7 @@ from tests.images.test_downloads import fill
 from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_feed, a_poller, a_publisher, q
 from tests.waiting import eventually
-from tests.web.home import a_home
+from tests.web.reader_setup import a_reader_setup
 from tsuzuki.coord.wakeup import POLL_WAKEUP, MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.queries import parse_queries
@@ -201,15 +201,15 @@ def is_told(heading: str, trace: Trace) -> bool:
 
 async def test_the_files_of_the_inbox_are_those_that_run(tmp_path):
     with tracing() as trace:
-        async with a_home(tmp_path) as home:
-            reader = await home.town.signed_in(home.user)
+        async with a_reader_setup(tmp_path) as reader_setup:
+            reader = await reader_setup.app.signed_in(reader_setup.user)
             trace.is_on = True
             assert (await reader.get("/inbox")).status == 200
             trace.is_on = False
             assert is_told("GET inbox", trace)
             trace.files.clear()
             trace.is_on = True
-            assert (await home.guest.see("/")).status == 200
+            assert (await reader_setup.guest.see("/")).status == 200
             trace.is_on = False
             assert is_told("The inbox page", trace)
 
@@ -231,12 +231,12 @@ async def test_the_files_of_a_download_are_those_that_run(tmp_path, database_url
 async def test_the_files_of_an_invoice_are_those_that_run(database_url):
     with tracing() as trace:
         db = await open_database(DatabaseOptions(database_url))
-        shop = await Shop(db).open()
-        tenant = await shop.tenant("basic")
-        shop.time.now = Millis(shop.time.now + 32 * DAY)
+        billing = await BillingSetup(db).open()
+        tenant = await billing.tenant("basic")
+        billing.time.now = Millis(billing.time.now + 32 * DAY)
         trace.is_on = True
-        await shop.billing.look_after()
+        await billing.services.look_after()
         trace.is_on = False
-        assert len(await shop.invoices(tenant)) == 2
+        assert len(await billing.invoices(tenant)) == 2
         await db.close()
     assert is_told("An invoice", trace)

@@ -21,9 +21,9 @@ from playwright.async_api import Browser, Page, ViewportSize, async_playwright
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.api.people import Town, a_town  # noqa: E402  the tests' stage is this script's too
+from tests.api.people import RunningApp, a_running_app  # noqa: E402  the tests' stage is this script's too
 from tests.web.looks.pages import NEWCOMER, REFUSED, SETUP, STOPS  # noqa: E402
-from tests.web.looks.sample_server import a_theatre  # noqa: E402
+from tests.web.looks.sample_server import a_sample_server  # noqa: E402
 from tsuzuki.accounts.types import User  # noqa: E402
 
 T = TypeVar("T")
@@ -53,32 +53,32 @@ async def main(wanted: str) -> None:
 
 
 async def of_everything(browser: Browser, folder: Path, wanted: str) -> None:
-    async with a_theatre(folder, articles=40) as theatre:
+    async with a_sample_server(folder, articles=40) as server:
         for who, stops in STOPS.items():
-            paths = {stop: stop.format(**theatre.ids.get(who, {})) for stop in stops if wanted in stop}
-            await take_all(browser, theatre.town, theatre.people[who], who=who, paths=paths)
+            paths = {stop: stop.format(**server.ids.get(who, {})) for stop in stops if wanted in stop}
+            await take_all(browser, server.app, server.people[who], who=who, paths=paths)
         for who in ("reader", "visitor"):
             refused = {stop: stop for one, stop in REFUSED if one == who and wanted in stop}
-            await take_all(browser, theatre.town, theatre.people[who], who=f"{who}-refused", paths=refused)
+            await take_all(browser, server.app, server.people[who], who=f"{who}-refused", paths=refused)
 
 
 async def of_nothing(browser: Browser, folder: Path, wanted: str) -> None:
-    async with a_town(folder, password="", billing="on") as town:
-        await take_all(browser, town, None, who="newcomer", paths={SETUP: SETUP} if wanted in SETUP else {})
+    async with a_running_app(folder, password="", billing="on") as app:
+        await take_all(browser, app, None, who="newcomer", paths={SETUP: SETUP} if wanted in SETUP else {})
         stops = {stop: stop for stop in NEWCOMER if wanted in stop}
-        await take_all(browser, town, await town.add(role="admin"), who="newcomer", paths=stops)
+        await take_all(browser, app, await app.add(role="admin"), who="newcomer", paths=stops)
 
 
-async def take_all(browser: Browser, town: Town, user: User | None, *, who: str, paths: dict[str, str]) -> None:
+async def take_all(browser: Browser, app: RunningApp, user: User | None, *, who: str, paths: dict[str, str]) -> None:
     for width, viewport in WIDTHS.items():
         for theme in THEMES:
             context = await browser.new_context(viewport=viewport, color_scheme=theme)
             if user is not None:
-                key = await town.session(user)
-                await context.add_cookies([{"name": "tsuzuki", "value": key, "url": town.client.base}])
+                key = await app.session(user)
+                await context.add_cookies([{"name": "tsuzuki", "value": key, "url": app.client.base}])
             page = await context.new_page()
             for number, (stop, path) in enumerate(paths.items()):
-                await take(page, town.client.base + path, f"{who}-{number:02}-{name_of(stop)}-{width}-{theme}")
+                await take(page, app.client.base + path, f"{who}-{number:02}-{name_of(stop)}-{width}-{theme}")
             await context.close()
 
 

@@ -49,7 +49,7 @@ class CountedPasswords(Passwords):
         return await super().check(password, stored)
 
 
-class House:
+class AccountServices:
     """Every service of accounts over one database, and the clock they share."""
 
     def __init__(

@@ -1,9 +1,9 @@
 import pytest
 
-from tests.accounts.builders import House
+from tests.accounts.builders import AccountServices
 
 
 @pytest.fixture
-def house(db):
+def accounts(db):
     """Every service of accounts over an empty database."""
-    return House(db)
+    return AccountServices(db)

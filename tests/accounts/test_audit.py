@@ -15,30 +15,30 @@ from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
 
 
-async def rows(house, **over):
-    return (await AuditLog(house.db).list(AuditFilter(**over), Slice(most=500)))[0]
+async def rows(accounts, **over):
+    return (await AuditLog(accounts.db).list(AuditFilter(**over), Slice(most=500)))[0]
 
 
-async def test_everything_done_to_accounts_is_written_down_with_who_did_it(house):
-    admin = await house.add(role="admin")
-    caller = await house.caller(admin)
-    user = await house.add("alice")
-    other = await house.caller(user)
-    await house.users.change(caller.actor, user.public_id, UserChange(email="alice@example.org"))
-    token = await house.tokens.make(other, TokenRequest(name="t", scopes=("read",)))
-    await house.tokens.revoke(other, token.token.public_id)
-    await house.current_user.change_own_password(other, PASSWORD, "another password")
-    invite = await house.invites.make(caller, "reader", None)
-    await house.invites.revoke(caller, invite.public_id)
-    tenant = await house.tenants.add(caller.actor, "Other")
-    await house.tenants.rename(caller.actor, tenant.public_id, "Others")
-    await house.tenants.delete(caller.actor, tenant.public_id)
-    await house.sessions.end_others(other)
-    await house.sessions.end(other, other.key_public_id)
-    await house.users.disable(caller.actor, user.public_id, reason="left us")
-    await house.users.enable(caller.actor, user.public_id)
-    await house.users.delete(caller.actor, user.public_id)
-    said = {(row.action, row.actor) for row in await rows(house)}
+async def test_everything_done_to_accounts_is_written_down_with_who_did_it(accounts):
+    admin = await accounts.add(role="admin")
+    caller = await accounts.caller(admin)
+    user = await accounts.add("alice")
+    other = await accounts.caller(user)
+    await accounts.users.change(caller.actor, user.public_id, UserChange(email="alice@example.org"))
+    token = await accounts.tokens.make(other, TokenRequest(name="t", scopes=("read",)))
+    await accounts.tokens.revoke(other, token.token.public_id)
+    await accounts.current_user.change_own_password(other, PASSWORD, "another password")
+    invite = await accounts.invites.make(caller, "reader", None)
+    await accounts.invites.revoke(caller, invite.public_id)
+    tenant = await accounts.tenants.add(caller.actor, "Other")
+    await accounts.tenants.rename(caller.actor, tenant.public_id, "Others")
+    await accounts.tenants.delete(caller.actor, tenant.public_id)
+    await accounts.sessions.end_others(other)
+    await accounts.sessions.end(other, other.key_public_id)
+    await accounts.users.disable(caller.actor, user.public_id, reason="left us")
+    await accounts.users.enable(caller.actor, user.public_id)
+    await accounts.users.delete(caller.actor, user.public_id)
+    said = {(row.action, row.actor) for row in await rows(accounts)}
     assert said >= {
         ("user.create", "system"),
         ("session.create", "alice"),
@@ -57,23 +57,23 @@ async def test_everything_done_to_accounts_is_written_down_with_who_did_it(house
         ("user.enable", admin.username),
         ("user.delete", admin.username),
     }
-    [disabled] = await rows(house, action="user.disable", prefix="user.disable.")
+    [disabled] = await rows(accounts, action="user.disable", prefix="user.disable.")
     assert (disabled.reason, disabled.address, disabled.entity_id) == ("left us", HERE.address, show_id(user.public_id))
-    [changed] = await rows(house, action="user.change", prefix="user.change.")
+    [changed] = await rows(accounts, action="user.change", prefix="user.change.")
     assert (changed.before, changed.after) == (
         {"username": "alice", "role": "reader", "email": None},
         {"username": "alice", "role": "reader", "email": "alice@example.org"},
     )
 
 
-async def test_no_secret_is_in_the_log(house):
+async def test_no_secret_is_in_the_log(accounts):
     """SEC-39."""
-    user = await house.add(role="admin")
-    key = await house.enter(user)
-    caller = await house.caller(user)
-    token = await house.token(user)
-    invite = await house.invites.make(caller, "reader", None)
-    text = msgspec.json.encode(await rows(house)).decode()
+    user = await accounts.add(role="admin")
+    key = await accounts.enter(user)
+    caller = await accounts.caller(user)
+    token = await accounts.token(user)
+    invite = await accounts.invites.make(caller, "reader", None)
+    text = msgspec.json.encode(await rows(accounts)).decode()
     for secret in (PASSWORD, key, token, invite.code, "$argon2id$"):
         assert secret not in text
 
@@ -109,12 +109,12 @@ delete from audit;
 
 
 @pytest.mark.parametrize("query", list(_tamper), ids=lambda query: query.name)
-async def test_the_log_is_append_only_whatever_the_code_says(house, query):
-    await house.add()
-    before = await rows(house)
+async def test_the_log_is_append_only_whatever_the_code_says(accounts, query):
+    await accounts.add()
+    before = await rows(accounts)
     with pytest.raises(DatabaseError, match="append-only"):
-        await house.db.with_tx(lambda tx: tx.run(query))
-    assert await rows(house) == before
+        await accounts.db.with_tx(lambda tx: tx.run(query))
+    assert await rows(accounts) == before
 
 
 FOUND: dict[str | None, list[str]] = {
@@ -131,21 +131,21 @@ FOUND: dict[str | None, list[str]] = {
 }
 
 
-async def test_an_action_is_found_by_name_or_by_beginning(house):
+async def test_an_action_is_found_by_name_or_by_beginning(accounts):
     for action in ("user.add", "user.a.b", "userlist.add", "source.enable", "source.enabled"):
-        await house.db.with_tx(lambda tx, a=action: record_tx(tx, SYSTEM, AuditEvent(a, "x", "1"), now=NOON))
+        await accounts.db.with_tx(lambda tx, a=action: record_tx(tx, SYSTEM, AuditEvent(a, "x", "1"), now=NOON))
     for text, expected in FOUND.items():
         exact, prefix = action_filter(text)
-        assert sorted(row.action for row in await rows(house, action=exact, prefix=prefix)) == expected
+        assert sorted(row.action for row in await rows(accounts, action=exact, prefix=prefix)) == expected
 
 
-async def test_the_log_is_read_by_actor_entity_and_time_in_pages(house):
-    user = await house.add()
-    caller = await house.caller(user)
+async def test_the_log_is_read_by_actor_entity_and_time_in_pages(accounts):
+    user = await accounts.add()
+    caller = await accounts.caller(user)
     for n in range(5):
         audit_event = AuditEvent("thing.do", "thing", str(n % 2))
-        await house.db.with_tx(lambda tx, d=audit_event, n=n: record_tx(tx, caller.actor, d, now=Millis(NOON + n)))
-    log = AuditLog(house.db)
+        await accounts.db.with_tx(lambda tx, d=audit_event, n=n: record_tx(tx, caller.actor, d, now=Millis(NOON + n)))
+    log = AuditLog(accounts.db)
     found, total = await log.list(AuditFilter(entity_type="thing", entity_id="0"), Slice(most=2))
     assert ([row.at - NOON for row in found], total) == ([4, 2], 3)
     found, total = await log.list(AuditFilter(entity_type="thing", entity_id="0"), Slice(most=2, skip=2))

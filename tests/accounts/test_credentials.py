@@ -6,7 +6,7 @@ import time
 import bcrypt
 import pytest
 
-from tests.accounts.builders import HERE, PASSWORD, House
+from tests.accounts.builders import HERE, PASSWORD, AccountServices
 from tests.builders import CHEAPEST
 from tsuzuki.accounts.credentials import USUAL_COST, WRONG, PasswordCheck, Passwords
 from tsuzuki.accounts.store import get_credential_tx, set_password_hash_tx
@@ -19,9 +19,9 @@ def passwords():
 
 
 @pytest.fixture
-def house(db):
+def accounts(db):
     """With hashes that cost what they do in earnest."""
-    return House(db, hash_cost=USUAL_COST)
+    return AccountServices(db, hash_cost=USUAL_COST)
 
 
 async def test_a_password_is_kept_as_argon2id_of_nineteen_mebibytes(passwords):
@@ -74,34 +74,34 @@ async def test_a_hash_of_another_cost_is_accepted_and_bettered(passwords):
     assert checked.better.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 
-async def test_signing_in_stores_the_better_hash(house):
-    user = await house.add()
+async def test_signing_in_stores_the_better_hash(accounts):
+    user = await accounts.add()
     old = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
-    await house.db.with_tx(lambda tx: set_password_hash_tx(tx, user.id, old, now=house.time()))
-    await house.enter(user)
-    credential = await house.db.read(lambda tx: get_credential_tx(tx, user.id))
+    await accounts.db.with_tx(lambda tx: set_password_hash_tx(tx, user.id, old, now=accounts.time()))
+    await accounts.enter(user)
+    credential = await accounts.db.read(lambda tx: get_credential_tx(tx, user.id))
     assert credential.password_hash is not None
     assert credential.password_hash.startswith("$argon2id$")
-    await house.enter(user)
+    await accounts.enter(user)
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
-async def test_an_unknown_name_takes_as_long_as_a_known_one(house):
+async def test_an_unknown_name_takes_as_long_as_a_known_one(accounts):
     """SEC-38. A busy machine can disturb a measurement, so the best of three counts: a real difference is in each."""
-    await house.add("known")
-    differences = [await _difference(house) for _ in range(3)]
+    await accounts.add("known")
+    differences = [await _difference(accounts) for _ in range(3)]
     assert min(differences) < 0.1
 
 
-async def _difference(house) -> float:
+async def _difference(accounts) -> float:
     """How far apart the medians are. Turns alternate, so that whatever else the machine does meets both alike."""
     spent: dict[str, list[float]] = {"known": [], "unknown": []}
     for _ in range(15):
         for name, times in spent.items():
-            house.time.pass_(600_000)
+            accounts.time.pass_(600_000)
             began = time.process_time()  # not the wall clock: other processes are on it too
             with pytest.raises(Unauthorized):
-                await house.sign_in.sign_in(name, "wrong", HERE)
+                await accounts.sign_in.sign_in(name, "wrong", HERE)
             times.append(time.process_time() - began)
     known, unknown = (statistics.median(times) for times in spent.values())
     return abs(known - unknown) / max(known, unknown)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.accounts.builders import HERE, PASSWORD, House
+from tests.accounts.builders import HERE, PASSWORD, AccountServices
 from tests.accounts.provider import StrictProvider, shared_secret, strict_provider
 from tests.accounts.redirect_targets import EVIL, KEPT
 from tsuzuki.accounts.caller import Caller
@@ -24,16 +24,16 @@ def wall_clock() -> Millis:
     return Millis(time.time_ns() // 1_000_000)
 
 
-class Door:
-    """The house with a provider beside it."""
+class OidcSetup:
+    """Accounts with a provider."""
 
-    def __init__(self, house: House, provider: StrictProvider) -> None:
-        self.house = house
+    def __init__(self, accounts: AccountServices, provider: StrictProvider) -> None:
+        self.accounts = accounts
         self.provider = provider
         self.client = OidcProvider(provider.options, wall_clock)
 
     def oidc(self, allowed_user: str | None = None) -> Oidc:
-        return Oidc(self.house.all.deps, self.house.sign_in, self.client, allowed_user=allowed_user)
+        return Oidc(self.accounts.all.deps, self.accounts.sign_in, self.client, allowed_user=allowed_user)
 
     async def walk(self, caller: Caller | None = None, *, allowed_user: str | None = None) -> OidcSignedIn:
         """From the first click to the session."""
@@ -49,10 +49,10 @@ class Door:
 
 
 @pytest.fixture
-async def deps(house):
+async def deps(accounts):
     async with strict_provider() as provider:
-        await house.setup.prepare_tenant()
-        yield Door(house, provider)
+        await accounts.setup.prepare_tenant()
+        yield OidcSetup(accounts, provider)
 
 
 only_sqlite = pytest.mark.parametrize("engine", ["sqlite"])
@@ -66,26 +66,26 @@ async def test_whom_the_operator_named_gets_an_account_and_the_same_one_again(de
     assert (first.signed_in.user.role, first.next) == ("admin", "/inbox")
     again = await deps.walk(allowed_user="subject-1")
     assert again.signed_in.user.id == first.signed_in.user.id
-    assert await deps.house.sessions.resume(again.signed_in.key, HERE.address) is not None
+    assert await deps.accounts.sessions.resume(again.signed_in.key, HERE.address) is not None
 
 
 async def test_a_first_sign_in_at_the_provider_makes_a_shelf(deps):
-    admin = await deps.house.add("admin", role="admin")
+    admin = await deps.accounts.add("admin", role="admin")
     added = (await deps.walk(allowed_user="subject-1")).signed_in.user
-    mine, theirs = [await deps.house.current_user.shelf_of(user) for user in (added, admin)]
+    mine, theirs = [await deps.accounts.current_user.shelf_of(user) for user in (added, admin)]
     assert (mine.name, mine.role) == (added.username, "owner")
     assert mine.id != theirs.id
 
 
 async def test_whom_the_operator_named_is_a_reader_where_there_is_an_administrator(deps):
-    await deps.house.add("alice", role="admin")
+    await deps.accounts.add("alice", role="admin")
     deps.provider.claims = {"preferred_username": "Alice", "email": "a@example.org", "email_verified": True}
     user = (await deps.walk(allowed_user="A@example.org")).signed_in.user
     assert (user.username, user.role, user.email) == ("alice2", "reader", "a@example.org")
 
 
 async def test_an_account_of_the_same_name_or_address_is_not_taken_over(deps):
-    owner = await deps.house.add("alice", email="a@example.org")
+    owner = await deps.accounts.add("alice", email="a@example.org")
     deps.provider.claims = {"preferred_username": "alice", "email": "a@example.org", "email_verified": True}
     assert (await deps.walk(allowed_user="a@example.org")).signed_in.user.id != owner.id
 
@@ -95,20 +95,20 @@ async def test_nobody_comes_in_unlinked_where_the_operator_named_nobody(deps):
 
 
 async def test_someone_signed_in_links_their_account_and_comes_in_by_it_afterwards(deps):
-    owner = await deps.house.add()
-    linked = await deps.walk(await deps.house.caller(owner))
+    owner = await deps.accounts.add()
+    linked = await deps.walk(await deps.accounts.caller(owner))
     assert linked.signed_in.user.id == owner.id
     assert (await deps.walk()).signed_in.user.id == owner.id
 
 
 async def test_an_identity_belongs_to_one_account(deps):
-    await deps.walk(await deps.house.caller(await deps.house.add()))
-    assert await deps.refusal(await deps.house.caller(await deps.house.add())) == "taken"
+    await deps.walk(await deps.accounts.caller(await deps.accounts.add()))
+    assert await deps.refusal(await deps.accounts.caller(await deps.accounts.add())) == "taken"
 
 
 async def test_linking_needs_the_same_person_at_both_ends(deps):
-    caller = await deps.house.caller(await deps.house.add())
-    stranger = await deps.house.caller(await deps.house.add())
+    caller = await deps.accounts.caller(await deps.accounts.add())
+    stranger = await deps.accounts.caller(await deps.accounts.add())
     for other in (None, stranger):
         begun = await deps.oidc().begin(caller, "/", address=HERE.address)
         state, code = deps.provider.authorize(begun.url)
@@ -117,9 +117,9 @@ async def test_linking_needs_the_same_person_at_both_ends(deps):
 
 
 async def test_someone_disabled_stays_outside(deps):
-    owner = await deps.house.add()
-    await deps.walk(await deps.house.caller(owner))
-    await deps.house.users.disable(SYSTEM, owner.public_id)
+    owner = await deps.accounts.add()
+    await deps.walk(await deps.accounts.caller(owner))
+    await deps.accounts.users.disable(SYSTEM, owner.public_id)
     assert await deps.refusal() == "disabled"
 
 
@@ -229,7 +229,7 @@ async def test_a_code_is_worth_nothing_to_another_browser_a_second_time_or_too_l
     with pytest.raises(OidcRefused, match="expired"):
         await oidc.finish(begun.key, OidcCallback(state, code), None, device=HERE)
     late = await oidc.begin(None, "/", address=HERE.address)
-    deps.house.time.pass_(10 * MINUTE)
+    deps.accounts.time.pass_(10 * MINUTE)
     with pytest.raises(OidcRefused, match="expired"):
         await oidc.finish(late.key, OidcCallback(*deps.provider.authorize(late.url)), None, device=HERE)
 
@@ -282,8 +282,8 @@ async def test_sec_37_an_address_begins_only_so_many_flows_and_old_ones_do_not_p
     with pytest.raises(TooManyRequests):
         await oidc.begin(None, "/", address="2001:db8::2")  # of the same customer
     await oidc.begin(None, "/", address=HERE.address)
-    await deps.house.add("alice")
-    await deps.house.sign_in.sign_in("alice", PASSWORD, Device("2001:db8::1"))  # a password is another count
-    deps.house.time.pass_(10 * MINUTE)
+    await deps.accounts.add("alice")
+    await deps.accounts.sign_in.sign_in("alice", PASSWORD, Device("2001:db8::1"))  # a password is another count
+    deps.accounts.time.pass_(10 * MINUTE)
     await oidc.begin(None, "/", address="2001:db8::1")
     assert await db.read(lambda tx: tx.one(int, q.count_flows)) == 1

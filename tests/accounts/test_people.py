@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from tests.accounts.builders import HERE, PASSWORD, House
+from tests.accounts.builders import HERE, PASSWORD, AccountServices
 from tsuzuki.accounts.invites import AccountRequest
 from tsuzuki.accounts.policy import name_from, name_problems
 from tsuzuki.accounts.types import SYSTEM, Slice
@@ -22,63 +22,63 @@ def accepted(code: str, **over: str) -> AccountRequest:
 # -- the first start
 
 
-async def test_a_fresh_install_has_one_tenant_one_unlimited_shelf_and_a_code_for_the_first_visit(house):
-    prepared = await house.setup.prepare(password=None)
+async def test_a_fresh_install_has_one_tenant_one_unlimited_shelf_and_a_code_for_the_first_visit(accounts):
+    prepared = await accounts.setup.prepare(password=None)
     assert prepared.code is not None
-    assert await house.setup.is_needed()
-    signed_in = await house.invites.accept(accepted(prepared.code.upper(), username="Root"), HERE, is_setup=True)
+    assert await accounts.setup.is_needed()
+    signed_in = await accounts.invites.accept(accepted(prepared.code.upper(), username="Root"), HERE, is_setup=True)
     assert (signed_in.user.username, signed_in.user.role) == ("root", "admin")
-    caller = (await house.sessions.resume(signed_in.key, HERE.address)).caller
-    me = await house.current_user.get(caller)
+    caller = (await accounts.sessions.resume(signed_in.key, HERE.address)).caller
+    me = await accounts.current_user.get(caller)
     assert [(shelf.name, shelf.plan) for shelf in me.shelves] == [("Main", "self-hosted")]
-    assert not await house.setup.is_needed()
+    assert not await accounts.setup.is_needed()
 
 
-async def test_the_code_of_the_first_visit_works_once(house):
-    prepared = await house.setup.prepare(password=None)
+async def test_the_code_of_the_first_visit_works_once(accounts):
+    prepared = await accounts.setup.prepare(password=None)
     assert prepared.code is not None
-    await house.invites.accept(accepted(prepared.code), HERE, is_setup=True)
+    await accounts.invites.accept(accepted(prepared.code), HERE, is_setup=True)
     with pytest.raises(Conflict):
-        await house.invites.accept(accepted(prepared.code, username="second"), HERE, is_setup=True)
+        await accounts.invites.accept(accepted(prepared.code, username="second"), HERE, is_setup=True)
     with pytest.raises(Unauthorized):
-        await house.invites.accept(accepted(prepared.code, username="second"), HERE)
+        await accounts.invites.accept(accepted(prepared.code, username="second"), HERE)
 
 
-async def test_the_code_of_the_first_visit_is_dead_once_there_is_an_administrator_by_other_means(house):
-    prepared = await house.setup.prepare(password=None)
+async def test_the_code_of_the_first_visit_is_dead_once_there_is_an_administrator_by_other_means(accounts):
+    prepared = await accounts.setup.prepare(password=None)
     assert prepared.code is not None
-    await house.add(role="admin")
+    await accounts.add(role="admin")
     with pytest.raises(Conflict):
-        await house.invites.accept(accepted(prepared.code), HERE, is_setup=True)
+        await accounts.invites.accept(accepted(prepared.code), HERE, is_setup=True)
 
 
-async def test_a_password_in_the_settings_makes_the_first_administrator_and_only_the_first(house):
-    assert (await house.setup.prepare(password="first")).way == "password"
-    assert (await house.setup.prepare(password="second")).way == "known"
-    signed_in = await house.sign_in.sign_in("admin", "first", HERE)
+async def test_a_password_in_the_settings_makes_the_first_administrator_and_only_the_first(accounts):
+    assert (await accounts.setup.prepare(password="first")).way == "password"
+    assert (await accounts.setup.prepare(password="second")).way == "known"
+    signed_in = await accounts.sign_in.sign_in("admin", "first", HERE)
     assert signed_in.user.role == "admin"
     with pytest.raises(Unauthorized):
-        await house.sign_in.sign_in("admin", "second", HERE)
+        await accounts.sign_in.sign_in("admin", "second", HERE)
 
 
-async def test_several_processes_that_start_at_once_set_up_once(house, database_url):
+async def test_several_processes_that_start_at_once_set_up_once(accounts, database_url):
     other = await open_database(DatabaseOptions(database_url))
     try:
         prepared = await asyncio.gather(
-            *(House(db).setup.prepare(password="first") for db in (house.db, other) for _ in range(3))
+            *(AccountServices(db).setup.prepare(password="first") for db in (accounts.db, other) for _ in range(3))
         )
         assert sorted(one.way for one in prepared) == ["known"] * 5 + ["password"]
-        assert (await house.tenants.list(Slice()))[1] == 1
+        assert (await accounts.tenants.list(Slice()))[1] == 1
     finally:
         await other.close()
 
 
-async def test_tenants_are_found_by_a_part_of_their_name(house):
+async def test_tenants_are_found_by_a_part_of_their_name(accounts):
     for name in ("Lantern Press", "lanternfish", "100% Comics", "100 Comics"):
-        await house.tenants.add(SYSTEM, name)
+        await accounts.tenants.add(SYSTEM, name)
 
     async def found(text):
-        rows, total = await house.tenants.list(Slice(), text=text)
+        rows, total = await accounts.tenants.list(Slice(), text=text)
         assert total == len(rows)
         return [tenant.name for tenant in rows]
 
@@ -89,16 +89,16 @@ async def test_tenants_are_found_by_a_part_of_their_name(house):
 
 async def test_an_empty_password_opens_only_where_the_settings_say_so(db):
     """R76."""
-    house = House(db, is_open=True)
-    assert (await house.setup.prepare(password=None, is_open=True)).way == "open"
-    assert (await house.sign_in.sign_in("admin", "", HERE)).user.role == "admin"
+    accounts = AccountServices(db, is_open=True)
+    assert (await accounts.setup.prepare(password=None, is_open=True)).way == "open"
+    assert (await accounts.sign_in.sign_in("admin", "", HERE)).user.role == "admin"
     with pytest.raises(Unauthorized):
-        await house.sign_in.sign_in("admin", "guess", HERE)
+        await accounts.sign_in.sign_in("admin", "guess", HERE)
     with pytest.raises(Unauthorized):
-        await House(db).sign_in.sign_in("admin", "", HERE)
-    user = await house.add()
+        await AccountServices(db).sign_in.sign_in("admin", "", HERE)
+    user = await accounts.add()
     with pytest.raises(Unauthorized):
-        await house.sign_in.sign_in(user.username, "", HERE)
+        await accounts.sign_in.sign_in(user.username, "", HERE)
 
 
 # -- people
@@ -109,52 +109,54 @@ def test_a_name_that_cannot_be_is_refused(name):
     assert [problem.field for problem in name_problems(name)] == ["username"]
 
 
-async def test_nobody_is_added_under_such_a_name(house):
+async def test_nobody_is_added_under_such_a_name(accounts):
     with pytest.raises(Invalid, match="A username has"):
-        await house.add("../x")
+        await accounts.add("../x")
 
 
-async def test_names_are_compared_without_case_and_are_taken_once(house):
-    user = await house.add(" Alice ")
+async def test_names_are_compared_without_case_and_are_taken_once(accounts):
+    user = await accounts.add(" Alice ")
     assert user.username == "alice"
-    assert (await house.sign_in.sign_in("ALICE", PASSWORD, HERE)).user.id == user.id
+    assert (await accounts.sign_in.sign_in("ALICE", PASSWORD, HERE)).user.id == user.id
     with pytest.raises(Conflict, match="The name alice is taken"):
-        await house.add("alice")
+        await accounts.add("alice")
 
 
-async def test_a_short_password_is_refused_but_for_the_operators_own_hand(house):
+async def test_a_short_password_is_refused_but_for_the_operators_own_hand(accounts):
     with pytest.raises(Invalid, match="at least 8"):
-        await house.add(password="short")
+        await accounts.add(password="short")
 
 
-async def test_the_last_administrator_cannot_be_disabled_demoted_or_deleted(house):
-    admin = await house.add(role="admin")
+async def test_the_last_administrator_cannot_be_disabled_demoted_or_deleted(accounts):
+    admin = await accounts.add(role="admin")
     for attempt in (
-        lambda: house.users.disable(SYSTEM, admin.public_id),
-        lambda: house.users.change(SYSTEM, admin.public_id, UserChange(role="reader")),
-        lambda: house.users.delete(SYSTEM, admin.public_id),
+        lambda: accounts.users.disable(SYSTEM, admin.public_id),
+        lambda: accounts.users.change(SYSTEM, admin.public_id, UserChange(role="reader")),
+        lambda: accounts.users.delete(SYSTEM, admin.public_id),
     ):
         with pytest.raises(Conflict, match="last administrator"):
             await attempt()
-    await house.add(role="admin")
-    assert (await house.users.change(SYSTEM, admin.public_id, UserChange(role="reader"))).role == "reader"
+    await accounts.add(role="admin")
+    assert (await accounts.users.change(SYSTEM, admin.public_id, UserChange(role="reader"))).role == "reader"
 
 
-async def test_two_administrators_cannot_disable_each_other_at_the_same_time(house):
-    one, two = await house.add(role="admin"), await house.add(role="admin")
+async def test_two_administrators_cannot_disable_each_other_at_the_same_time(accounts):
+    one, two = await accounts.add(role="admin"), await accounts.add(role="admin")
     results = await asyncio.gather(
-        house.users.disable(SYSTEM, one.public_id), house.users.disable(SYSTEM, two.public_id), return_exceptions=True
+        accounts.users.disable(SYSTEM, one.public_id),
+        accounts.users.disable(SYSTEM, two.public_id),
+        return_exceptions=True,
     )
     assert sum(isinstance(result, Conflict) for result in results) == 1
 
 
-async def test_what_a_deletion_takes_along_is_said_before(house):
-    user = await house.add(role="admin")
-    await house.add(role="admin")
-    caller = await house.caller(user)
-    await house.token(user)
-    await house.invites.make(caller, "reader", None)
-    contents = await house.users.contents(user.public_id)
+async def test_what_a_deletion_takes_along_is_said_before(accounts):
+    user = await accounts.add(role="admin")
+    await accounts.add(role="admin")
+    caller = await accounts.caller(user)
+    await accounts.token(user)
+    await accounts.invites.make(caller, "reader", None)
+    contents = await accounts.users.contents(user.public_id)
     assert msgspec.structs.asdict(contents) == {
         "sessions": 1,
         "tokens": 1,
@@ -164,31 +166,31 @@ async def test_what_a_deletion_takes_along_is_said_before(house):
         "follows": 0,
         "bookmarks": 0,
     }
-    assert await house.users.delete(SYSTEM, user.public_id) == contents
-    assert await house.invites.list() == []
+    assert await accounts.users.delete(SYSTEM, user.public_id) == contents
+    assert await accounts.invites.list() == []
     with pytest.raises(NotFound):
-        await house.users.contents(user.public_id)
+        await accounts.users.contents(user.public_id)
 
 
-async def test_people_are_listed_with_what_the_operator_needs(house):
-    user = await house.add("alice", email="alice@example.org")
-    await house.enter(user)
-    listed, total = await house.users.list(Slice())
+async def test_people_are_listed_with_what_the_operator_needs(accounts):
+    user = await accounts.add("alice", email="alice@example.org")
+    await accounts.enter(user)
+    listed, total = await accounts.users.list(Slice())
     assert total == 1
     assert (listed[0].username, listed[0].tenant_name, listed[0].has_password) == ("alice", "Home", True)
-    assert listed[0].last_used_at == house.time()
+    assert listed[0].last_used_at == accounts.time()
 
 
 # -- tenants
 
 
-async def test_a_tenant_begins_with_a_shelf_of_its_own_and_its_people_see_no_other(house):
+async def test_a_tenant_begins_with_a_shelf_of_its_own_and_its_people_see_no_other(accounts):
     """I8."""
-    await house.setup.prepare_tenant()
-    tenant = await house.tenants.add(SYSTEM, "Other")
-    mine = await house.caller(await house.add())
-    theirs = await house.caller(await house.add(tenant_id=tenant.public_id))
-    current_user = house.current_user
+    await accounts.setup.prepare_tenant()
+    tenant = await accounts.tenants.add(SYSTEM, "Other")
+    mine = await accounts.caller(await accounts.add())
+    theirs = await accounts.caller(await accounts.add(tenant_id=tenant.public_id))
+    current_user = accounts.current_user
     my_shelf, their_shelf = await current_user.pick_shelf(mine, None), await current_user.pick_shelf(theirs, None)
     assert my_shelf.id != their_shelf.id
     assert await current_user.pick_shelf(mine, my_shelf.public_id) == my_shelf
@@ -200,69 +202,71 @@ async def test_a_tenant_begins_with_a_shelf_of_its_own_and_its_people_see_no_oth
     assert (await current_user.choose_shelf(mine, None)).default_shelf_id is None
 
 
-async def test_a_tenant_with_people_is_not_deleted(house):
-    await house.setup.prepare_tenant()
-    tenant = await house.tenants.add(SYSTEM, "Other")
-    user = await house.add(tenant_id=tenant.public_id)
+async def test_a_tenant_with_people_is_not_deleted(accounts):
+    await accounts.setup.prepare_tenant()
+    tenant = await accounts.tenants.add(SYSTEM, "Other")
+    user = await accounts.add(tenant_id=tenant.public_id)
     with pytest.raises(Conflict):
-        await house.tenants.delete(SYSTEM, tenant.public_id)
-    await house.users.delete(SYSTEM, user.public_id)
-    assert (await house.tenants.delete(SYSTEM, tenant.public_id)).shelves == 0  # it went with its owner
+        await accounts.tenants.delete(SYSTEM, tenant.public_id)
+    await accounts.users.delete(SYSTEM, user.public_id)
+    assert (await accounts.tenants.delete(SYSTEM, tenant.public_id)).shelves == 0  # it went with its owner
     with pytest.raises(NotFound):
-        await house.tenants.get(tenant.public_id)
+        await accounts.tenants.get(tenant.public_id)
 
 
 # -- invitations
 
 
-async def test_an_invitation_makes_one_account_of_the_role_and_tenant_that_were_chosen(house):
-    admin = await house.caller(await house.add(role="admin"))
-    tenant = await house.tenants.add(SYSTEM, "Other")
-    invite = await house.invites.make(admin, "reader", tenant.public_id)
-    assert [one.role for one in await house.invites.list()] == ["reader"]
-    signed_in = await house.invites.accept(accepted(f" {invite.code.upper()} "), HERE)
+async def test_an_invitation_makes_one_account_of_the_role_and_tenant_that_were_chosen(accounts):
+    admin = await accounts.caller(await accounts.add(role="admin"))
+    tenant = await accounts.tenants.add(SYSTEM, "Other")
+    invite = await accounts.invites.make(admin, "reader", tenant.public_id)
+    assert [one.role for one in await accounts.invites.list()] == ["reader"]
+    signed_in = await accounts.invites.accept(accepted(f" {invite.code.upper()} "), HERE)
     assert (signed_in.user.role, signed_in.user.tenant_id) == ("reader", tenant.id)
     with pytest.raises(Unauthorized):
-        await house.invites.accept(accepted(invite.code, username="second"), HERE)
+        await accounts.invites.accept(accepted(invite.code, username="second"), HERE)
 
 
-async def test_an_invitation_whose_name_was_taken_can_be_used_again(house):
-    admin = await house.caller(await house.add(role="admin"))
-    invite = await house.invites.make(admin, "reader", None)
+async def test_an_invitation_whose_name_was_taken_can_be_used_again(accounts):
+    admin = await accounts.caller(await accounts.add(role="admin"))
+    invite = await accounts.invites.make(admin, "reader", None)
     with pytest.raises(Conflict):
-        await house.invites.accept(accepted(invite.code, username=admin.username), HERE)
-    await house.invites.accept(accepted(invite.code), HERE)
+        await accounts.invites.accept(accepted(invite.code, username=admin.username), HERE)
+    await accounts.invites.accept(accepted(invite.code), HERE)
 
 
-async def test_an_invitation_ends_when_it_is_revoked_or_a_week_has_passed(house):
-    admin = await house.caller(await house.add(role="admin"))
-    revoked = await house.invites.make(admin, "reader", None)
-    await house.invites.revoke(admin, revoked.public_id)
-    old = await house.invites.make(admin, "reader", None)
-    house.time.pass_(7 * DAY)
+async def test_an_invitation_ends_when_it_is_revoked_or_a_week_has_passed(accounts):
+    admin = await accounts.caller(await accounts.add(role="admin"))
+    revoked = await accounts.invites.make(admin, "reader", None)
+    await accounts.invites.revoke(admin, revoked.public_id)
+    old = await accounts.invites.make(admin, "reader", None)
+    accounts.time.pass_(7 * DAY)
     for code in (revoked.code, old.code):
         with pytest.raises(Unauthorized):
-            await house.invites.accept(accepted(code), HERE)
+            await accounts.invites.accept(accepted(code), HERE)
     with pytest.raises(NotFound):
-        await house.invites.revoke(admin, revoked.public_id)
+        await accounts.invites.revoke(admin, revoked.public_id)
 
 
-async def test_an_invitation_is_worth_what_its_inviter_is(house):
-    await house.add(role="admin")
-    disabled, demoted = await house.add(role="admin"), await house.add(role="admin")
-    codes = [(await house.invites.make(await house.caller(one), "admin", None)).code for one in (disabled, demoted)]
-    await house.users.disable(SYSTEM, disabled.public_id)
-    await house.users.change(SYSTEM, demoted.public_id, UserChange(role="reader"))
+async def test_an_invitation_is_worth_what_its_inviter_is(accounts):
+    await accounts.add(role="admin")
+    disabled, demoted = await accounts.add(role="admin"), await accounts.add(role="admin")
+    codes = [
+        (await accounts.invites.make(await accounts.caller(one), "admin", None)).code for one in (disabled, demoted)
+    ]
+    await accounts.users.disable(SYSTEM, disabled.public_id)
+    await accounts.users.change(SYSTEM, demoted.public_id, UserChange(role="reader"))
     for code in codes:
         with pytest.raises(Unauthorized):
-            await house.invites.accept(accepted(code), HERE)
+            await accounts.invites.accept(accepted(code), HERE)
 
 
-async def test_an_invitation_is_not_the_code_of_the_first_visit(house):
-    admin = await house.caller(await house.add(role="admin"))
-    invite = await house.invites.make(admin, "admin", None)
+async def test_an_invitation_is_not_the_code_of_the_first_visit(accounts):
+    admin = await accounts.caller(await accounts.add(role="admin"))
+    invite = await accounts.invites.make(admin, "admin", None)
     with pytest.raises(Conflict):
-        await house.invites.accept(accepted(invite.code), HERE, is_setup=True)
+        await accounts.invites.accept(accepted(invite.code), HERE, is_setup=True)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from tsuzuki.accounts.preferences import Preferences, PreferenceService, read_pr
 from tsuzuki.model.errors import Invalid
 
 
-async def test_nothing_is_chosen_at_first_and_a_choice_leaves_the_others(house):
-    caller, other = await house.caller(await house.add()), await house.caller(await house.add())
-    service = PreferenceService(house.all.deps)
+async def test_nothing_is_chosen_at_first_and_a_choice_leaves_the_others(accounts):
+    caller, other = await accounts.caller(await accounts.add()), await accounts.caller(await accounts.add())
+    service = PreferenceService(accounts.all.deps)
     assert await service.get(caller) == Preferences()
     await service.change(caller, {"theme": "dark", "marks_on_scroll": True})
     await service.change(caller, {"density": "compact"})
@@ -17,9 +17,9 @@ async def test_nothing_is_chosen_at_first_and_a_choice_leaves_the_others(house):
 
 
 @pytest.mark.parametrize("wish", [{"theme": "pink"}, {"nothing": "x"}, {"marks_on_scroll": "yes"}, {"text_size": 3}])
-async def test_what_cannot_be_chosen_is_refused_whole(house, wish):
-    caller = await house.caller(await house.add())
-    service = PreferenceService(house.all.deps)
+async def test_what_cannot_be_chosen_is_refused_whole(accounts, wish):
+    caller = await accounts.caller(await accounts.add())
+    service = PreferenceService(accounts.all.deps)
     with pytest.raises(Invalid) as raised:
         await service.change(caller, {"density": "compact"} | wish)
     assert [problem.field for problem in raised.value.problems] == list(wish)

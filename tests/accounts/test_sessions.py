@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from tests.accounts.builders import HERE, PASSWORD, House
+from tests.accounts.builders import HERE, PASSWORD, AccountServices
 from tsuzuki.accounts.credentials import hash_of
 from tsuzuki.accounts.sessions import Device, device_name
 from tsuzuki.accounts.store import find_session_tx
@@ -15,166 +15,166 @@ from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE
 
 
-async def lives(house: House, key: str) -> bool:
-    return await house.sessions.resume(key, HERE.address) is not None
+async def lives(accounts: AccountServices, key: str) -> bool:
+    return await accounts.sessions.resume(key, HERE.address) is not None
 
 
-async def test_a_session_is_found_by_its_key_and_only_a_hash_is_stored(house):
-    key = await house.enter(await house.add())
+async def test_a_session_is_found_by_its_key_and_only_a_hash_is_stored(accounts):
+    key = await accounts.enter(await accounts.add())
     assert len(key) == 43  # 256 bits
-    assert await lives(house, key)
-    assert not await lives(house, hash_of(key).hex())
-    assert await house.db.read(lambda tx: find_session_tx(tx, key.encode()[:32], house.time())) is None
+    assert await lives(accounts, key)
+    assert not await lives(accounts, hash_of(key).hex())
+    assert await accounts.db.read(lambda tx: find_session_tx(tx, key.encode()[:32], accounts.time())) is None
 
 
-async def test_a_session_lives_thirty_days_from_its_last_use(house):
-    key = await house.enter(await house.add())
+async def test_a_session_lives_thirty_days_from_its_last_use(accounts):
+    key = await accounts.enter(await accounts.add())
     for _ in range(3):
-        house.time.pass_(29 * DAY)
-        assert await lives(house, key)
-    house.time.pass_(30 * DAY)
-    assert not await lives(house, key)
+        accounts.time.pass_(29 * DAY)
+        assert await lives(accounts, key)
+    accounts.time.pass_(30 * DAY)
+    assert not await lives(accounts, key)
 
 
-async def test_the_time_of_last_use_is_written_every_five_minutes_at_most(house):
-    caller = await house.caller(await house.add())
-    key = await house.enter(await house.users.find(caller.username))
+async def test_the_time_of_last_use_is_written_every_five_minutes_at_most(accounts):
+    caller = await accounts.caller(await accounts.add())
+    key = await accounts.enter(await accounts.users.find(caller.username))
 
     async def renewed() -> bool:
-        resumed = await house.sessions.resume(key, HERE.address)
+        resumed = await accounts.sessions.resume(key, HERE.address)
         assert resumed is not None
         return bool(resumed.renewed)
 
     assert not await renewed()
-    house.time.pass_(5 * MINUTE)
+    accounts.time.pass_(5 * MINUTE)
     assert await renewed()
     assert not await renewed()
 
 
-async def test_signing_in_ends_the_session_that_the_browser_came_with(house):
-    user = await house.add()
-    planted = await house.enter(user)
-    key = await house.enter(user, Device("192.0.2.1", "", planted))
+async def test_signing_in_ends_the_session_that_the_browser_came_with(accounts):
+    user = await accounts.add()
+    planted = await accounts.enter(user)
+    key = await accounts.enter(user, Device("192.0.2.1", "", planted))
     assert key != planted
-    assert not await lives(house, planted)
-    assert await lives(house, key)
+    assert not await lives(accounts, planted)
+    assert await lives(accounts, key)
 
 
-async def test_signing_out_ends_the_session_and_twice_is_once(house):
-    key = await house.enter(await house.add())
-    await house.sign_in.sign_out(key, HERE.address)
-    assert not await lives(house, key)
-    await house.sign_in.sign_out(key, HERE.address)
+async def test_signing_out_ends_the_session_and_twice_is_once(accounts):
+    key = await accounts.enter(await accounts.add())
+    await accounts.sign_in.sign_out(key, HERE.address)
+    assert not await lives(accounts, key)
+    await accounts.sign_in.sign_out(key, HERE.address)
 
 
-async def test_disabling_someone_ends_their_sessions_and_enabling_brings_none_back(house):
-    user = await house.add()
-    key = await house.enter(user)
-    await house.users.disable(SYSTEM, user.public_id)
-    assert not await lives(house, key)
+async def test_disabling_someone_ends_their_sessions_and_enabling_brings_none_back(accounts):
+    user = await accounts.add()
+    key = await accounts.enter(user)
+    await accounts.users.disable(SYSTEM, user.public_id)
+    assert not await lives(accounts, key)
     with pytest.raises(Unauthorized):
-        await house.enter(user)
-    await house.users.enable(SYSTEM, user.public_id)
-    assert not await lives(house, key)
-    await house.enter(user)
+        await accounts.enter(user)
+    await accounts.users.enable(SYSTEM, user.public_id)
+    assert not await lives(accounts, key)
+    await accounts.enter(user)
 
 
-async def test_a_changed_password_ends_every_other_session(house):
-    user = await house.add()
-    caller = await house.caller(user)
-    other = await house.enter(user)
-    current_user = house.current_user
+async def test_a_changed_password_ends_every_other_session(accounts):
+    user = await accounts.add()
+    caller = await accounts.caller(user)
+    other = await accounts.enter(user)
+    current_user = accounts.current_user
     with pytest.raises(Invalid, match="not the current password"):
         await current_user.change_own_password(caller, "wrong", "another password")
-    assert await lives(house, other)
+    assert await lives(accounts, other)
     await current_user.change_own_password(caller, PASSWORD, "another password")
-    assert not await lives(house, other)
-    assert [one.id for one in await house.sessions.list(caller)] == [caller.session_id]
+    assert not await lives(accounts, other)
+    assert [one.id for one in await accounts.sessions.list(caller)] == [caller.session_id]
     with pytest.raises(Unauthorized):
-        await house.enter(user)
+        await accounts.enter(user)
 
 
-async def test_a_first_password_is_set_by_whoever_is_signed_in_and_not_by_a_token(house):
-    user = await house.add(password=None)
-    caller = await house.tokens.resume(await house.token(user, scopes=("write",)), HERE.address)
+async def test_a_first_password_is_set_by_whoever_is_signed_in_and_not_by_a_token(accounts):
+    user = await accounts.add(password=None)
+    caller = await accounts.tokens.resume(await accounts.token(user, scopes=("write",)), HERE.address)
     assert caller is not None
     with pytest.raises(Forbidden):
-        await house.current_user.change_own_password(caller, "", PASSWORD)
-    await house.current_user.change_own_password(msgspec.structs.replace(caller, by="session"), "", PASSWORD)
-    await house.enter(user)
+        await accounts.current_user.change_own_password(caller, "", PASSWORD)
+    await accounts.current_user.change_own_password(msgspec.structs.replace(caller, by="session"), "", PASSWORD)
+    await accounts.enter(user)
 
 
-async def test_a_reset_password_ends_every_session(house):
-    user = await house.add()
-    key = await house.enter(user)
-    await house.users.reset_password(SYSTEM, user.public_id, "another password")
-    assert not await lives(house, key)
+async def test_a_reset_password_ends_every_session(accounts):
+    user = await accounts.add()
+    key = await accounts.enter(user)
+    await accounts.users.reset_password(SYSTEM, user.public_id, "another password")
+    assert not await lives(accounts, key)
 
 
-async def test_a_sign_in_with_the_old_password_does_not_outlive_its_change(house):
+async def test_a_sign_in_with_the_old_password_does_not_outlive_its_change(accounts):
     """The password is checked outside the transaction: what changed meanwhile counts."""
-    user = await house.add()
+    user = await accounts.add()
 
     async def change_then_check(password, stored):
-        house.passwords.check = check
-        await house.users.reset_password(SYSTEM, user.public_id, "another password")
+        accounts.passwords.check = check
+        await accounts.users.reset_password(SYSTEM, user.public_id, "another password")
         return await check(password, stored)
 
-    check, house.passwords.check = house.passwords.check, change_then_check
+    check, accounts.passwords.check = accounts.passwords.check, change_then_check
     with pytest.raises(Unauthorized):
-        await house.enter(user)
+        await accounts.enter(user)
 
 
-async def test_many_sign_ins_at_the_same_time_all_succeed(house):
-    user = await house.add()
-    keys = await asyncio.gather(*(house.enter(user, Device(f"192.0.2.{n}")) for n in range(8)))
+async def test_many_sign_ins_at_the_same_time_all_succeed(accounts):
+    user = await accounts.add()
+    keys = await asyncio.gather(*(accounts.enter(user, Device(f"192.0.2.{n}")) for n in range(8)))
     assert len(set(keys)) == 8
 
 
-async def test_sessions_are_listed_with_device_and_last_use_and_ended_one_by_one(house):
-    user = await house.add()
-    caller = await house.caller(user)
-    house.time.pass_(MINUTE)
-    phone = await house.enter(user, Device("198.51.100.7", "Mozilla/5.0 (iPhone; CPU OS 18) Safari/605"))
-    first, second = await house.sessions.list(caller)
+async def test_sessions_are_listed_with_device_and_last_use_and_ended_one_by_one(accounts):
+    user = await accounts.add()
+    caller = await accounts.caller(user)
+    accounts.time.pass_(MINUTE)
+    phone = await accounts.enter(user, Device("198.51.100.7", "Mozilla/5.0 (iPhone; CPU OS 18) Safari/605"))
+    first, second = await accounts.sessions.list(caller)
     assert (device_name(first.user_agent), first.address) == ("Safari on iPhone", "198.51.100.7")
-    assert (device_name(second.user_agent), second.last_used_at) == ("Firefox on Linux", house.time() - MINUTE)
-    await house.sessions.end(caller, first.public_id)
-    assert not await lives(house, phone)
+    assert (device_name(second.user_agent), second.last_used_at) == ("Firefox on Linux", accounts.time() - MINUTE)
+    await accounts.sessions.end(caller, first.public_id)
+    assert not await lives(accounts, phone)
     with pytest.raises(NotFound):
-        await house.sessions.end(caller, first.public_id)
+        await accounts.sessions.end(caller, first.public_id)
 
 
-async def test_nobody_ends_another_ones_session(house):
-    mine = await house.caller(await house.add())
-    theirs = await house.caller(await house.add())
+async def test_nobody_ends_another_ones_session(accounts):
+    mine = await accounts.caller(await accounts.add())
+    theirs = await accounts.caller(await accounts.add())
     with pytest.raises(NotFound):
-        await house.sessions.end(mine, theirs.key_public_id)
-    assert len(await house.sessions.list(theirs)) == 1
+        await accounts.sessions.end(mine, theirs.key_public_id)
+    assert len(await accounts.sessions.list(theirs)) == 1
 
 
-async def test_all_other_sessions_end_at_once(house):
-    user = await house.add()
-    caller = await house.caller(user)
+async def test_all_other_sessions_end_at_once(accounts):
+    user = await accounts.add()
+    caller = await accounts.caller(user)
     for _ in range(3):
-        await house.enter(user)
-    assert await house.sessions.end_others(caller) == 3
-    assert [one.id for one in await house.sessions.list(caller)] == [caller.session_id]
+        await accounts.enter(user)
+    assert await accounts.sessions.end_others(caller) == 3
+    assert [one.id for one in await accounts.sessions.list(caller)] == [caller.session_id]
 
 
-async def test_sessions_survive_a_restart(house, database_url):
-    key = await house.enter(await house.add())
+async def test_sessions_survive_a_restart(accounts, database_url):
+    key = await accounts.enter(await accounts.add())
     again = await open_database(DatabaseOptions(database_url))
     try:
-        assert await lives(House(again), key)
+        assert await lives(AccountServices(again), key)
     finally:
         await again.close()
 
 
-async def test_expired_rows_are_deleted(house):
-    await house.enter(await house.add())
-    house.time.pass_(31 * DAY)
-    assert await house.all.forget_old() == 1 + 3  # the session, and its sign-in's three counters
+async def test_expired_rows_are_deleted(accounts):
+    await accounts.enter(await accounts.add())
+    accounts.time.pass_(31 * DAY)
+    assert await accounts.all.forget_old() == 1 + 3  # the session, and its sign-in's three counters
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.accounts.builders import HERE, PASSWORD, House
+from tests.accounts.builders import HERE, PASSWORD, AccountServices
 from tests.builders import NOON
 from tsuzuki.accounts.invites import AccountRequest
 from tsuzuki.accounts.policy import (
@@ -102,9 +102,9 @@ def test_the_delay_is_said_in_whole_seconds_and_never_as_none():
     assert [retry_after(Millis(delay)) for delay in (1, 999, 1000, 1001)] == [1, 1, 1, 2]
 
 
-async def refused(house: House, name: str, address: str) -> type[Exception]:
+async def refused(accounts: AccountServices, name: str, address: str) -> type[Exception]:
     try:
-        await house.sign_in.sign_in(name, "wrong", Device(address))
+        await accounts.sign_in.sign_in(name, "wrong", Device(address))
     except (Unauthorized, TooManyRequests) as error:
         return type(error)
     raise AssertionError("let in")
@@ -115,194 +115,198 @@ def strangers(count: int, each: int = 1) -> list[str]:
     return [f"10.0.{n // 250}.{n % 250}" for n in range(count) for _ in range(each)]
 
 
-async def attack(house: House, name: str, addresses: Sequence[str]) -> list[type[Exception]]:
-    return [await refused(house, name, address) for address in addresses]
+async def attack(accounts: AccountServices, name: str, addresses: Sequence[str]) -> list[type[Exception]]:
+    return [await refused(accounts, name, address) for address in addresses]
 
 
-async def test_ten_wrong_guesses_lock_out_their_own_address_alone(house):
+async def test_ten_wrong_guesses_lock_out_their_own_address_alone(accounts):
     """The owner gets in from anywhere else, as if nothing had happened."""
-    user = await house.add()
-    answers = await attack(house, user.username, ["192.0.2.7"] * 12)
+    user = await accounts.add()
+    answers = await attack(accounts, user.username, ["192.0.2.7"] * 12)
     assert answers == [Unauthorized] * 10 + [TooManyRequests] * 2
-    assert house.passwords.checks == 10
+    assert accounts.passwords.checks == 10
     with pytest.raises(TooManyRequests) as blocked:
-        await house.enter(user, Device("192.0.2.7"))
+        await accounts.enter(user, Device("192.0.2.7"))
     assert blocked.value.retry_after == 300
-    await house.enter(user, Device("198.51.100.1"))
-    house.time.pass_(5 * MINUTE)
-    await house.enter(user, Device("192.0.2.7"))
+    await accounts.enter(user, Device("198.51.100.1"))
+    accounts.time.pass_(5 * MINUTE)
+    await accounts.enter(user, Device("192.0.2.7"))
 
 
-async def test_an_address_may_guess_thirty_times_at_all_names(house):
-    answers = [await refused(house, f"nobody{n}", "2001:db8::1") for n in range(30)]
+async def test_an_address_may_guess_thirty_times_at_all_names(accounts):
+    answers = [await refused(accounts, f"nobody{n}", "2001:db8::1") for n in range(30)]
     assert answers == [Unauthorized] * 30
-    assert await refused(house, "somebody", "2001:db8::2") is TooManyRequests
-    assert await refused(house, "somebody", "2001:db8:0:1::2") is Unauthorized
+    assert await refused(accounts, "somebody", "2001:db8::2") is TooManyRequests
+    assert await refused(accounts, "somebody", "2001:db8:0:1::2") is Unauthorized
 
 
-async def test_the_owner_gets_in_while_nine_addresses_guess(house):
+async def test_the_owner_gets_in_while_nine_addresses_guess(accounts):
     """Fewer strangers than it takes to use up the name: a fresh browser at a fresh address is let in."""
-    user = await house.add()
-    await attack(house, user.username, strangers(9, each=12))
-    await house.enter(user, Device("198.51.100.1"))
+    user = await accounts.add()
+    await attack(accounts, user.username, strangers(9, each=12))
+    await accounts.enter(user, Device("198.51.100.1"))
 
 
-async def test_a_known_device_gets_in_whatever_strangers_guess(house):
+async def test_a_known_device_gets_in_whatever_strangers_guess(accounts):
     """From the attacker's own address too, and again after it was signed out."""
-    user = await house.add()
-    first = await house.sign_in.sign_in(user.username, PASSWORD, Device("198.51.100.1"))
-    answers = await attack(house, user.username, strangers(300))
+    user = await accounts.add()
+    first = await accounts.sign_in.sign_in(user.username, PASSWORD, Device("198.51.100.1"))
+    answers = await attack(accounts, user.username, strangers(300))
     assert answers == [Unauthorized] * 100 + [TooManyRequests] * 200
     with pytest.raises(TooManyRequests):
-        await house.enter(user, Device("203.0.113.5"))
-    second = await house.sign_in.sign_in(user.username, PASSWORD, Device(strangers(1)[0], known_key=first.device_key))
-    await house.sign_in.sign_out(second.key, "198.51.100.1")
-    await house.enter(user, Device("198.51.100.1", known_key=second.device_key))
+        await accounts.enter(user, Device("203.0.113.5"))
+    second = await accounts.sign_in.sign_in(
+        user.username, PASSWORD, Device(strangers(1)[0], known_key=first.device_key)
+    )
+    await accounts.sign_in.sign_out(second.key, "198.51.100.1")
+    await accounts.enter(user, Device("198.51.100.1", known_key=second.device_key))
 
 
-async def test_a_known_device_guesses_ten_times_and_locks_itself_out(house):
+async def test_a_known_device_guesses_ten_times_and_locks_itself_out(accounts):
     """Whoever steals the cookie has no more guesses than a stranger, and the owner elsewhere notices nothing."""
-    user = await house.add()
-    known = (await house.sign_in.sign_in(user.username, PASSWORD, Device("198.51.100.1"))).device_key
+    user = await accounts.add()
+    known = (await accounts.sign_in.sign_in(user.username, PASSWORD, Device("198.51.100.1"))).device_key
     answers = []
     for n in range(12):
         with pytest.raises((Unauthorized, TooManyRequests)) as failure:
-            await house.sign_in.sign_in(user.username, "wrong", Device(f"10.0.0.{n}", known_key=known))
+            await accounts.sign_in.sign_in(user.username, "wrong", Device(f"10.0.0.{n}", known_key=known))
         answers.append(failure.type)
     assert answers == [Unauthorized] * 10 + [TooManyRequests] * 2
-    await house.enter(user, Device("203.0.113.5"))
+    await accounts.enter(user, Device("203.0.113.5"))
 
 
-async def test_a_device_is_known_for_whom_it_signed_in(house):
+async def test_a_device_is_known_for_whom_it_signed_in(accounts):
     """Several people share it; to somebody else's name it is a stranger, and so is a key that nobody was given."""
-    ours, theirs, others = await house.add(), await house.add(), await house.add()
-    first = await house.sign_in.sign_in(ours.username, PASSWORD, HERE)
+    ours, theirs, others = await accounts.add(), await accounts.add(), await accounts.add()
+    first = await accounts.sign_in.sign_in(ours.username, PASSWORD, HERE)
     both = (
-        await house.sign_in.sign_in(theirs.username, PASSWORD, Device(HERE.address, known_key=first.device_key))
+        await accounts.sign_in.sign_in(theirs.username, PASSWORD, Device(HERE.address, known_key=first.device_key))
     ).device_key
     for user in (ours, theirs, others):
-        await attack(house, user.username, strangers(100))
-        house.time.pass_(MINUTE)
+        await attack(accounts, user.username, strangers(100))
+        accounts.time.pass_(MINUTE)
     for user in (ours, theirs):
-        both = (await house.sign_in.sign_in(user.username, PASSWORD, Device("203.0.113.5", known_key=both))).device_key
+        both = (
+            await accounts.sign_in.sign_in(user.username, PASSWORD, Device("203.0.113.5", known_key=both))
+        ).device_key
     for user, key in ((others, both), (ours, first.device_key), (ours, "made up")):
         with pytest.raises(TooManyRequests):
-            await house.enter(user, Device("203.0.113.5", known_key=key))
+            await accounts.enter(user, Device("203.0.113.5", known_key=key))
 
 
-async def test_a_changed_password_makes_devices_strangers(house):
-    user = await house.add()
-    known = (await house.sign_in.sign_in(user.username, PASSWORD, HERE)).device_key
-    await house.users.reset_password(SYSTEM, user.public_id, PASSWORD)
-    await attack(house, user.username, strangers(100))
+async def test_a_changed_password_makes_devices_strangers(accounts):
+    user = await accounts.add()
+    known = (await accounts.sign_in.sign_in(user.username, PASSWORD, HERE)).device_key
+    await accounts.users.reset_password(SYSTEM, user.public_id, PASSWORD)
+    await attack(accounts, user.username, strangers(100))
     with pytest.raises(TooManyRequests):
-        await house.enter(user, Device("203.0.113.5", known_key=known))
+        await accounts.enter(user, Device("203.0.113.5", known_key=known))
 
 
-async def test_devices_are_forgotten_after_a_year_and_beyond_fifty(house):
-    user = await house.add()
+async def test_devices_are_forgotten_after_a_year_and_beyond_fifty(accounts):
+    user = await accounts.add()
     keys = []
     for _ in range(MOST_DEVICES + 1):
-        keys.append((await house.sign_in.sign_in(user.username, PASSWORD, HERE)).device_key)
-        house.time.pass_(1)
-    await attack(house, user.username, strangers(100))
+        keys.append((await accounts.sign_in.sign_in(user.username, PASSWORD, HERE)).device_key)
+        accounts.time.pass_(1)
+    await attack(accounts, user.username, strangers(100))
     with pytest.raises(TooManyRequests):
-        await house.enter(user, Device("203.0.113.5", known_key=keys[0]))
-    await house.enter(user, Device("203.0.113.5", known_key=keys[1]))
-    house.time.pass_(DEVICE_LIFE + MINUTE)
-    await attack(house, user.username, strangers(100))
+        await accounts.enter(user, Device("203.0.113.5", known_key=keys[0]))
+    await accounts.enter(user, Device("203.0.113.5", known_key=keys[1]))
+    accounts.time.pass_(DEVICE_LIFE + MINUTE)
+    await attack(accounts, user.username, strangers(100))
     with pytest.raises(TooManyRequests):
-        await house.enter(user, Device("203.0.113.5", known_key=keys[2]))
-    assert await house.all.forget_old() >= MOST_DEVICES
+        await accounts.enter(user, Device("203.0.113.5", known_key=keys[2]))
+    assert await accounts.all.forget_old() >= MOST_DEVICES
 
 
-async def test_guesses_at_a_name_do_not_keep_its_owner_from_another_password(house):
-    user = await house.add()
-    caller = await house.caller(user)
-    await attack(house, user.username, strangers(100))
+async def test_guesses_at_a_name_do_not_keep_its_owner_from_another_password(accounts):
+    user = await accounts.add()
+    caller = await accounts.caller(user)
+    await attack(accounts, user.username, strangers(100))
     for _ in range(3):
         with pytest.raises(Invalid):
-            await house.current_user.change_own_password(caller, "wrong", "another password")
-    await house.current_user.change_own_password(caller, PASSWORD, "another password")
+            await accounts.current_user.change_own_password(caller, "wrong", "another password")
+    await accounts.current_user.change_own_password(caller, PASSWORD, "another password")
 
 
-async def test_a_session_guesses_at_its_password_ten_times(house):
-    caller = await house.caller(await house.add())
+async def test_a_session_guesses_at_its_password_ten_times(accounts):
+    caller = await accounts.caller(await accounts.add())
     for _ in range(10):
         with pytest.raises(Invalid):
-            await house.current_user.change_own_password(caller, "wrong", "another password")
+            await accounts.current_user.change_own_password(caller, "wrong", "another password")
     with pytest.raises(TooManyRequests):
-        await house.current_user.change_own_password(caller, PASSWORD, "another password")
+        await accounts.current_user.change_own_password(caller, PASSWORD, "another password")
 
 
-async def test_signing_in_does_not_open_the_door_for_more_guesses(house):
-    user = await house.add()
-    assert await attack(house, user.username, ["192.0.2.7"] * 9) == [Unauthorized] * 9
-    await house.enter(user, Device("192.0.2.7"))
-    assert await attack(house, user.username, ["192.0.2.7"] * 2) == [Unauthorized, TooManyRequests]
+async def test_signing_in_does_not_open_the_door_for_more_guesses(accounts):
+    user = await accounts.add()
+    assert await attack(accounts, user.username, ["192.0.2.7"] * 9) == [Unauthorized] * 9
+    await accounts.enter(user, Device("192.0.2.7"))
+    assert await attack(accounts, user.username, ["192.0.2.7"] * 2) == [Unauthorized, TooManyRequests]
 
 
-async def test_guesses_at_the_same_time_are_counted_one_by_one(house):
-    user = await house.add()
-    answers = await asyncio.gather(*(refused(house, user.username, "192.0.2.7") for _ in range(40)))
+async def test_guesses_at_the_same_time_are_counted_one_by_one(accounts):
+    user = await accounts.add()
+    answers = await asyncio.gather(*(refused(accounts, user.username, "192.0.2.7") for _ in range(40)))
     assert answers.count(Unauthorized) == 10
-    assert house.passwords.checks == 10
+    assert accounts.passwords.checks == 10
 
 
-async def test_the_limit_holds_across_processes(house, database_url):
+async def test_the_limit_holds_across_processes(accounts, database_url):
     """Two connections to one database stand for two processes: nothing is remembered in memory."""
     other_db = await open_database(DatabaseOptions(database_url))
     try:
-        other = House(other_db)
-        user = await house.add()
+        other = AccountServices(other_db)
+        user = await accounts.add()
         for _ in range(5):
-            assert await refused(house, user.username, "192.0.2.7") is Unauthorized
+            assert await refused(accounts, user.username, "192.0.2.7") is Unauthorized
             assert await refused(other, user.username, "192.0.2.7") is Unauthorized
         assert await refused(other, user.username, "192.0.2.7") is TooManyRequests
-        assert await refused(house, user.username, "192.0.2.7") is TooManyRequests
-        known = (await house.sign_in.sign_in(user.username, PASSWORD, Device("198.51.100.1"))).device_key
+        assert await refused(accounts, user.username, "192.0.2.7") is TooManyRequests
+        known = (await accounts.sign_in.sign_in(user.username, PASSWORD, Device("198.51.100.1"))).device_key
         await other.enter(user, Device("192.0.2.7", known_key=known))
     finally:
         await other_db.close()
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
-async def test_ten_thousand_guesses_from_many_addresses_cause_a_hundred_checks(house):
+async def test_ten_thousand_guesses_from_many_addresses_cause_a_hundred_checks(accounts):
     """A hundred at a time, for a quarter of an hour: a hundred in a minute, then none for five."""
-    user = await house.add()
+    user = await accounts.add()
     checked: list[int] = []
     for batch in range(100):
-        before = house.passwords.checks
+        before = accounts.passwords.checks
         addresses = (f"10.0.{batch}.{n}" for n in range(100))
-        await asyncio.gather(*(refused(house, user.username, address) for address in addresses))
-        checked += [house.time.now] * (house.passwords.checks - before)
-        house.time.pass_(9 * SECOND)
+        await asyncio.gather(*(refused(accounts, user.username, address) for address in addresses))
+        checked += [accounts.time.now] * (accounts.passwords.checks - before)
+        accounts.time.pass_(9 * SECOND)
     in_a_minute = [sum(1 for other in checked if one <= other < one + MINUTE) for one in checked]
     assert max(in_a_minute) == 100
     assert len(checked) == 300
 
 
-async def test_what_is_remembered_is_forgotten_in_time(house):
-    await refused(house, "nobody", "192.0.2.1")
-    assert await house.limiter.forget_old() == 0
-    house.time.pass_(MINUTE)
-    assert await house.limiter.forget_old() == 3
+async def test_what_is_remembered_is_forgotten_in_time(accounts):
+    await refused(accounts, "nobody", "192.0.2.1")
+    assert await accounts.limiter.forget_old() == 0
+    accounts.time.pass_(MINUTE)
+    assert await accounts.limiter.forget_old() == 3
 
 
-async def test_a_device_password_is_guessed_no_more_often(house):
-    user = await house.add()
+async def test_a_device_password_is_guessed_no_more_often(accounts):
+    user = await accounts.add()
     for _ in range(10):
         with pytest.raises(Unauthorized):
-            await house.sign_in.sign_in_device(user.username, "tsz_wrong", "opds", address="192.0.2.7")
+            await accounts.sign_in.sign_in_device(user.username, "tsz_wrong", "opds", address="192.0.2.7")
     with pytest.raises(TooManyRequests):
-        await house.sign_in.sign_in_device(user.username, "tsz_wrong", "opds", address="192.0.2.7")
+        await accounts.sign_in.sign_in_device(user.username, "tsz_wrong", "opds", address="192.0.2.7")
 
 
-async def test_a_code_is_guessed_no_more_often(house):
-    await house.setup.prepare(password=None)
+async def test_a_code_is_guessed_no_more_often(accounts):
+    await accounts.setup.prepare(password=None)
     wrong = AccountRequest(code="wrong", username="root", password=PASSWORD)
     for _ in range(10):
         with pytest.raises(Unauthorized):
-            await house.invites.accept(wrong, Device("192.0.2.1"), is_setup=True)
+            await accounts.invites.accept(wrong, Device("192.0.2.1"), is_setup=True)
     with pytest.raises(TooManyRequests):
-        await house.invites.accept(wrong, Device("192.0.2.1"), is_setup=True)
+        await accounts.invites.accept(wrong, Device("192.0.2.1"), is_setup=True)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.api.people import Town, Visitor, a_town
+from tests.api.people import RunningApp, Visitor, a_running_app
 from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed
 from tests.waiting import eventually
@@ -16,7 +16,7 @@ from tsuzuki.accounts.types import SYSTEM
 LOOPBACK = "127.0.0.0/8"
 
 
-class Press:
+class FeedServer:
     """Answers by path, and counts who asked for what."""
 
     def __init__(self) -> None:
@@ -38,14 +38,14 @@ class Press:
 class Library:
     """Everything running."""
 
-    def __init__(self, town: Town, press: Press) -> None:
-        self.town = town
+    def __init__(self, app: RunningApp, press: FeedServer) -> None:
+        self.app = app
         self.press = press
 
     async def reader(self, **over: Any) -> "Reader":
         """Somebody with a tenant, and so a shelf, of their own."""
-        tenant = await self.town.accounts.tenants.add(SYSTEM, "A")
-        return Reader(await self.town.signed_in(await self.town.add(tenant_id=tenant.public_id, **over)))
+        tenant = await self.app.accounts.tenants.add(SYSTEM, "A")
+        return Reader(await self.app.signed_in(await self.app.add(tenant_id=tenant.public_id, **over)))
 
 
 class Reader:
@@ -96,14 +96,14 @@ async def a_library(
     folder: Path, database_url: str, *, is_working: bool = True, **settings: object
 ) -> AsyncIterator[Library]:
     """A server with workers, allowed to call loopback, and a publisher."""
-    press = Press()
+    press = FeedServer()
     async with a_server(press.handle) as server:
         press.url = server.url
         wanted = {"database_url": database_url, "allow_private_networks": LOOPBACK, **settings}
-        async with a_town(folder, **wanted) as town:
+        async with a_running_app(folder, **wanted) as app:
             if is_working:
-                town.worker_loops.start()
+                app.worker_loops.start()
             try:
-                yield Library(town, press)
+                yield Library(app, press)
             finally:
-                await town.worker_loops.stop()
+                await app.worker_loops.stop()

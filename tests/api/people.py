@@ -60,7 +60,7 @@ class Time:
         self._passed += length
 
 
-class Town:
+class RunningApp:
     """The server, its services for making people quickly, and two tenants."""
 
     def __init__(self, client: Client, opened: Tsuzuki, time: Time, other_tenant: PublicId) -> None:
@@ -110,7 +110,7 @@ class Town:
 
 
 @asynccontextmanager
-async def a_town(folder: Path, **settings: object) -> AsyncIterator[Town]:
+async def a_running_app(folder: Path, **settings: object) -> AsyncIterator[RunningApp]:
     """A server with its first administrator `admin` and a second tenant."""
     wanted = settings_for(folder, **{"password": PASSWORD} | settings)
     proxies = [str(network) for network in wanted.trusted_proxies]
@@ -120,4 +120,4 @@ async def a_town(folder: Path, **settings: object) -> AsyncIterator[Town]:
         serving(opened.app, trusted_proxies=proxies, on_stopping=opened.end_streams) as client,
     ):
         other = await opened.accounts.tenants.add(SYSTEM, "Other", "self-hosted")
-        yield Town(client, opened, time, other.public_id)
+        yield RunningApp(client, opened, time, other.public_id)

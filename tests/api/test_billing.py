@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.api.people import API, Visitor, a_town
+from tests.api.people import API, Visitor, a_running_app
 from tests.billing.builders import SECRET
 from tests.billing.stripe import a_dispute, a_refund, an_event, signed
 from tests.web.guests import a_guest
@@ -17,17 +17,17 @@ from tsuzuki.settings.loader import BadSetting
 
 
 @pytest.fixture
-async def town(tmp_path):
+async def app(tmp_path):
     settings = {"stripe": "on", "stripe_webhook_secret": SECRET, "allow_private_networks": "127.0.0.0/8"}
-    async with a_town(tmp_path, billing="on", **settings) as town:
-        yield town
+    async with a_running_app(tmp_path, billing="on", **settings) as app:
+        yield app
 
 
 class Renter:
     """A tenant of its own on the free plan, and its only member."""
 
-    def __init__(self, town, tenant, user, visitor: Visitor) -> None:
-        self.town, self.tenant, self.user, self.visitor = town, tenant, user, visitor
+    def __init__(self, app, tenant, user, visitor: Visitor) -> None:
+        self.app, self.tenant, self.user, self.visitor = app, tenant, user, visitor
         self.path = f"/tenants/{show_id(tenant.public_id)}"
 
     async def get(self, path=""):
@@ -37,15 +37,15 @@ class Renter:
 
 
 @pytest.fixture
-async def renter(town):
-    tenant = await town.accounts.tenants.add(SYSTEM, "Reader & Co")
-    user = await town.add(tenant_id=tenant.public_id)
-    return Renter(town, tenant, user, await town.signed_in(user))
+async def renter(app):
+    tenant = await app.accounts.tenants.add(SYSTEM, "Reader & Co")
+    user = await app.add(tenant_id=tenant.public_id)
+    return Renter(app, tenant, user, await app.signed_in(user))
 
 
 @pytest.fixture
-async def desk(town):
-    return await town.signed_in(await town.admin())
+async def desk(app):
+    return await app.signed_in(await app.admin())
 
 
 async def put_on(renter, plan):
@@ -146,18 +146,18 @@ async def test_a_tenant_is_added_on_a_plan(desk):
 # -- Stripe
 
 
-async def test_what_stripe_signs_is_settled_once_and_what_others_send_is_refused(town, renter):
+async def test_what_stripe_signs_is_settled_once_and_what_others_send_is_refused(app, renter):
     """REL-42, R90: over HTTP, from a sender that duplicates, delays and forges."""
     await put_on(renter, "basic")
-    found, _ = await town.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
+    found, _ = await app.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
     body = an_event(found[0])
 
     async def send(at=None, secret=SECRET, **headers):
-        said = {"content-type": "application/json", "stripe-signature": signed(body, at or town.time(), secret)}
-        return await town.client.ask("POST", f"{API}/webhooks/stripe", headers=said | headers, data=body)
+        said = {"content-type": "application/json", "stripe-signature": signed(body, at or app.time(), secret)}
+        return await app.client.ask("POST", f"{API}/webhooks/stripe", headers=said | headers, data=body)
 
     assert (await send(secret="guessed")).status == 403
-    assert (await send(at=Millis(town.time() - 6 * MINUTE))).status == 403
+    assert (await send(at=Millis(app.time() - 6 * MINUTE))).status == 403
     assert (await send(**{"stripe-signature": ""})).status == 403
     heard = [answer.json()["data"]["outcome"] for answer in await asyncio.gather(*(send() for _ in range(10)))]
     assert sorted(heard) == ["known"] * 9 + ["paid"]
@@ -165,13 +165,13 @@ async def test_what_stripe_signs_is_settled_once_and_what_others_send_is_refused
     assert (invoice["status"], invoice["method"], invoice["reference"]) == ("paid", "stripe", "pi_1")
 
 
-async def test_what_stripe_gave_back_stands_on_the_invoice(town, renter):
+async def test_what_stripe_gave_back_stands_on_the_invoice(app, renter):
     await put_on(renter, "basic")
-    found, _ = await town.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
+    found, _ = await app.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
 
     async def heard(body):
-        said = {"content-type": "application/json", "stripe-signature": signed(body, town.time())}
-        return await town.client.ask("POST", f"{API}/webhooks/stripe", headers=said, data=body)
+        said = {"content-type": "application/json", "stripe-signature": signed(body, app.time())}
+        return await app.client.ask("POST", f"{API}/webhooks/stripe", headers=said, data=body)
 
     assert (await heard(a_refund(found[0], 120))).status == 503  # before its payment: Stripe sends it again
     for body, outcome in ((an_event(found[0]), "paid"), (a_refund(found[0], 120), "refunded")):
@@ -180,7 +180,7 @@ async def test_what_stripe_gave_back_stands_on_the_invoice(town, renter):
     path = f"/invoices/{show_id(found[0].public_id)}"
     (refund,) = (await renter.visitor.get(path)).json()["data"]["refunds"]
     assert (refund["amount_cents"], refund["written_off_cents"], refund["reference"]) == (120, 120, "pi_1")
-    assert "USD 1.20 was refunded on" in (await (await a_guest(town, renter.user)).see(path)).text
+    assert "USD 1.20 was refunded on" in (await (await a_guest(app, renter.user)).see(path)).text
     lines = (await renter.get("/statement"))["lines"]
     assert [line["kind"] for line in lines][-2:] == ["refund", "written_off"]
 
@@ -188,58 +188,58 @@ async def test_what_stripe_gave_back_stands_on_the_invoice(town, renter):
 async def test_an_empty_secret_refuses_to_start(tmp_path):
     """R90"""
     with pytest.raises(BadSetting, match="TSUZUKI_STRIPE_WEBHOOK_SECRET is not set"):
-        async with a_town(tmp_path, billing="on", stripe="on"):
+        async with a_running_app(tmp_path, billing="on", stripe="on"):
             pass
 
 
 async def test_without_stripe_there_is_no_webhook(tmp_path):
-    async with a_town(tmp_path, billing="on") as town:
-        assert (await town.anyone.post("/webhooks/stripe", {})).status == 404
+    async with a_running_app(tmp_path, billing="on") as app:
+        assert (await app.anyone.post("/webhooks/stripe", {})).status == 404
 
 
 # -- the page
 
 
-async def test_an_invoice_is_a_page_to_print_for_its_tenant_and_nobody_else(town, renter):
+async def test_an_invoice_is_a_page_to_print_for_its_tenant_and_nobody_else(app, renter):
     await put_on(renter, "basic")
     (invoice,) = await renter.get("/invoices")
     path = f"/invoices/{invoice['id']}"
-    shown = await (await a_guest(town, renter.user)).see(path)
+    shown = await (await a_guest(app, renter.user)).see(path)
     assert shown.status == 200
     assert f"Invoice {invoice['number']}" in shown.text
     assert "Reader &amp; Co" in shown.text
     assert "USD 5.00" in shown.text
     assert "Due now" in shown.text
-    assert (await (await a_guest(town, await town.add())).see(path)).status == 404
-    assert (await (await a_guest(town, await town.admin())).see(path)).status == 200
+    assert (await (await a_guest(app, await app.add())).see(path)).status == 404
+    assert (await (await a_guest(app, await app.admin())).see(path)).status == 200
 
 
 # -- off
 
 
 async def test_while_billing_is_off_there_is_nothing_of_it_and_nothing_is_limited(tmp_path):
-    async with a_town(tmp_path) as town:
-        me = await town.signed_in(await town.admin())
+    async with a_running_app(tmp_path) as app:
+        me = await app.signed_in(await app.admin())
         tenant = (await me.get("/me")).json()["data"]["tenant"]["id"]
         for path in ("/plans", f"/tenants/{tenant}", f"/tenants/{tenant}/statement", f"/invoices/{tenant}"):
             answer = await me.get(path)
             assert (answer.status, "Billing is off" in answer.text) == (404, True), path
-        assert (await town.anyone.post("/webhooks/stripe", {})).status == 404
+        assert (await app.anyone.post("/webhooks/stripe", {})).status == 404
         for number in range(11):
             assert (await me.post("/feeds", {"link": f"http://93.184.216.34/{number}"})).status == 201
-        assert (await town.billing.look_after()) >= 1  # shelves are synced all the same
+        assert (await app.billing.look_after()) >= 1  # shelves are synced all the same
 
 
-async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(town, renter, desk):
+async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(app, renter, desk):
     """Nothing moves in the ledger; each state is told once, and what was decided stays so."""
     hook = {"kind": "webhook", "name": "Mine", "config": {"url": "http://127.0.0.1:9/key"}}
     assert (await desk.post("/channels", hook)).status == 201
     await put_on(renter, "basic")
-    found, _ = await town.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
+    found, _ = await app.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
 
     async def heard(body):
-        said = {"content-type": "application/json", "stripe-signature": signed(body, town.time())}
-        answer = await town.client.ask("POST", f"{API}/webhooks/stripe", headers=said, data=body)
+        said = {"content-type": "application/json", "stripe-signature": signed(body, app.time())}
+        answer = await app.client.ask("POST", f"{API}/webhooks/stripe", headers=said, data=body)
         return answer.json()["data"]["outcome"]
 
     assert await heard(a_dispute(found[0], "needs_response")) == "ignored"  # a payment that we never heard of
@@ -247,10 +247,10 @@ async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(town, renter
     before = (await renter.get("/statement"))["totals"]
     told = [await heard(a_dispute(found[0], status)) for status in ("needs_response", "needs_response", "lost", "won")]
     assert told == ["disputed", "known", "disputed", "known"]
-    for who in (renter.user, await town.admin()):
-        shown = (await (await a_guest(town, who)).see(f"/invoices/{show_id(found[0].public_id)}")).text
+    for who in (renter.user, await app.admin()):
+        shown = (await (await a_guest(app, who)).see(f"/invoices/{show_id(found[0].public_id)}")).text
         assert re.search(r"Disputed on [^<]+: USD 5\.00\. The bank reversed it\.", shown)
-    at_the_desk = await a_guest(town, await town.admin())
+    at_the_desk = await a_guest(app, await app.admin())
     assert "Disputed on " in (await at_the_desk.see(f"/admin/invoices/{show_id(found[0].public_id)}")).text
     assert (await renter.get("/statement"))["totals"] == before
     rows = (await desk.get("/admin/auditlog?entitytype=invoice")).json()["data"]
@@ -260,5 +260,5 @@ async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(town, renter
     ]
     kinds = [one["activity_type"] for one in await renter.get("/activity")]
     assert kinds.count("invoice.disputed") == 2
-    waiting = [stats for stats in await town.pipeline.tasks.stats() if stats.queue == "channel-sends"]
+    waiting = [stats for stats in await app.pipeline.tasks.stats() if stats.queue == "channel-sends"]
     assert [stats.depth for stats in waiting] == [2]

@@ -44,13 +44,13 @@ def test_an_endpoint_that_cannot_work_stops_the_start(endpoints: list[Endpoint],
         build_api(NoServices(), version="0", endpoints=endpoints)
 
 
-class Town(Struct, frozen=True):
+class CarServices(Struct, frozen=True):
     cars: Cars
 
 
 class CarDeps(Struct, frozen=True):
     garage: Garage
-    town: Cars
+    services: Cars
 
 
 class LateDeps(Struct, frozen=True):
@@ -59,7 +59,7 @@ class LateDeps(Struct, frozen=True):
 
 
 def test_a_service_is_found_in_a_group_and_several_make_deps():
-    town = Town(Cars(Garage()))
-    assert find_service(town, Garage) is town.cars.garage
-    assert find_service(town, CarDeps) == CarDeps(town.cars.garage, town.cars)
-    assert find_service(town, LateDeps) is None
+    services = CarServices(Cars(Garage()))
+    assert find_service(services, Garage) is services.cars.garage
+    assert find_service(services, CarDeps) == CarDeps(services.cars.garage, services.cars)
+    assert find_service(services, LateDeps) is None

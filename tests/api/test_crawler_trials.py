@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.people import Visitor
-from tests.crawler.builders import SITE, Site, a_crawling_town, a_mapped_comic, a_site, a_source_body, the_admin
+from tests.crawler.builders import SITE, Site, a_crawling_app, a_mapped_comic, a_site, a_source_body, the_admin
 
 TRY = "/admin/crawler/try"
 SOURCES = "/admin/crawler/sources"
@@ -19,8 +19,8 @@ async def site() -> AsyncIterator[Site]:
 
 @pytest.fixture
 async def admin(tmp_path, database_url, site) -> AsyncIterator[Visitor]:
-    async with a_crawling_town(tmp_path / "data", database_url, site) as town:
-        yield await the_admin(town)
+    async with a_crawling_app(tmp_path / "data", database_url, site) as app:
+        yield await the_admin(app)
 
 
 async def test_a_source_is_tried_before_it_is_registered_and_nothing_is_stored(admin, site):

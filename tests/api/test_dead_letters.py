@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.api.people import Town, Visitor
+from tests.api.people import RunningApp, Visitor
 from tests.app import running_app, settings_for
-from tests.crawler.builders import a_crawling_town, a_dead_letter, a_source_body, made, the_admin
+from tests.crawler.builders import a_crawling_app, a_dead_letter, a_source_body, made, the_admin
 from tsuzuki.db.queries import parse_queries
 
 LETTERS = "/admin/deadletters"
@@ -26,23 +26,23 @@ update crawl_log set message = :message;
 
 
 @pytest.fixture
-async def town(tmp_path, database_url) -> AsyncIterator[Town]:
-    async with a_crawling_town(tmp_path / "data", database_url) as town:
-        yield town
+async def app(tmp_path, database_url) -> AsyncIterator[RunningApp]:
+    async with a_crawling_app(tmp_path / "data", database_url) as app:
+        yield app
 
 
 @pytest.fixture
-async def admin(town: Town) -> Visitor:
-    return await the_admin(town)
+async def admin(app: RunningApp) -> Visitor:
+    return await the_admin(app)
 
 
-async def letters(town: Town, count: int) -> list[int]:
-    return [await a_dead_letter(town.accounts.deps.db, town.time()) for _ in range(count)]
+async def letters(app: RunningApp, count: int) -> list[int]:
+    return [await a_dead_letter(app.accounts.deps.db, app.time()) for _ in range(count)]
 
 
-async def test_dead_letters_are_listed_newest_first_and_shown_whole(town, admin):
+async def test_dead_letters_are_listed_newest_first_and_shown_whole(app, admin):
     """R55."""
-    first, second, third = await letters(town, 3)
+    first, second, third = await letters(app, 3)
     page = (await admin.get(f"{LETTERS}?limit=2")).json()
     assert [letter["id"] for letter in page["data"]] == [third, second]
     rest = (await admin.get(f"{LETTERS}?before={page['meta']['nextcursor']}")).json()
@@ -53,9 +53,9 @@ async def test_dead_letters_are_listed_newest_first_and_shown_whole(town, admin)
     assert (shown["payload"], shown["stack"]) == ({}, "here")
 
 
-async def test_a_replay_is_idempotent_and_a_discarded_letter_is_a_conflict(town, admin):
+async def test_a_replay_is_idempotent_and_a_discarded_letter_is_a_conflict(app, admin):
     """R55."""
-    one, two = await letters(town, 2)
+    one, two = await letters(app, 2)
     first = (await admin.post(f"{LETTERS}/{one}/replay")).json()["data"]
     assert (await admin.post(f"{LETTERS}/{one}/replay")).json()["data"] == first
     assert (await admin.post(f"{LETTERS}/{two}/discard")).status == 204
@@ -66,17 +66,17 @@ async def test_a_replay_is_idempotent_and_a_discarded_letter_is_a_conflict(town,
     assert [row["action"] for row in rows] == ["deadletter.discard", "deadletter.replay", "deadletter.replay"]
 
 
-async def test_letters_are_replayed_and_discarded_by_kind(town, admin):
-    await letters(town, 3)
+async def test_letters_are_replayed_and_discarded_by_kind(app, admin):
+    await letters(app, 3)
     assert (await admin.post(f"{LETTERS}/replay", {"queue": "other"})).json()["data"] == {"count": 0}
     assert (await admin.post(f"{LETTERS}/replay", {"queue": "nobody"})).json()["data"] == {"count": 3}
     [_, queue] = (await admin.get("/admin/queues")).json()["data"]  # the first is what is polled
     assert (queue["queue"], queue["depth"], queue["deadletters"]) == ("nobody", 3, 0)
-    await letters(town, 2)
+    await letters(app, 2)
     assert (await admin.post(f"{LETTERS}/discard", {"code": "broken"})).json()["data"] == {"count": 2}
 
 
-async def test_sources_are_kept_until_something_is_written(town, admin):
+async def test_sources_are_kept_until_something_is_written(app, admin):
     """R53: each under its full question; a write is seen at once."""
     source = (await made(admin, SOURCES, a_source_body()))["id"]
 
@@ -85,7 +85,7 @@ async def test_sources_are_kept_until_something_is_written(town, admin):
         return [listed[0]["name"], (await admin.get(f"{SOURCES}/{source}")).json()["data"]["name"]]
 
     assert await names() == ["MangaFire", "MangaFire"]
-    await town.accounts.deps.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
+    await app.accounts.deps.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
     assert await names() == ["MangaFire", "MangaFire"]
     assert (await admin.get(f"{SOURCES}?limit=11")).json()["data"][0]["name"] == "Behind"
     await admin.ask("PATCH", f"{SOURCES}/{source}", {"slug": "new"})
@@ -100,11 +100,11 @@ async def test_a_write_through_one_process_is_seen_at_once_through_another(
     joined = {"redis_url": redis_url} if is_joined_by_redis else {}
     folder = tmp_path / "data"
     async with (
-        a_crawling_town(folder, database_url, **joined) as town,
+        a_crawling_app(folder, database_url, **joined) as app,
         running_app(settings_for(folder, database_url=database_url, **joined)) as client,
     ):
-        here = await the_admin(town)
-        there = Visitor(client, cookie=await town.session(await town.admin()))
+        here = await the_admin(app)
+        there = Visitor(client, cookie=await app.session(await app.admin()))
         source = (await made(here, SOURCES, a_source_body()))["id"]
         one = f"{SOURCES}/{source}"
         for round_ in range(5):
@@ -117,11 +117,11 @@ async def test_a_write_through_one_process_is_seen_at_once_through_another(
             assert (await reader.get(SOURCES)).json()["data"][0]["name"] == name
             assert (await reader.get(one)).json()["data"]["name"] == name
             assert (await reader.get(f"{one}/health")).json()["data"]["name"] == name
-        await town.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
+        await app.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
         assert (await here.get(one)).json()["data"]["name"] == "Name 4"  # it was kept, and nobody wrote
 
 
-async def test_health_is_kept_and_knows_of_a_job_at_once(town, admin):
+async def test_health_is_kept_and_knows_of_a_job_at_once(app, admin):
     source = (await made(admin, SOURCES, a_source_body()))["id"]
 
     async def health() -> tuple[str, int]:
@@ -129,7 +129,7 @@ async def test_health_is_kept_and_knows_of_a_job_at_once(town, admin):
         return shown["name"], shown["jobs"]["queued"]
 
     assert await health() == ("MangaFire", 0)
-    await town.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
+    await app.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
     assert await health() == ("MangaFire", 0)
     job = await made(admin, "/admin/crawler/jobs", {"sourceid": source})
     assert await health() == ("Behind", 1)
@@ -137,13 +137,13 @@ async def test_health_is_kept_and_knows_of_a_job_at_once(town, admin):
     assert await health() == ("Behind", 0)
 
 
-async def test_jobs_and_logs_are_never_kept(town, admin):
+async def test_jobs_and_logs_are_never_kept(app, admin):
     source = (await made(admin, SOURCES, a_source_body()))["id"]
     where = f"/admin/crawler/jobs/{(await made(admin, '/admin/crawler/jobs', {'sourceid': source}))['id']}"
     await admin.ask("PATCH", f"{where}/cancel")
     for text in ("first", "second"):
-        await town.db.with_tx(lambda tx, text=text: tx.run(q.break_jobs, error=text))
-        await town.db.with_tx(lambda tx, text=text: tx.run(q.change_log, message=text))
+        await app.db.with_tx(lambda tx, text=text: tx.run(q.break_jobs, error=text))
+        await app.db.with_tx(lambda tx, text=text: tx.run(q.change_log, message=text))
         assert (await admin.get(where)).json()["data"]["lasterror"] == text
         assert [job["lasterror"] for job in (await admin.get("/admin/crawler/jobs")).json()["data"]] == [text]
         assert [line["message"] for line in (await admin.get(f"{where}/logs")).json()["data"]] == [text]

@@ -53,7 +53,7 @@ class DeliveryServices(msgspec.Struct, frozen=True):
     accounts: Accounts
 
 
-class House:
+class InboxServer:
     """A server with only what delivery offers."""
 
     def __init__(self, db: Any, stack: AsyncExitStack) -> None:
@@ -65,7 +65,7 @@ class House:
         self.events = Events(db, self.wakeup, wall)
         self._stack = stack
 
-    async def open(self) -> "House":
+    async def open(self) -> "InboxServer":
         callers = Callers(self.accounts.sessions, self.accounts.tokens)
         client = await self._stack.enter_async_context(a_client())
         channels = Channels(self.db, client, self.wakeup, clock=wall)
@@ -103,16 +103,16 @@ class House:
 
 
 @pytest.fixture
-async def house(db):
+async def server(db):
     async with AsyncExitStack() as stack:
-        yield await House(db, stack).open()
+        yield await InboxServer(db, stack).open()
 
 
 @asynccontextmanager
-async def listening(house, visitor, **headers):
+async def listening(server, visitor, **headers):
     """An open stream, as messages."""
     said = visitor.headers | {name.replace("_", "-"): value for name, value in headers.items()}
-    async with house.client._session.get(f"{house.client.base}{API}/events", headers=said) as response:
+    async with server.client._session.get(f"{server.client.base}{API}/events", headers=said) as response:
         assert response.status == 200
         yield response, _messages(response)
 
@@ -137,8 +137,8 @@ async def some(messages, count):
 # -- the inbox
 
 
-async def test_the_inbox_shows_items_and_chapters_page_by_page(db, house):
-    visitor, shelf = await house.reader()
+async def test_the_inbox_shows_items_and_chapters_page_by_page(db, server):
+    visitor, shelf = await server.reader()
     feed, series = await stored_feed(db), await stored_series(db, "One")
     await subscribe(db, shelf, feed)
     await follow(db, shelf, series)
@@ -157,19 +157,19 @@ async def test_the_inbox_shows_items_and_chapters_page_by_page(db, house):
     assert (counts["unread"], counts["items"], counts["chapters"]) == (3, 2, 1)
 
 
-async def test_i8_nobody_sees_the_inbox_of_another_tenant(db, house):
-    _, shelf = await house.reader()
+async def test_i8_nobody_sees_the_inbox_of_another_tenant(db, server):
+    _, shelf = await server.reader()
     feed = await stored_feed(db)
     await subscribe(db, shelf, feed)
     await publish(db, feed, "a")
-    stranger, _ = await house.reader()
+    stranger, _ = await server.reader()
     assert (await stranger.get("/inbox")).json()["data"] == []
-    assert (await Visitor(house.client).get("/inbox")).status == 401
+    assert (await Visitor(server.client).get("/inbox")).status == 401
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "kind=other", "before=nonsense", "unread=maybe", "more=1"])
-async def test_a_wrong_question_is_refused_by_name(house, query):
-    visitor, _ = await house.reader()
+async def test_a_wrong_question_is_refused_by_name(server, query):
+    visitor, _ = await server.reader()
     answer = await visitor.get(f"/inbox?{query}")
     assert (answer.status, answer.json()["code"]) == (400, "VALIDATION_ERROR")
     assert answer.json()["details"][0]["field"] == query.partition("=")[0]
@@ -178,72 +178,72 @@ async def test_a_wrong_question_is_refused_by_name(house, query):
 # -- the stream
 
 
-async def test_a_stream_tells_what_comes_in_and_resumes_without_a_gap(db, house):
-    visitor, shelf = await house.reader()
+async def test_a_stream_tells_what_comes_in_and_resumes_without_a_gap(db, server):
+    visitor, shelf = await server.reader()
     feed = await stored_feed(db)
     await subscribe(db, shelf, feed)
-    async with listening(house, visitor) as (response, messages):
+    async with listening(server, visitor) as (response, messages):
         assert response.headers["content-type"].startswith("text/event-stream")
         await some(messages, 2)
-        house.wake(await publish(db, feed, "a"))
+        server.wake(await publish(db, feed, "a"))
         entry, counts = await some(messages, 2)
     assert (entry["event"], msgspec.json.decode(entry["data"])["count"]) == ("entry", 1)
     assert (counts["event"], msgspec.json.decode(counts["data"])["unread"]) == ("counts", 1)
     await publish(db, feed, "bc")
     ids = await entry_ids(db, shelf)
     await db.with_tx(lambda tx: mark_entries_tx(tx, shelf, ids[:1], unread=False, now=NOON))
-    async with listening(house, visitor, last_event_id=entry["id"]) as (_, messages):
+    async with listening(server, visitor, last_event_id=entry["id"]) as (_, messages):
         first, second, last = await some(messages, 3)
     assert msgspec.json.decode(first["data"])["missed"] is False
     assert (second["event"], msgspec.json.decode(second["data"])["count"]) == ("entry", 2)
     assert msgspec.json.decode(last["data"])["unread"] == 2
 
 
-async def test_a_stream_ends_when_its_shelf_is_taken_away(db, house):
+async def test_a_stream_ends_when_its_shelf_is_taken_away(db, server):
     """I8: with the next message, which the reader does not get."""
-    tenant = await house.accounts.tenants.add(SYSTEM, "A")
+    tenant = await server.accounts.tenants.add(SYSTEM, "A")
     names = [f"user{os.urandom(4).hex()}" for _ in range(2)]
     owner, other = [
-        await house.accounts.users.add(SYSTEM, NewPerson(username=name, tenant_id=tenant.public_id)) for name in names
+        await server.accounts.users.add(SYSTEM, NewPerson(username=name, tenant_id=tenant.public_id)) for name in names
     ]
-    shelf = await house.accounts.current_user.shelf_of(owner)
-    await house.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
+    shelf = await server.accounts.current_user.shelf_of(owner)
+    await server.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
     await db.with_tx(lambda tx: set_default_shelf_tx(tx, other.id, shelf.id, now=NOON))
     feed = await stored_feed(db)
     await subscribe(db, shelf.id, feed)
-    async with listening(house, Visitor(house.client, cookie=await house._session(other))) as (_, messages):
+    async with listening(server, Visitor(server.client, cookie=await server._session(other))) as (_, messages):
         await some(messages, 2)
-        house.wake(await publish(db, feed, "a"))
+        server.wake(await publish(db, feed, "a"))
         assert [message["event"] for message in await some(messages, 2)] == ["entry", "counts"]
-        await house.accounts.sharing.remove(shelf_user(owner), shelf.public_id, other.username)
-        house.wake(await publish(db, feed, "b"))
+        await server.accounts.sharing.remove(shelf_user(owner), shelf.public_id, other.username)
+        server.wake(await publish(db, feed, "b"))
         async with asyncio.timeout(10):
             assert [message async for message in messages] == []
 
 
-async def test_a_stream_needs_a_reader_and_a_scope(house):
-    assert (await Visitor(house.client).get("/events")).status == 401
-    visitor, _ = await house.reader("write")
+async def test_a_stream_needs_a_reader_and_a_scope(server):
+    assert (await Visitor(server.client).get("/events")).status == 401
+    visitor, _ = await server.reader("write")
     assert (await visitor.get("/events")).status == 403
 
 
-async def test_a_reader_who_leaves_is_noticed(db, house):
-    visitor, _ = await house.reader()
-    async with listening(house, visitor) as (_, messages):
+async def test_a_reader_who_leaves_is_noticed(db, server):
+    visitor, _ = await server.reader()
+    async with listening(server, visitor) as (_, messages):
         await some(messages, 2)
-        assert house.events._streams._listeners
+        assert server.events._streams._listeners
 
     async def nobody_listens():
-        return not house.events._streams._listeners
+        return not server.events._streams._listeners
 
     await eventually(nobody_listens)
 
 
-async def test_streams_end_when_the_process_stops(house):
-    visitor, _ = await house.reader()
-    async with listening(house, visitor) as (response, messages):
+async def test_streams_end_when_the_process_stops(server):
+    visitor, _ = await server.reader()
+    async with listening(server, visitor) as (response, messages):
         await some(messages, 2)
-        house.events.close()
+        server.events.close()
         async with asyncio.timeout(5):
             assert [message async for message in messages] == []
         assert response.content.at_eof()
@@ -252,8 +252,8 @@ async def test_streams_end_when_the_process_stops(house):
 # -- channels
 
 
-async def test_a_channel_is_made_shown_changed_tried_and_removed(db, house):
-    visitor, _ = await house.reader()
+async def test_a_channel_is_made_shown_changed_tried_and_removed(db, server):
+    visitor, _ = await server.reader()
     made = await visitor.post("/channels", HOOK)
     assert made.status == 201
     data = made.json()["data"]
@@ -277,8 +277,8 @@ async def test_a_channel_is_made_shown_changed_tried_and_removed(db, house):
     assert (await visitor.ask("DELETE", path)).status == 404
 
 
-async def test_a_channel_that_may_not_be_called_or_exists_is_refused(house):
-    visitor, _ = await house.reader()
+async def test_a_channel_that_may_not_be_called_or_exists_is_refused(server):
+    visitor, _ = await server.reader()
     inside = HOOK | {"config": {"url": "http://169.254.169.254/latest"}}
     refused = await visitor.post("/channels", inside)
     assert (refused.status, refused.json()["details"][0]["field"]) == (400, "config.url")
@@ -287,43 +287,43 @@ async def test_a_channel_that_may_not_be_called_or_exists_is_refused(house):
     assert (again.status, again.json()["code"]) == (409, "CONFLICT")
 
 
-async def test_a_channel_is_tried_only_so_often(db, house):
+async def test_a_channel_is_tried_only_so_often(db, server):
     """Each try is a call to somebody else's server: ten a minute for a shelf, whichever channel it is."""
-    visitor, _ = await house.reader()
+    visitor, _ = await server.reader()
     ids = [(await visitor.post("/channels", HOOK | {"name": n})).json()["data"]["channel"]["id"] for n in ("a", "b")]
     tried = [await visitor.post(f"/channels/{ids[n % 2]}/test") for n in range(11)]
     assert [answer.status for answer in tried] == [202] * 10 + [429]
     assert tried[-1].json()["code"] == "RATE_LIMITED"
     assert 0 < int(tried[-1].headers["retry-after"]) <= 60
     assert len(await task_keys(db, SENDS.name)) <= 10
-    other, _ = await house.reader()
+    other, _ = await server.reader()
     made = (await other.post("/channels", HOOK)).json()["data"]["channel"]["id"]
     assert (await other.post(f"/channels/{made}/test")).status == 202
 
 
-async def test_i8_a_channel_of_another_tenant_is_not_there(house):
-    owner, _ = await house.reader()
+async def test_i8_a_channel_of_another_tenant_is_not_there(server):
+    owner, _ = await server.reader()
     path = f"/channels/{(await owner.post('/channels', HOOK)).json()['data']['channel']['id']}"
-    stranger, _ = await house.reader()
+    stranger, _ = await server.reader()
     assert (await stranger.ask("PATCH", path, {"name": "Mine"})).status == 404
     assert (await stranger.ask("DELETE", path)).status == 404
     assert (await stranger.post(f"{path}/test")).status == 404
     assert (await stranger.get("/channels")).json()["data"] == []
 
 
-async def test_a_token_that_only_reads_changes_no_channel(house):
-    visitor, _ = await house.reader("read")
+async def test_a_token_that_only_reads_changes_no_channel(server):
+    visitor, _ = await server.reader("read")
     assert (await visitor.get("/channels")).status == 200
     assert (await visitor.post("/channels", HOOK)).status == 403
 
 
-async def test_what_is_declared_is_valid_openapi(house):
-    OpenAPIV31SpecValidator(house.api.document()).validate()
+async def test_what_is_declared_is_valid_openapi(server):
+    OpenAPIV31SpecValidator(server.api.document()).validate()
 
 
-async def test_a_shelf_has_so_many_channels_and_no_more(house):
+async def test_a_shelf_has_so_many_channels_and_no_more(server):
     """Also not when they are added at once."""
-    visitor, _ = await house.reader()
+    visitor, _ = await server.reader()
     asked = [visitor.post("/channels", HOOK | {"name": str(number)}) for number in range(MOST_CHANNELS + 5)]
     answers = await asyncio.gather(*asked)
     assert Counter(answer.status for answer in answers) == {201: MOST_CHANNELS, 422: 5}
@@ -331,10 +331,10 @@ async def test_a_shelf_has_so_many_channels_and_no_more(house):
     assert len((await visitor.get("/channels")).json()["data"]) == MOST_CHANNELS
 
 
-async def test_one_page_too_many_is_told_to_wait(house, monkeypatch):
+async def test_one_page_too_many_is_told_to_wait(server, monkeypatch):
     monkeypatch.setattr(service, "MOST_STREAMS", 1)
-    visitor, _ = await house.reader()
-    async with listening(house, visitor) as (_, messages):
+    visitor, _ = await server.reader()
+    async with listening(server, visitor) as (_, messages):
         await anext(messages)
         refused = await visitor.get("/events")
         assert (refused.status, refused.json()["code"], refused.headers["retry-after"]) == (429, "RATE_LIMITED", "15")

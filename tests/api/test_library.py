@@ -26,7 +26,7 @@ async def me(library: Library) -> Reader:
 
 @pytest.fixture
 async def series(library: Library) -> Published:
-    return await a_published_series(library.town.db, [1, 2, 4, 5], sources=2)
+    return await a_published_series(library.app.db, [1, 2, 4, 5], sources=2)
 
 
 async def put(reader: Reader, path: str, body: Any, *, expect: int = 200) -> Any:
@@ -49,7 +49,7 @@ async def test_a_series_is_followed_changed_left_and_followed_again(library, me,
     assert await me.get(path) == changed
     assert (await me.patch(path, {"group_id": MISSING}, expect=404))["code"] == "NOT_FOUND"
     assert (await me.patch(path, {"status": "paused"}, expect=400))["details"][0]["field"] == "status"
-    await release(library.town.db, series, [6])
+    await release(library.app.db, series, [6])
     assert (await me.get("/counts"))["series"] == {shown: 1}
     await me.delete(path)
     assert (await me.get("/counts"))["unread"] == 0
@@ -63,7 +63,7 @@ async def test_the_library_comes_page_by_page_and_empty_ones_say_so(library, me)
     nothing = await me.ask("GET", "/library")
     assert nothing == {"data": [], "meta": {"total": 0, "page": 1, "limit": 50, "pages": 1}}
     for title in ("b", "a", "c"):
-        one = await a_published_series(library.town.db, title=title)
+        one = await a_published_series(library.app.db, title=title)
         await me.post("/library", {"series_id": show_id(one.public_id)})
     page = await me.ask("GET", "/library?limit=2&page=2")
     assert ([one["title"] for one in page["data"]], page["meta"]["pages"]) == (["c"], 2)
@@ -72,7 +72,7 @@ async def test_the_library_comes_page_by_page_and_empty_ones_say_so(library, me)
 
 
 async def test_a_series_shows_its_sources_gaps_and_chapters_with_the_release_that_is_preferred(library, me, series):
-    db, shown = library.town.db, show_id(series.public_id)
+    db, shown = library.app.db, show_id(series.public_id)
     await release(db, series, [6], mapping=series.sources[1], group_name="B", language="de")
     found = await me.get(f"/series/{shown}?limit=2")
     assert (found["title"], found["latest_chapter"], found["unread"], found["follow"]) == ("One", "6", 5, None)
@@ -93,13 +93,13 @@ async def test_a_series_shows_its_sources_gaps_and_chapters_with_the_release_tha
 
 async def test_two_devices_read_on_where_the_other_was(library, me, series):
     """The newest position wins, the furthest is offered, and the end of a chapter is its end in the inbox."""
-    db, shown = library.town.db, show_id(series.public_id)
+    db, shown = library.app.db, show_id(series.public_id)
     await me.post("/library", {"series_id": shown})
     await release(db, series, [6], page_count=10)
     chapter = await chapter_of(db, series.id, 6)
     path = f"/series/{shown}/chapters/{chapter}/progress"
     assert (await me.get(path))["updated_at"] is None
-    now = library.town.time()
+    now = library.app.time()
     early, late = iso(now - 60_000), iso(now - 1_000)
     await put(me, path, {"page": 4, "at": late, "device": "phone"})
     found = await put(me, path, {"page": 8, "at": early, "device": "tablet"})
@@ -132,7 +132,7 @@ async def test_many_chapters_are_marked_at_once_and_that_is_undone(me, series):
 
 async def test_a_device_that_was_away_tells_everything_at_once(library, me, series):
     shown = show_id(series.public_id)
-    chapter = str(await chapter_of(library.town.db, series.id, 1))
+    chapter = str(await chapter_of(library.app.db, series.id, 1))
     told = [
         {"series_id": shown, "chapter_id": chapter, "page": 3, "device": "phone"},
         {"series_id": shown, "number": "2", "is_read": True},
@@ -150,7 +150,7 @@ async def test_a_device_that_was_away_tells_everything_at_once(library, me, seri
 
 async def test_the_history_is_read_and_forgotten(library, me, series):
     shown = show_id(series.public_id)
-    chapters = [await chapter_of(library.town.db, series.id, number) for number in (1, 2)]
+    chapters = [await chapter_of(library.app.db, series.id, number) for number in (1, 2)]
     for chapter in chapters:
         await put(me, f"/series/{shown}/chapters/{chapter}/progress", {"page": 1})
     page = await me.ask("GET", "/history?limit=1")

@@ -17,7 +17,7 @@ async def library(database_url, tmp_path) -> AsyncIterator[Library]:
 
 async def test_two_series_are_merged_after_a_look_at_what_will_happen_and_split_again(library):
     """I9: progress of both is kept, and the old address leads on."""
-    me, admin, db = await library.reader(), await library.reader(role="admin"), library.town.db
+    me, admin, db = await library.reader(), await library.reader(role="admin"), library.app.db
     one, other = await a_published_series(db, [1, 2], title="One"), await a_published_series(db, [2, 3], title="Ichi")
     kept, gone = show_id(one.public_id), show_id(other.public_id)
     await me.post("/library", {"series_id": gone})
@@ -51,5 +51,5 @@ async def test_two_series_are_merged_after_a_look_at_what_will_happen_and_split_
 
 async def test_readers_do_not_merge(library):
     me = await library.reader()
-    one = show_id((await a_published_series(library.town.db)).public_id)
+    one = show_id((await a_published_series(library.app.db)).public_id)
     assert (await me.post(f"/admin/series/{one}/merge", {"into": one}, expect=403))["code"] == "FORBIDDEN"

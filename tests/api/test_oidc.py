@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import aiohttp
 import pytest
 
-from tests.api.people import API, Visitor, a_town
+from tests.api.people import API, Visitor, a_running_app
 from tests.servers import free_port
 
 
@@ -75,49 +75,49 @@ VERIFIED = {"email": "alice@example.org", "email_verified": True, "preferred_use
 
 
 async def test_without_a_provider_the_door_is_closed(tmp_path):
-    async with a_town(tmp_path) as town:
-        assert (await town.anyone.get("/oidc/enabled")).json() == {"data": {"enabled": False}}
-        assert (await town.anyone.get("/oidc/login")).status == 404
-        callback = await town.anyone.get("/oidc/callback?state=a&code=b")
+    async with a_running_app(tmp_path) as app:
+        assert (await app.anyone.get("/oidc/enabled")).json() == {"data": {"enabled": False}}
+        assert (await app.anyone.get("/oidc/login")).status == 404
+        callback = await app.anyone.get("/oidc/callback?state=a&code=b")
         assert (callback.status, callback.headers["location"]) == (303, "/sign-in?reason=oidc_off")
 
 
 async def test_someone_signs_in_at_the_provider(tmp_path, provider):
-    async with a_town(tmp_path, **settings(provider)) as town:
-        assert (await town.anyone.get("/oidc/enabled")).json() == {"data": {"enabled": True}}
-        auth_url, flow = await begin(town.anyone)
+    async with a_running_app(tmp_path, **settings(provider)) as app:
+        assert (await app.anyone.get("/oidc/enabled")).json() == {"data": {"enabled": True}}
+        auth_url, flow = await begin(app.anyone)
         query = parse_qs(urlsplit(auth_url).query)
         assert query["code_challenge_method"] == ["S256"]
         assert query["nonce"]
         back = await agree(auth_url, "alice", **VERIFIED)
-        answer = await town.client.get(API + back, headers={"cookie": flow})
+        answer = await app.client.get(API + back, headers={"cookie": flow})
         assert (answer.status, answer.headers["location"]) == (303, "/inbox")
         assert "canary" not in answer.text
-        user = await town.accounts.users.find("alice")
+        user = await app.accounts.users.find("alice")
         assert (user.role, user.email) == ("reader", "alice@example.org")
-        replayed = await town.client.get(API + back, headers={"cookie": flow})
+        replayed = await app.client.get(API + back, headers={"cookie": flow})
         assert replayed.headers["location"] == "/sign-in?reason=oidc_expired"
 
 
 async def test_people_come_back_to_the_public_address_where_nothing_else_is_said(tmp_path, provider):
     public = {"oidc_redirect_uri": "", "public_url": "https://reader.example.org"}
-    async with a_town(tmp_path, **settings(provider, **public)) as town:
-        auth_url, _ = await begin(town.anyone)
+    async with a_running_app(tmp_path, **settings(provider, **public)) as app:
+        auth_url, _ = await begin(app.anyone)
     back = parse_qs(urlsplit(auth_url).query)["redirect_uri"]
     assert back == ["https://reader.example.org/api/v1/oidc/callback"]
 
 
 async def test_the_session_works_and_the_flows_cookie_is_taken_back(tmp_path, provider):
-    async with a_town(tmp_path, **settings(provider)) as town:
-        auth_url, flow = await begin(town.anyone)
+    async with a_running_app(tmp_path, **settings(provider)) as app:
+        auth_url, flow = await begin(app.anyone)
         back = await agree(auth_url, "alice", **VERIFIED)
         async with (
             aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session,
-            session.get(town.client.base + API + back, headers={"cookie": flow}, allow_redirects=False) as answer,
+            session.get(app.client.base + API + back, headers={"cookie": flow}, allow_redirects=False) as answer,
         ):
             cookies = dict(line.partition(";")[0].split("=", 1) for line in answer.headers.getall("set-cookie"))
         assert cookies["tsuzuki_oidc"] == ""
-        me = await Visitor(town.client, cookie=cookies["tsuzuki"]).get("/me")
+        me = await Visitor(app.client, cookie=cookies["tsuzuki"]).get("/me")
         assert me.json()["data"]["username"] == "alice"
 
 
@@ -130,30 +130,30 @@ async def test_the_session_works_and_the_flows_cookie_is_taken_back(tmp_path, pr
     ],
 )
 async def test_someone_else_is_sent_to_the_sign_in_page_with_a_reason(tmp_path, provider, subject, claims):
-    async with a_town(tmp_path, **settings(provider)) as town:
-        auth_url, flow = await begin(town.anyone)
+    async with a_running_app(tmp_path, **settings(provider)) as app:
+        auth_url, flow = await begin(app.anyone)
         back = await agree(auth_url, subject, **claims)
-        answer = await town.client.get(API + back, headers={"cookie": flow})
+        answer = await app.client.get(API + back, headers={"cookie": flow})
         assert (answer.status, answer.headers["location"]) == (303, "/sign-in?reason=oidc_not_allowed")
         assert "tsuzuki=" not in answer.headers.get("set-cookie", "")
 
 
 async def test_an_answer_that_another_browser_asked_for_signs_nobody_in(tmp_path, provider):
-    async with a_town(tmp_path, **settings(provider)) as town:
-        auth_url, _ = await begin(town.anyone)
+    async with a_running_app(tmp_path, **settings(provider)) as app:
+        auth_url, _ = await begin(app.anyone)
         back = await agree(auth_url, "alice", **VERIFIED)
-        answer = await town.client.get(API + back)
+        answer = await app.client.get(API + back)
         assert answer.headers["location"] == "/sign-in?reason=oidc_expired"
 
 
 async def test_someone_signed_in_links_the_account_and_unlinks_it(tmp_path, provider):
-    async with a_town(tmp_path, **settings(provider)) as town:
-        admin = await town.signed_in(await town.admin())
+    async with a_running_app(tmp_path, **settings(provider)) as app:
+        admin = await app.signed_in(await app.admin())
         auth_url, flow = await begin(admin)
         back = await agree(auth_url, "alice", **VERIFIED)
         cookies = f"{admin.headers['cookie']}; {flow}"
-        assert (await town.client.get(API + back, headers={"cookie": cookies})).headers["location"] == "/inbox"
-        again = await town.signed_in(await town.admin())
+        assert (await app.client.get(API + back, headers={"cookie": cookies})).headers["location"] == "/inbox"
+        again = await app.signed_in(await app.admin())
         [listed] = [one for one in (await again.get("/admin/users")).json()["data"] if one["username"] == "admin"]
         assert listed["is_linked"]
         assert (await again.ask("DELETE", "/me/identity")).status == 204
@@ -161,13 +161,13 @@ async def test_someone_signed_in_links_the_account_and_unlinks_it(tmp_path, prov
 
 async def test_a_wish_for_another_site_leads_to_the_front_page(tmp_path, provider):
     """SEC-41."""
-    async with a_town(tmp_path, **settings(provider)) as town:
-        auth_url, flow = await begin(town.anyone, "//evil.example")
+    async with a_running_app(tmp_path, **settings(provider)) as app:
+        auth_url, flow = await begin(app.anyone, "//evil.example")
         back = await agree(auth_url, "alice", **VERIFIED)
-        assert (await town.client.get(API + back, headers={"cookie": flow})).headers["location"] == "/"
+        assert (await app.client.get(API + back, headers={"cookie": flow})).headers["location"] == "/"
 
 
 async def test_a_provider_that_does_not_answer_is_503(tmp_path):
-    async with a_town(tmp_path, **settings(f"http://127.0.0.1:{free_port()}")) as town:
-        answer = await town.anyone.get("/oidc/login")
+    async with a_running_app(tmp_path, **settings(f"http://127.0.0.1:{free_port()}")) as app:
+        answer = await app.anyone.get("/oidc/login")
         assert (answer.status, answer.json()["code"]) == (503, "SERVICE_UNAVAILABLE")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.people import Town, Visitor, a_town
+from tests.api.people import RunningApp, Visitor, a_running_app
 from tests.app import in_settings
 from tests.delivery.builders import publish
 from tests.scale import scaled
@@ -45,11 +45,11 @@ class Shelf:
     bookmarks: set[str] = field(default_factory=set)
 
 
-class World:
+class PeopleModel:
     """The model beside the server."""
 
-    def __init__(self, town: Town, rng: random.Random) -> None:
-        self.town = town
+    def __init__(self, app: RunningApp, rng: random.Random) -> None:
+        self.app = app
         self.rng = rng
         self.people: dict[str, Person] = {}
         self.shelves: dict[str, Shelf] = {}
@@ -105,11 +105,11 @@ class World:
         key = next(key for key, shelf in self.shelves.items() if link in shelf.feeds)
         member = next(iter(self.shelves[key].roles))
         listed = (await self.people[member].visitor.get(f"/feeds?shelf={key}")).json()["data"]
-        user = await self.town.accounts.users.find(member)
-        shelf = await self.town.accounts.sharing.shelf(shelf_user(user), _id(key))
+        user = await self.app.accounts.users.find(member)
+        shelf = await self.app.accounts.sharing.shelf(shelf_user(user), _id(key))
         public_id = _id(next(one["id"] for one in listed if one["link"] == link))
-        feed = await self.town.reading.subscriptions.get(shelf.id, public_id)
-        await publish(self.town.db, feed.feed_id, [guid])
+        feed = await self.app.reading.subscriptions.get(shelf.id, public_id)
+        await publish(self.app.db, feed.feed_id, [guid])
         self.log.append(f"published {guid}")
         for one in shelves:
             one.feeds[link].add(guid)
@@ -197,9 +197,9 @@ class World:
             return
         tenant = self.rng.choice(["household", "other"])
         name = f"person{secrets.token_hex(4)}"
-        public_id = None if tenant == "household" else self.town.other_tenant
-        user = await self.town.add(username=name, tenant_id=public_id)
-        self.people[name] = Person(tenant, await self.town.signed_in(user), user.public_id)
+        public_id = None if tenant == "household" else self.app.other_tenant
+        user = await self.app.add(username=name, tenant_id=public_id)
+        self.people[name] = Person(tenant, await self.app.signed_in(user), user.public_id)
         self.log.append(f"{name} comes to {tenant}")
         await self.see_to(name)
 
@@ -209,7 +209,7 @@ class World:
             return
         name = self.rng.choice(list(self.people))
         sole = [key for key in self.of(name) if self.owners(key) == {name}]
-        await self.town.accounts.users.delete(SYSTEM, self.people.pop(name).public_id)
+        await self.app.accounts.users.delete(SYSTEM, self.people.pop(name).public_id)
         self.log.append(f"{name} goes")
         for shelf in self.shelves.values():
             shelf.roles.pop(name, None)
@@ -263,29 +263,29 @@ async def test_everybody_sees_what_the_model_says(database_url, tmp_path):
     """1,000 acts in the soak, 25 ordinarily, on each engine."""
     seed = secrets.randbits(32)
     rng = random.Random(seed)
-    async with a_town(tmp_path, database_url=in_settings(database_url)) as town:
-        world = World(town, rng)
+    async with a_running_app(tmp_path, database_url=in_settings(database_url)) as app:
+        model = PeopleModel(app, rng)
         for _ in range(4):
-            await world.come()
+            await model.come()
         acts: dict[Callable[[], Awaitable[None]], int] = {
-            world.follow: 4,
-            world.publish: 3,
-            world.mark_all: 3,
-            world.bookmark: 2,
-            world.share: 6,
-            world.unshare: 4,
-            world.rename: 1,
-            world.make: 2,
-            world.delete: 2,
-            world.choose: 2,
-            world.come: 1,
-            world.go: 1,
+            model.follow: 4,
+            model.publish: 3,
+            model.mark_all: 3,
+            model.bookmark: 2,
+            model.share: 6,
+            model.unshare: 4,
+            model.rename: 1,
+            model.make: 2,
+            model.delete: 2,
+            model.choose: 2,
+            model.come: 1,
+            model.go: 1,
         }
         try:
             for _ in range(scaled(*ACTS)):
                 [act] = rng.choices(list(acts), list(acts.values()))
                 await act()
-                await world.look()
+                await model.look()
         except AssertionError as error:
-            error.add_note("\n".join([f"seed {seed}", *world.log[-20:]]))
+            error.add_note("\n".join([f"seed {seed}", *model.log[-20:]]))
             raise

@@ -30,13 +30,13 @@ async def test_the_release_checklist(empty_database_url, tmp_path):
     """The schema bootstraps on an empty database; sign in, create feed, refresh, search, bookmark and delete it."""
     url = in_settings(empty_database_url)
     async with a_library(tmp_path, url) as library:
-        assert (await library.town.client.get("/readyz")).status == 200
-        wrong = await library.town.client.post("/api/v1/sessions", {"password": "wrong"})
+        assert (await library.app.client.get("/readyz")).status == 200
+        wrong = await library.app.client.post("/api/v1/sessions", {"password": "wrong"})
         assert wrong.status == 401
-        me = await signed_in(library.town.client)
+        me = await signed_in(library.app.client)
         feed = await me.follow(library.press.publish("/feed", "giraffe", title="The Daily"), 1)
         library.press.publish("/feed", "elephant", "giraffe", title="The Daily")
-        library.town.time.pass_(MINUTE)
+        library.app.time.pass_(MINUTE)
         await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
         await me.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == 2)
         found = await me.get("/search?q=elephant")
@@ -67,10 +67,10 @@ async def test_however_many_follow_a_feed_it_is_fetched_once_a_round(database_ur
             server = await stack.enter_async_context(a_server(library.press.handle, host=host))
             library.press.publish(f"/{number}", "1")
             links.append(f"{server.url}/{number}")
-        db, first = library.town.db, await a_reader(library.town.db)
-        made = [await library.town.reading.subscriptions.add(first, NewSubscription(link=link)) for link in links]
+        db, first = library.app.db, await a_reader(library.app.db)
+        made = [await library.app.reading.subscriptions.add(first, NewSubscription(link=link)) for link in links]
         readers = [first, *[await follower(db, [one.feed_id for one in made]) for _ in range(shelves - 1)]]
-        library.town.worker_loops.start()
+        library.app.worker_loops.start()
         for round_ in range(1, rounds + 1):
 
             async def is_over(wanted: int = feeds * round_) -> bool:
@@ -82,8 +82,8 @@ async def test_however_many_follow_a_feed_it_is_fetched_once_a_round(database_ur
             await eventually(is_over, within=300.0)
             assert set(library.press.asked.values()) == {round_}
             assert len(library.press.asked) == feeds
-            library.town.time.pass_(40 * MINUTE)  # the interval, and by how much it may be spread
-            await library.town.reading.subscriptions.refresh_all(first)  # what falls due in a lump starts bit by bit
+            library.app.time.pass_(40 * MINUTE)  # the interval, and by how much it may be spread
+            await library.app.reading.subscriptions.refresh_all(first)  # what falls due in a lump starts bit by bit
 
 
 async def follower(db: Database, feeds: list[FeedId]) -> ShelfId:
@@ -99,4 +99,4 @@ async def follower(db: Database, feeds: list[FeedId]) -> ShelfId:
 
 
 async def item_counts(library: Library, shelf: ShelfId) -> list[int]:
-    return [feed.item_count for feed in await library.town.reading.subscriptions.list(shelf)]
+    return [feed.item_count for feed in await library.app.reading.subscriptions.list(shelf)]

@@ -113,7 +113,7 @@ async def looked(library: Library, me: Reader, feed: Any, times: int) -> Any:
     state: Any = {"last_checked_at": None}
     for number in range(times):
         if number:
-            library.town.time.pass_(MINUTE)
+            library.app.time.pass_(MINUTE)
             await me.post(f"{path}/refresh", expect=202)
         last = state["last_checked_at"]
         found = await me.until(path, lambda one: one["fetch_state"]["last_checked_at"] != last)  # noqa: B023  at once
@@ -149,14 +149,14 @@ async def only_what_is_due_is_called(library: Library, me: Reader, script: Scrip
     [first, *_] = await me.get("/feeds")
     await me.patch(f"/feeds/{first['id']}", {"suspended": True})
     before = Counter(script.asked)
-    library.town.wakeup.wake(POLL_WAKEUP)
-    library.town.time.pass_(40 * MINUTE)  # beyond the interval, short of the first back-off
-    library.town.wakeup.wake(POLL_WAKEUP)
+    library.app.wakeup.wake(POLL_WAKEUP)
+    library.app.time.pass_(40 * MINUTE)  # beyond the interval, short of the first back-off
+    library.app.wakeup.wake(POLL_WAKEUP)
     due = Counter(f"/{number}" for number, rule in enumerate(table) if rule.wait <= INTERVAL and number)
     await calls(script, before, due)
     before = Counter(script.asked)
     await me.until("/feeds/refresh", lambda left: left == {"waiting": 0, "checking": 0})
-    library.town.time.pass_(2 * MINUTE)  # R96: what was seen within the last minute is not asked for again
+    library.app.time.pass_(2 * MINUTE)  # R96: what was seen within the last minute is not asked for again
     free = Counter(f"/{number}" for number, rule in enumerate(table) if number and not rule.is_held)
     # One Retry-After is over by our clock, which was turned, but not by the pacer's, which was not.
     assert await me.post("/feeds/refresh", expect=202) == {"queued": free.total() + 1}

@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.library import Library, Reader, a_library
 from tests.api.people import API
-from tests.catalogue.builders import a_browsing_town, a_site
+from tests.catalogue.builders import a_browsing_app, a_site
 from tests.catalogue.sample import Plan, a_sample
 from tsuzuki.model.times import MINUTE
 
@@ -98,7 +98,7 @@ async def test_what_others_read_meanwhile_is_heard_when_a_suspended_shelf_asks_f
     link = library.press.publish("/a", "1", "2", "3")
     feed = await me.post("/feeds", {"link": link, "suspended": True})
     await other.follow(link, 3)
-    await library.town.worker_loops.stop()
+    await library.app.worker_loops.stop()
     async with listening(me) as stream:
         await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
         entry, counts = await stream.arrival(feed)
@@ -123,7 +123,7 @@ async def test_a_new_feed_and_a_refresh_of_all_are_heard_as_they_bring_something
         entry, counts = await stream.arrival(feed)
         assert (entry["count"], counts["unread"]) == (1, 1)
         library.press.publish("/a", "2", "1")
-        library.town.time.pass_(MINUTE)  # R96
+        library.app.time.pass_(MINUTE)  # R96
         assert await me.post("/feeds/refresh", expect=202) == {"queued": 1}
         entry, counts = await stream.arrival(feed)
         assert (entry["count"], counts["unread"]) == (1, 2)
@@ -149,13 +149,13 @@ async def test_what_a_reader_does_with_a_feed_is_told_as_feed_events(library):
 
 async def test_those_who_run_the_server_hear_of_crawl_jobs(tmp_path, database_url):
     """As they are queued, begin and end; nobody else does, also on a shelf that is shared."""
-    async with a_sample(Plan(series=2, chapters=4)) as sample, a_browsing_town(tmp_path, database_url, sample) as town:
-        admin = Reader(await town.signed_in(await town.admin()))
+    async with a_sample(Plan(series=2, chapters=4)) as sample, a_browsing_app(tmp_path, database_url, sample) as app:
+        admin = Reader(await app.signed_in(await app.admin()))
         shelf = (await admin.get("/me"))["shelves"][0]["id"]
-        user = await town.add()
+        user = await app.add()
         await admin.ask("PUT", f"/me/shelves/{shelf}/people/{user.username}", {"role": "reader"})
-        guest, source = Reader(await town.signed_in(user)), await a_site(town, sample)
-        town.worker_loops.start()
+        guest, source = Reader(await app.signed_in(user)), await a_site(app, sample)
+        app.worker_loops.start()
         async with listening(admin) as stream, listening(guest, f"?shelf={shelf}") as others:
             job = await admin.post("/admin/crawler/jobs", {"sourceid": source})
             told = await stream.told("job", 3)
@@ -164,4 +164,4 @@ async def test_those_who_run_the_server_hear_of_crawl_jobs(tmp_path, database_ur
             assert {(each["kind"], each["source"], each["comic"]) for each in told} == {("discovery", "Sample", None)}
             await admin.post("/feeds", {"link": f"{sample.url}/feed", "suspended": True})
             assert await others.next_but("counts") == "feed"
-        await town.worker_loops.stop()
+        await app.worker_loops.stop()

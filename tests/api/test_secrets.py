@@ -3,31 +3,31 @@
 import pytest
 from structlog.testing import capture_logs
 
-from tests.api.people import PASSWORD, a_town
+from tests.api.people import PASSWORD, a_running_app
 
 CANARY = "canary-5ecret-value"
 
 
 @pytest.fixture
-async def town(tmp_path):
-    async with a_town(tmp_path) as town:
-        yield town
+async def app(tmp_path):
+    async with a_running_app(tmp_path) as app:
+        yield app
 
 
-async def test_no_credential_is_in_any_log_line(town):
+async def test_no_credential_is_in_any_log_line(app):
     with capture_logs() as lines:
         answers = [
-            await town.anyone.post("/sessions", {"password": CANARY}),
-            await town.anyone.post("/sessions", {"username": CANARY, "password": CANARY}),
-            await town.anyone.post("/setup", {"code": CANARY, "password": CANARY}),
-            await town.anyone.post("/invites/accept", {"code": CANARY, "username": "a", "password": CANARY}),
-            await town.anyone.get("/me", authorization=f"Bearer tsz_{CANARY}"),
-            await town.anyone.get("/me", cookie=f"tsuzuki={CANARY}"),
-            await town.anyone.get(f"/oidc/callback?code={CANARY}&state={CANARY}"),
-            await town.anyone.post("/sessions", {"password": [CANARY]}),
-            await town.anyone.post("/sessions", {"password": PASSWORD}),
+            await app.anyone.post("/sessions", {"password": CANARY}),
+            await app.anyone.post("/sessions", {"username": CANARY, "password": CANARY}),
+            await app.anyone.post("/setup", {"code": CANARY, "password": CANARY}),
+            await app.anyone.post("/invites/accept", {"code": CANARY, "username": "a", "password": CANARY}),
+            await app.anyone.get("/me", authorization=f"Bearer tsz_{CANARY}"),
+            await app.anyone.get("/me", cookie=f"tsuzuki={CANARY}"),
+            await app.anyone.get(f"/oidc/callback?code={CANARY}&state={CANARY}"),
+            await app.anyone.post("/sessions", {"password": [CANARY]}),
+            await app.anyone.post("/sessions", {"password": PASSWORD}),
         ]
-        made = await (await town.signed_in(await town.admin())).post("/me/tokens", {"name": "t", "scopes": ["read"]})
+        made = await (await app.signed_in(await app.admin())).post("/me/tokens", {"name": "t", "scopes": ["read"]})
     text = repr(lines)
     assert len(lines) >= len(answers)
     for secret in (CANARY, PASSWORD, made.json()["data"]["token"], answers[-1].headers["set-cookie"][8:40]):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from structlog.testing import capture_logs
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.app import in_settings, settings_for
 from tests.authorisation.objects import OBJECTS
 from tests.builders import stored_feed
@@ -30,9 +30,9 @@ select count(*) as total from channel;
 
 
 @pytest.fixture
-async def town(tmp_path, database_url) -> AsyncIterator[Town]:
-    async with a_town(tmp_path, database_url=in_settings(database_url)) as town:
-        yield town
+async def app(tmp_path, database_url) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path, database_url=in_settings(database_url)) as app:
+        yield app
 
 
 async def unread(visitor, shelf: str = "") -> int:
@@ -40,24 +40,24 @@ async def unread(visitor, shelf: str = "") -> int:
     return count
 
 
-async def test_one_persons_mark_all_read_empties_nobody_elses_inbox(town):
-    feed = await stored_feed(town.db)
-    people = [await town.add() for _ in range(2)]
+async def test_one_persons_mark_all_read_empties_nobody_elses_inbox(app):
+    feed = await stored_feed(app.db)
+    people = [await app.add() for _ in range(2)]
     for user in people:
-        await subscribe(town.db, (await town.accounts.current_user.shelf_of(user)).id, feed)
-    await publish(town.db, feed, "abc")
-    one, other = [await town.signed_in(user) for user in people]
+        await subscribe(app.db, (await app.accounts.current_user.shelf_of(user)).id, feed)
+    await publish(app.db, feed, "abc")
+    one, other = [await app.signed_in(user) for user in people]
     assert (await one.ask("PATCH", "/inbox/-/read", {"all": True})).status == 200
     assert (await unread(one), await unread(other)) == (0, 3)
 
 
-async def test_what_is_marked_on_a_shared_shelf_is_marked_for_all(town):
-    owner, editor = await town.add(), await town.add()
-    shelf = await town.accounts.current_user.shelf_of(owner)
-    feed = await stored_feed(town.db)
-    await subscribe(town.db, shelf.id, feed)
-    await publish(town.db, feed, "abc")
-    mine, theirs = await town.signed_in(owner), await town.signed_in(editor)
+async def test_what_is_marked_on_a_shared_shelf_is_marked_for_all(app):
+    owner, editor = await app.add(), await app.add()
+    shelf = await app.accounts.current_user.shelf_of(owner)
+    feed = await stored_feed(app.db)
+    await subscribe(app.db, shelf.id, feed)
+    await publish(app.db, feed, "abc")
+    mine, theirs = await app.signed_in(owner), await app.signed_in(editor)
     named = f"?shelf={show_id(shelf.public_id)}"
     path = f"/me/shelves/{show_id(shelf.public_id)}/people/{editor.username}"
     assert (await mine.ask("PUT", path, {"role": "editor"})).json()["data"]["role"] == "editor"
@@ -68,19 +68,19 @@ async def test_what_is_marked_on_a_shared_shelf_is_marked_for_all(town):
     assert (await theirs.get(f"/counts{named}")).status == 404
 
 
-async def test_a_role_that_there_is_not_is_refused_with_its_field(town):
-    owner, other = await town.add(), await town.add()
-    shelf = await town.accounts.current_user.shelf_of(owner)
+async def test_a_role_that_there_is_not_is_refused_with_its_field(app):
+    owner, other = await app.add(), await app.add()
+    shelf = await app.accounts.current_user.shelf_of(owner)
     path = f"/me/shelves/{show_id(shelf.public_id)}/people/{other.username}"
-    answer = await (await town.signed_in(owner)).ask("PUT", path, {"role": "king"})
+    answer = await (await app.signed_in(owner)).ask("PUT", path, {"role": "king"})
     assert (answer.status, answer.json()["details"][0]["field"]) == (400, "role")
 
 
-async def test_a_channel_is_whose_made_it_and_goes_with_the_shelf(town):
-    owner, editor = await town.add(), await town.add()
-    shelf = await town.accounts.current_user.shelf_of(owner)
-    await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, editor.username, "editor")
-    mine, theirs = await town.signed_in(owner), await town.signed_in(editor)
+async def test_a_channel_is_whose_made_it_and_goes_with_the_shelf(app):
+    owner, editor = await app.add(), await app.add()
+    shelf = await app.accounts.current_user.shelf_of(owner)
+    await app.accounts.sharing.share(shelf_user(owner), shelf.public_id, editor.username, "editor")
+    mine, theirs = await app.signed_in(owner), await app.signed_in(editor)
     named = f"/channels?shelf={show_id(shelf.public_id)}"
     for visitor, name in ((mine, "Mine"), (theirs, "Theirs")):
         body = {"kind": "webhook", "name": name, "config": {"url": "http://93.184.216.34/"}}
@@ -89,58 +89,58 @@ async def test_a_channel_is_whose_made_it_and_goes_with_the_shelf(town):
     [channel] = (await theirs.get(named)).json()["data"]
     one = f"/channels/{channel['id']}?shelf={show_id(shelf.public_id)}"
     assert (await mine.ask("PATCH", one, {"is_enabled": False})).status == 404
-    await town.accounts.sharing.remove(shelf_user(owner), shelf.public_id, editor.username)
-    assert await town.db.read(lambda tx: tx.one(int, q.count_channels)) == 1
-    await town.accounts.users.delete(SYSTEM, owner.public_id)
-    assert await town.db.read(lambda tx: tx.one(int, q.count_channels)) == 0
+    await app.accounts.sharing.remove(shelf_user(owner), shelf.public_id, editor.username)
+    assert await app.db.read(lambda tx: tx.one(int, q.count_channels)) == 1
+    await app.accounts.users.delete(SYSTEM, owner.public_id)
+    assert await app.db.read(lambda tx: tx.one(int, q.count_channels)) == 0
 
 
-async def test_an_unshared_reader_has_no_picture_of_it_either(town):
+async def test_an_unshared_reader_has_no_picture_of_it_either(app):
     """What a shelf keeps is readable without its source by whoever has that shelf, and by no neighbour."""
-    owner, other = await town.add(), await town.add()
-    made = str(await OBJECTS["kept_id"](town, owner))
-    theirs = await town.signed_in(other)
-    shelf = await town.accounts.current_user.shelf_of(owner)
+    owner, other = await app.add(), await app.add()
+    made = str(await OBJECTS["kept_id"](app, owner))
+    theirs = await app.signed_in(other)
+    shelf = await app.accounts.current_user.shelf_of(owner)
     named = f"/chapters/{made}/download?shelf={show_id(shelf.public_id)}"
     assert (await theirs.get(named)).status == 404
-    await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
+    await app.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
     assert (await theirs.get(named)).status == 200
     assert (await theirs.ask("DELETE", named)).status == 403
 
 
-async def test_an_import_by_hand_asks_for_the_role_too(town):
-    owner, other = await town.add(), await town.add()
-    shelf = await town.accounts.current_user.shelf_of(owner)
-    await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
-    await (await town.signed_in(other)).ask("PATCH", "/me", {"default_shelf_id": show_id(shelf.public_id)})
-    reader = await town.accounts.users.find(other.username)
-    assert (await town.accounts.current_user.shelf_of(reader)).id == shelf.id
+async def test_an_import_by_hand_asks_for_the_role_too(app):
+    owner, other = await app.add(), await app.add()
+    shelf = await app.accounts.current_user.shelf_of(owner)
+    await app.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
+    await (await app.signed_in(other)).ask("PATCH", "/me", {"default_shelf_id": show_id(shelf.public_id)})
+    reader = await app.accounts.users.find(other.username)
+    assert (await app.accounts.current_user.shelf_of(reader)).id == shelf.id
     with pytest.raises(Forbidden):
-        must_allow(await town.accounts.current_user.shelf_of(reader), writes=True)
+        must_allow(await app.accounts.current_user.shelf_of(reader), writes=True)
 
 
 # -- servers from before
 
 
-async def offer(town: Town, user: User) -> None:
-    await town.db.with_tx(lambda tx: tx.run(q.offer, id=user.id))
+async def offer(app: RunningApp, user: User) -> None:
+    await app.db.with_tx(lambda tx: tx.run(q.offer, id=user.id))
 
 
 async def test_the_offer_is_made_over_the_api_and_at_the_start(tmp_path, database_url):
     url = in_settings(database_url)
-    async with a_town(tmp_path, database_url=url) as town:
-        owner, other = await town.admin(), await town.add()
-        shelf = await town.accounts.current_user.shelf_of(owner)
-        await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "owner")
+    async with a_running_app(tmp_path, database_url=url) as app:
+        owner, other = await app.admin(), await app.add()
+        shelf = await app.accounts.current_user.shelf_of(owner)
+        await app.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "owner")
         for user in (owner, other):
-            await offer(town, user)
+            await offer(app, user)
     with capture_logs() as lines:
         async with open_tsuzuki(settings_for(tmp_path, database_url=url)):
             pass
     said = [(line["shelf"], line["people"]) for line in lines if line["event"] == "people_share_a_shelf"]
     assert ("Main", 2) in said
-    async with a_town(tmp_path, database_url=url) as town:
-        mine, theirs = await town.signed_in(owner), await town.signed_in(other)
+    async with a_running_app(tmp_path, database_url=url) as app:
+        mine, theirs = await app.signed_in(owner), await app.signed_in(other)
         assert (await mine.get("/me")).json()["data"]["is_offered_shelf"] is True
         assert (await mine.ask("DELETE", "/me/shelf-offer")).status == 204
         assert (await mine.get("/me")).json()["data"]["is_offered_shelf"] is False

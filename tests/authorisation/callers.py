@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from tests.api.people import Town, Visitor
+from tests.api.people import RunningApp, Visitor
 from tests.authorisation.policy import ADMIN, PUBLIC, READ, WRITE
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import UserChange
@@ -24,67 +24,67 @@ CALLERS: dict[str, dict[str, int]] = {
 }
 
 
-async def visitor(town: Town, name: str) -> Visitor:
+async def visitor(app: RunningApp, name: str) -> Visitor:
     """Somebody new."""
-    makers: dict[str, Callable[[Town], Awaitable[Visitor]]] = {
+    makers: dict[str, Callable[[RunningApp], Awaitable[Visitor]]] = {
         "anonymous": _anonymous,
         "reader": _reader,
         "other tenant's reader": _other_reader,
         "admin": _admin,
-        "read token": lambda town: _token(town, "read"),
-        "write token": lambda town: _token(town, "write"),
-        "admin token": lambda town: _token(town, "admin"),
+        "read token": lambda app: _token(app, "read"),
+        "write token": lambda app: _token(app, "write"),
+        "admin token": lambda app: _token(app, "admin"),
         "demoted admin's token": _demoted,
         "expired token": _expired,
         "revoked session": _revoked,
         "disabled reader": _disabled,
     }
-    return await makers[name](town)
+    return await makers[name](app)
 
 
-async def _anonymous(town: Town) -> Visitor:
-    return town.anyone
+async def _anonymous(app: RunningApp) -> Visitor:
+    return app.anyone
 
 
-async def _reader(town: Town) -> Visitor:
-    return await town.signed_in(await town.add())
+async def _reader(app: RunningApp) -> Visitor:
+    return await app.signed_in(await app.add())
 
 
-async def _other_reader(town: Town) -> Visitor:
-    return await town.signed_in(await town.add(tenant_id=town.other_tenant))
+async def _other_reader(app: RunningApp) -> Visitor:
+    return await app.signed_in(await app.add(tenant_id=app.other_tenant))
 
 
-async def _admin(town: Town) -> Visitor:
-    return await town.signed_in(await town.add(role="admin"))
+async def _admin(app: RunningApp) -> Visitor:
+    return await app.signed_in(await app.add(role="admin"))
 
 
-async def _token(town: Town, scope: str) -> Visitor:
-    return await town.with_token(await town.add(role="admin"), scope)
+async def _token(app: RunningApp, scope: str) -> Visitor:
+    return await app.with_token(await app.add(role="admin"), scope)
 
 
-async def _demoted(town: Town) -> Visitor:
-    user = await town.add(role="admin")
-    holder = await town.with_token(user, "admin")
-    await town.accounts.users.change(SYSTEM, user.public_id, UserChange(role="reader"))
+async def _demoted(app: RunningApp) -> Visitor:
+    user = await app.add(role="admin")
+    holder = await app.with_token(user, "admin")
+    await app.accounts.users.change(SYSTEM, user.public_id, UserChange(role="reader"))
     return holder
 
 
-async def _expired(town: Town) -> Visitor:
-    ends = Millis(town.time() + MINUTE)
-    holder = await town.with_token(await town.add(role="admin"), "read", "write", "admin", ends=ends)
-    town.time.pass_(MINUTE)
+async def _expired(app: RunningApp) -> Visitor:
+    ends = Millis(app.time() + MINUTE)
+    holder = await app.with_token(await app.add(role="admin"), "read", "write", "admin", ends=ends)
+    app.time.pass_(MINUTE)
     return holder
 
 
-async def _revoked(town: Town) -> Visitor:
-    user = await town.add(role="admin")
-    holder = await town.signed_in(user)
-    await town.accounts.sign_in.sign_out(holder.headers["cookie"].partition("=")[2], "")
+async def _revoked(app: RunningApp) -> Visitor:
+    user = await app.add(role="admin")
+    holder = await app.signed_in(user)
+    await app.accounts.sign_in.sign_out(holder.headers["cookie"].partition("=")[2], "")
     return holder
 
 
-async def _disabled(town: Town) -> Visitor:
-    user = await town.add()
-    holder = await town.signed_in(user)
-    await town.accounts.users.disable(SYSTEM, user.public_id)
+async def _disabled(app: RunningApp) -> Visitor:
+    user = await app.add()
+    holder = await app.signed_in(user)
+    await app.accounts.users.disable(SYSTEM, user.public_id)
     return holder

@@ -2,11 +2,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 
 
 @pytest.fixture
-async def town(tmp_path) -> AsyncIterator[Town]:
+async def app(tmp_path) -> AsyncIterator[RunningApp]:
     """A server on which everything is switched on."""
-    async with a_town(tmp_path, billing="on") as town:
-        yield town
+    async with a_running_app(tmp_path, billing="on") as app:
+        yield app

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tests.api.people import API, Town
+from tests.api.people import API, RunningApp
 from tests.crawler.builders import a_dead_letter
 from tests.delivery.builders import publish
 from tests.images.builders import a_picture, stored_picture
@@ -24,191 +24,191 @@ from tsuzuki.shelves.types import NewSubscription, ReportedReading
 from tsuzuki.sources.types import NewMapping, SourceRegistration
 
 
-async def _session_of(town: Town, user: User) -> PublicId:
-    return (await _caller(town, user)).key_public_id
+async def _session_of(app: RunningApp, user: User) -> PublicId:
+    return (await _caller(app, user)).key_public_id
 
 
-async def _token_of(town: Town, user: User) -> PublicId:
-    await town.with_token(user, "read")
-    return (await town.accounts.tokens.list(await _caller(town, user)))[0].public_id
+async def _token_of(app: RunningApp, user: User) -> PublicId:
+    await app.with_token(user, "read")
+    return (await app.accounts.tokens.list(await _caller(app, user)))[0].public_id
 
 
-async def _user_of(town: Town, user: User) -> PublicId:
-    tenant = (await town.accounts.current_user.get(await _caller(town, user))).tenant
-    return (await town.add(tenant_id=tenant.public_id)).public_id
+async def _user_of(app: RunningApp, user: User) -> PublicId:
+    tenant = (await app.accounts.current_user.get(await _caller(app, user))).tenant
+    return (await app.add(tenant_id=tenant.public_id)).public_id
 
 
-async def _invite_of(town: Town, user: User) -> PublicId:
-    return (await town.accounts.invites.make(await _caller(town, user), "reader", None)).public_id
+async def _invite_of(app: RunningApp, user: User) -> PublicId:
+    return (await app.accounts.invites.make(await _caller(app, user), "reader", None)).public_id
 
 
-async def _tenant_of(town: Town, _: User) -> PublicId:
-    return (await town.accounts.tenants.add(SYSTEM, "Third")).public_id
+async def _tenant_of(app: RunningApp, _: User) -> PublicId:
+    return (await app.accounts.tenants.add(SYSTEM, "Third")).public_id
 
 
-async def _payer_of(town: Town, user: User) -> PublicId:
-    return (await town.accounts.current_user.get(await _caller(town, user))).tenant.public_id
+async def _payer_of(app: RunningApp, user: User) -> PublicId:
+    return (await app.accounts.current_user.get(await _caller(app, user))).tenant.public_id
 
 
-async def _rented_of(town: Town, user: User) -> PublicId:
-    payer = await _payer_of(town, user)
-    mine = whose(await _caller(town, user))
-    made = await town.billing.rented.create(mine, payer, name=secrets.token_hex(8), plan="basic")
+async def _rented_of(app: RunningApp, user: User) -> PublicId:
+    payer = await _payer_of(app, user)
+    mine = whose(await _caller(app, user))
+    made = await app.billing.rented.create(mine, payer, name=secrets.token_hex(8), plan="basic")
     return made.public_id
 
 
-async def _invoice_of(town: Town, user: User) -> PublicId:
-    await _rented_of(town, user)
-    found, _ = await town.billing.books.invoices(OPERATOR, await _payer_of(town, user), Slice(most=1))
+async def _invoice_of(app: RunningApp, user: User) -> PublicId:
+    await _rented_of(app, user)
+    found, _ = await app.billing.books.invoices(OPERATOR, await _payer_of(app, user), Slice(most=1))
     return found[0].public_id
 
 
-async def _member_of(town: Town, user: User) -> dict[str, str]:
-    shelf, tenant = await _rented_of(town, user), await _payer_of(town, user)
-    guest = await town.add(tenant_id=tenant)
-    await town.accounts.sharing.share(shelf_user(user), shelf, guest.username, "editor")
+async def _member_of(app: RunningApp, user: User) -> dict[str, str]:
+    shelf, tenant = await _rented_of(app, user), await _payer_of(app, user)
+    guest = await app.add(tenant_id=tenant)
+    await app.accounts.sharing.share(shelf_user(user), shelf, guest.username, "editor")
     return {"shelf_id": show_id(shelf), "person_name": guest.username}
 
 
-async def _group_of(town: Town, user: User) -> PublicId:
-    return (await town.reading.groups.add(await _shelf_of(town, user), secrets.token_hex(8))).public_id
+async def _group_of(app: RunningApp, user: User) -> PublicId:
+    return (await app.reading.groups.add(await _shelf_of(app, user), secrets.token_hex(8))).public_id
 
 
-async def _feed_of(town: Town, user: User) -> PublicId:
+async def _feed_of(app: RunningApp, user: User) -> PublicId:
     wish = NewSubscription(link=f"http://93.184.216.34/{secrets.token_hex(8)}")
-    return (await town.reading.subscriptions.add(await _shelf_of(town, user), wish)).public_id
+    return (await app.reading.subscriptions.add(await _shelf_of(app, user), wish)).public_id
 
 
-async def _item_of(town: Town, user: User) -> str:
-    shelf, feed = await _shelf_of(town, user), await _feed_of(town, user)
-    feed_id = (await town.reading.subscriptions.get(shelf, feed)).feed_id
-    await publish(town.accounts.deps.db, feed_id, ["1"])
-    newest, *_ = await items_of(town.accounts.deps.db, shelf, feed=feed)
+async def _item_of(app: RunningApp, user: User) -> str:
+    shelf, feed = await _shelf_of(app, user), await _feed_of(app, user)
+    feed_id = (await app.reading.subscriptions.get(shelf, feed)).feed_id
+    await publish(app.accounts.deps.db, feed_id, ["1"])
+    newest, *_ = await items_of(app.accounts.deps.db, shelf, feed=feed)
     return str(newest.item_id)
 
 
-async def _bookmark_of(town: Town, user: User) -> PublicId:
+async def _bookmark_of(app: RunningApp, user: User) -> PublicId:
     new = NewBookmark(link=f"https://example.org/{secrets.token_hex(8)}", title="A page")
-    return (await town.reading.bookmarks.add(await _shelf_of(town, user), new)).public_id
+    return (await app.reading.bookmarks.add(await _shelf_of(app, user), new)).public_id
 
 
-async def _channel_of(town: Town, user: User) -> PublicId:
+async def _channel_of(app: RunningApp, user: User) -> PublicId:
     config = {"url": "http://93.184.216.34/hook"}
-    added = await town.channels.add(await _shelf_of(town, user), "webhook", name=secrets.token_hex(8), config=config)
+    added = await app.channels.add(await _shelf_of(app, user), "webhook", name=secrets.token_hex(8), config=config)
     return added.channel.id
 
 
-async def _source_of(town: Town, _: User) -> str:
+async def _source_of(app: RunningApp, _: User) -> str:
     name = secrets.token_hex(4)
     wanted = SourceRegistration(name=name, slug=name, base_url="https://example.org")
-    return str((await town.crawling.sources.register(SYSTEM, wanted)).id)
+    return str((await app.crawling.sources.register(SYSTEM, wanted)).id)
 
 
-async def _job_of(town: Town, user: User) -> PublicId:
-    source = await _source_of(town, user)
-    return (await town.crawling.jobs.trigger(await _caller(town, user), CrawlWish(int(source)))).public_id
+async def _job_of(app: RunningApp, user: User) -> PublicId:
+    source = await _source_of(app, user)
+    return (await app.crawling.jobs.trigger(await _caller(app, user), CrawlWish(int(source)))).public_id
 
 
-async def _comic_of(town: Town, user: User) -> PublicId:
-    await _source_of(town, user)
-    return (await town.crawling.comics.add(SYSTEM, "A comic", None)).public_id
+async def _comic_of(app: RunningApp, user: User) -> PublicId:
+    await _source_of(app, user)
+    return (await app.crawling.comics.add(SYSTEM, "A comic", None)).public_id
 
 
-async def _mapping_of(town: Town, user: User) -> dict[str, str]:
-    source, comic, key = await _source_of(town, user), await _comic_of(town, user), secrets.token_hex(4)
+async def _mapping_of(app: RunningApp, user: User) -> dict[str, str]:
+    source, comic, key = await _source_of(app, user), await _comic_of(app, user), secrets.token_hex(4)
     new = NewMapping(source_id=int(source), source_key=key, url=f"https://example.org/{key}")
-    mapping = await town.crawling.comics.link(SYSTEM, comic, new)
+    mapping = await app.crawling.comics.link(SYSTEM, comic, new)
     return {"comic_id": show_id(comic), "mapping_id": str(mapping.id)}
 
 
-async def _site_of(town: Town, _: User) -> str:
+async def _site_of(app: RunningApp, _: User) -> str:
     """A folder with one series of one chapter."""
     name = secrets.token_hex(4)
-    folder = town.folder / name
+    folder = app.folder / name
     (folder / "Series" / "Chapter 1").mkdir(parents=True)
     (folder / "Series" / "cover.png").write_bytes(a_picture())
     (folder / "Series" / "Chapter 1" / "1.png").write_bytes(a_picture())
     wanted = SourceRegistration(
         name=name, slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)}
     )
-    return str((await town.crawling.sources.register(SYSTEM, wanted)).id)
+    return str((await app.crawling.sources.register(SYSTEM, wanted)).id)
 
 
-async def _manga_of(town: Town, user: User) -> str:
-    wish = ListRequest(kind="popular", shelf_id=await _shelf_of(town, user))
-    listed = await town.catalogue.browsing.browse(int(await _site_of(town, user)), wish)
+async def _manga_of(app: RunningApp, user: User) -> str:
+    wish = ListRequest(kind="popular", shelf_id=await _shelf_of(app, user))
+    listed = await app.catalogue.browsing.browse(int(await _site_of(app, user)), wish)
     return str(listed.value.manga[0].id)
 
 
-async def _release_of(town: Town, user: User) -> str:
-    shelf = await _shelf_of(town, user)
-    listed = await town.catalogue.chapter_lists.list(int(await _manga_of(town, user)), shelf)
+async def _release_of(app: RunningApp, user: User) -> str:
+    shelf = await _shelf_of(app, user)
+    listed = await app.catalogue.chapter_lists.list(int(await _manga_of(app, user)), shelf)
     return str(listed.value[0].id)
 
 
-async def _page_of(town: Town, user: User) -> dict[str, str]:
-    return {"release_id": await _release_of(town, user), "position": "0"}
+async def _page_of(app: RunningApp, user: User) -> dict[str, str]:
+    return {"release_id": await _release_of(app, user), "position": "0"}
 
 
-async def _kept_of(town: Town, user: User) -> str:
-    release = await _release_of(town, user)
-    await town.pictures.kept.keep(await _shelf_of(town, user), ReleaseId(int(release)))
+async def _kept_of(app: RunningApp, user: User) -> str:
+    release = await _release_of(app, user)
+    await app.pictures.kept.keep(await _shelf_of(app, user), ReleaseId(int(release)))
     return release
 
 
-async def _picture_of(town: Town, _: User) -> dict[str, str]:
+async def _picture_of(app: RunningApp, _: User) -> dict[str, str]:
     address = f"https://example.org/{secrets.token_hex(8)}.png"
-    await stored_picture(town, address)
-    signature, picture = town.pictures.articles.url(address).split("/")[-2:]
+    await stored_picture(app, address)
+    signature, picture = app.pictures.articles.url(address).split("/")[-2:]
     return {"signature": signature, "picture": picture}
 
 
-async def _recording_of(town: Town, _: User) -> dict[str, str]:
-    links = await MediaLinks.open(town.db, secrets.token_bytes, town.time)
+async def _recording_of(app: RunningApp, _: User) -> dict[str, str]:
+    links = await MediaLinks.open(app.db, secrets.token_bytes, app.time)
     terms, seal, medium = links.url(Link("audio", "http://127.0.0.1/a.mp3")).split("/")[-3:]
     return {"terms": terms, "seal": seal, "medium": medium}
 
 
-async def _series_of(town: Town, _: User) -> dict[str, str]:
-    series, other = await a_published_series(town.db, [1], sources=2), await a_published_series(town.db)
+async def _series_of(app: RunningApp, _: User) -> dict[str, str]:
+    series, other = await a_published_series(app.db, [1], sources=2), await a_published_series(app.db)
     names = {"series_id": show_id(series.public_id), "other_id": show_id(other.public_id)}
     return names | {"mapping_id": str(series.sources[0])}
 
 
-async def _follow_of(town: Town, user: User) -> PublicId:
-    wish = Following(series=(await a_published_series(town.db)).public_id)
-    return (await town.reading.follows.add(await _shelf_of(town, user), wish)).follow.public_id
+async def _follow_of(app: RunningApp, user: User) -> PublicId:
+    wish = Following(series=(await a_published_series(app.db)).public_id)
+    return (await app.reading.follows.add(await _shelf_of(app, user), wish)).follow.public_id
 
 
-async def _chapter_of(town: Town, _: User) -> dict[str, str]:
-    series = await a_published_series(town.db, [1])
-    return {"series_id": show_id(series.public_id), "chapter_id": str(await chapter_of(town.db, series.id, 1))}
+async def _chapter_of(app: RunningApp, _: User) -> dict[str, str]:
+    series = await a_published_series(app.db, [1])
+    return {"series_id": show_id(series.public_id), "chapter_id": str(await chapter_of(app.db, series.id, 1))}
 
 
-async def _opened_of(town: Town, user: User) -> str:
-    series = await a_published_series(town.db, [1])
-    chapter = await chapter_of(town.db, series.id, 1)
-    await town.reading.progress.report(await _shelf_of(town, user), series.public_id, chapter, ReportedReading(page=1))
+async def _opened_of(app: RunningApp, user: User) -> str:
+    series = await a_published_series(app.db, [1])
+    chapter = await chapter_of(app.db, series.id, 1)
+    await app.reading.progress.report(await _shelf_of(app, user), series.public_id, chapter, ReportedReading(page=1))
     return str(chapter)
 
 
-async def _letter_of(town: Town, _: User) -> str:
-    return str(await a_dead_letter(town.accounts.deps.db, town.time()))
+async def _letter_of(app: RunningApp, _: User) -> str:
+    return str(await a_dead_letter(app.accounts.deps.db, app.time()))
 
 
-async def _shelf_of(town: Town, user: User) -> ShelfId:
-    return (await town.accounts.current_user.pick_shelf(await _caller(town, user), None)).id
+async def _shelf_of(app: RunningApp, user: User) -> ShelfId:
+    return (await app.accounts.current_user.pick_shelf(await _caller(app, user), None)).id
 
 
-async def _caller(town: Town, user: User) -> Caller:
-    resumed = await town.accounts.sessions.resume(await town.session(user), "")
+async def _caller(app: RunningApp, user: User) -> Caller:
+    resumed = await app.accounts.sessions.resume(await app.session(user), "")
     assert resumed is not None
     return resumed.caller
 
 
 Filling = PublicId | str | dict[str, str]
 
-OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
+OBJECTS: dict[str, Callable[[RunningApp, User], Awaitable[Filling]]] = {
     "session_id": _session_of,
     "token_id": _token_of,
     "user_id": _user_of,

@@ -6,8 +6,8 @@ from tests.authorisation.objects import body_for, filled
 from tests.authorisation.policy import ADMIN, POLICY, PUBLIC, READ, STREAMS, WRITE, endpoints, routes
 
 
-def test_every_route_of_the_router_has_a_declared_policy_and_every_policy_a_route(town):
-    found = routes(town.app)
+def test_every_route_of_the_router_has_a_declared_policy_and_every_policy_a_route(app):
+    found = routes(app.app)
     assert set(found) == set(POLICY)
     for name, endpoint in endpoints().items():
         assert endpoint.access.value == POLICY[name], name
@@ -17,8 +17,8 @@ def test_the_tables_name_every_policy():
     assert all(set(table) == {PUBLIC, READ, WRITE, ADMIN} for table in CALLERS.values())
 
 
-async def test_every_caller_meets_at_every_route_what_the_table_says(town):
-    wrong, ready = {}, {caller: await visitor(town, caller) for caller in CALLERS}
+async def test_every_caller_meets_at_every_route_what_the_table_says(app):
+    wrong, ready = {}, {caller: await visitor(app, caller) for caller in CALLERS}
     for name, policy in POLICY.items():
         method, path = name.split()
         if not path.startswith(API):
@@ -31,5 +31,5 @@ async def test_every_caller_meets_at_every_route_what_the_table_says(town):
             if (status if is_refused else 0) != table[policy]:
                 wrong[name, caller] = status
             if not is_refused and method != "GET":  # it may have ended the caller's own session
-                ready[caller] = await visitor(town, caller)
+                ready[caller] = await visitor(app, caller)
     assert wrong == {}

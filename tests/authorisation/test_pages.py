@@ -9,7 +9,7 @@ from tests.authorisation.policy import ADMIN, POLICY, PUBLIC
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
-async def test_no_page_shows_or_touches_what_is_somebody_elses(town):
+async def test_no_page_shows_or_touches_what_is_somebody_elses(app):
     wrong, asked = {}, 0
     for name, policy in POLICY.items():
         method, path = name.split()
@@ -17,13 +17,13 @@ async def test_no_page_shows_or_touches_what_is_somebody_elses(town):
         if path.startswith(API) or policy in (PUBLIC, ADMIN) or not parameters or parameters[-1] in COMMON:
             continue
         assert set(parameters) <= set(OBJECTS), f"{name}: say in OBJECTS how to make {parameters}"
-        others = [await town.add(role="admin", tenant_id=town.other_tenant)]
-        others += [] if parameters[-1] in TENANTS else [await town.add()]  # R91: nor a neighbour's
+        others = [await app.add(role="admin", tenant_id=app.other_tenant)]
+        others += [] if parameters[-1] in TENANTS else [await app.add()]  # R91: nor a neighbour's
         for other in others:
-            foreign = filled(path, await OBJECTS[parameters[-1]](town, other))
-            who = await town.signed_in(await town.add())
+            foreign = filled(path, await OBJECTS[parameters[-1]](app, other))
+            who = await app.signed_in(await app.add())
             options = {"headers": who.headers | FORM, "data": b""} if method == "POST" else {"headers": who.headers}
-            status = (await town.client.ask(method, foreign, **options)).status
+            status = (await app.client.ask(method, foreign, **options)).status
             asked += 1
             if status != 404:
                 wrong[name, other.username] = status

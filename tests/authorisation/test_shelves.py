@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 
 import msgspec
 
-from tests.api.people import API, Town
+from tests.api.people import API, RunningApp
 from tests.authorisation.objects import COMMON, MISSING, OBJECTS, TENANTS, body_for, filled
 from tests.authorisation.policy import POLICY, READ, STREAMS, WRITE, endpoints
 from tests.authorisation.test_pages import FORM
@@ -31,17 +31,17 @@ ROLES = {
 }
 
 
-async def _progress(town: Town) -> dict[str, Any]:
-    series = await a_published_series(town.db, [1])
+async def _progress(app: RunningApp) -> dict[str, Any]:
+    series = await a_published_series(app.db, [1])
     return {"progress": [{"series_id": show_id(series.public_id), "number": "1", "page": 1}]}
 
 
-async def _follow(town: Town) -> dict[str, Any]:
-    return {"series_id": show_id((await a_published_series(town.db)).public_id)}
+async def _follow(app: RunningApp) -> dict[str, Any]:
+    return {"series_id": show_id((await a_published_series(app.db)).public_id)}
 
 
 # Bodies for routes that have no object in their path.
-BODIES: dict[str, Callable[[Town], Awaitable[Any]] | dict[str, Any]] = {
+BODIES: dict[str, Callable[[RunningApp], Awaitable[Any]] | dict[str, Any]] = {
     "POST /api/v1/groups": {"name": "*"},
     "POST /api/v1/feeds": {"link": "http://93.184.216.34/*"},
     "POST /api/v1/feeds/batch": {"feeds": [{"link": "http://93.184.216.34/*"}]},
@@ -57,34 +57,34 @@ BODIES: dict[str, Callable[[Town], Awaitable[Any]] | dict[str, Any]] = {
 }
 
 
-async def _body(town: Town, name: str, made: Any) -> Any:
+async def _body(app: RunningApp, name: str, made: Any) -> Any:
     known = BODIES.get(name)
     if callable(known):
-        return await known(town)
+        return await known(app)
     if known is not None:
         return msgspec.json.decode(msgspec.json.encode(known).replace(b"*", secrets.token_hex(4).encode()))
     return body_for(name, made, otherwise={})
 
 
-async def _shelf_with(town: Town, role: str) -> tuple[User, User, MemberShelf]:
+async def _shelf_with(app: RunningApp, role: str) -> tuple[User, User, MemberShelf]:
     """Somebody with a shelf, and somebody of the same tenant who has it in this role, if it is one."""
-    owner = await town.add()
-    other = await town.add(role="admin" if role == "admin" else "reader")
-    shelf = await town.accounts.current_user.shelf_of(owner)
+    owner = await app.add()
+    other = await app.add(role="admin" if role == "admin" else "reader")
+    shelf = await app.accounts.current_user.shelf_of(owner)
     if role in get_args(ShelfRole):
-        await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, cast("ShelfRole", role))
+        await app.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, cast("ShelfRole", role))
     return owner, other, shelf
 
 
-async def _made(town: Town, parameters: list[str], owner: User) -> Any:
-    return await OBJECTS[parameters[-1]](town, owner) if parameters else MISSING
+async def _made(app: RunningApp, parameters: list[str], owner: User) -> Any:
+    return await OBJECTS[parameters[-1]](app, owner) if parameters else MISSING
 
 
 NOT_JSON = {"POST /api/v1/opml": {400}}
 """Whoever is let in is told that this is no list."""
 
 
-async def test_every_route_of_a_shelf_asks_for_its_role(town):
+async def test_every_route_of_a_shelf_asks_for_its_role(app):
     """By name, `?shelf=`: an administrator is a stranger to other people's shelves too."""
     wrong, asked = {}, 0
     for name, endpoint in endpoints().items():
@@ -92,13 +92,13 @@ async def test_every_route_of_a_shelf_asks_for_its_role(town):
         if not any(issubclass(form, ShelfQuery) for form in signature.query.values()):
             continue
         for role, table in ROLES.items():
-            owner, other, shelf = await _shelf_with(town, role)
-            made = await _made(town, list(signature.path), owner)
+            owner, other, shelf = await _shelf_with(app, role)
+            made = await _made(app, list(signature.path), owner)
             path = f"{filled(endpoint.path, made)}?shelf={show_id(shelf.public_id)}"
             path += "&q=word" if name.endswith("/search") else ""
-            who = await town.signed_in(other)
+            who = await app.signed_in(other)
             ask = who.begin if name in STREAMS else who.ask
-            body = await _body(town, name, made) if signature.body else None
+            body = await _body(app, name, made) if signature.body else None
             status = (await ask(endpoint.method, path, body)).status
             asked += 1
             is_odd = status in {400, 500} - NOT_JSON.get(name, set())
@@ -113,7 +113,7 @@ NOTHING_LEFT = {"POST /feeds/{feed_id}/restore"}
 """Whoever may do it is told that the feed was not left."""
 
 
-async def test_every_page_of_a_shelf_asks_for_its_role(town):
+async def test_every_page_of_a_shelf_asks_for_its_role(app):
     """Of the open shelf, which is the shared one: pages show no other. Whoever has it not has another one open."""
     wrong, asked = {}, 0
     for name, policy in POLICY.items():
@@ -122,12 +122,12 @@ async def test_every_page_of_a_shelf_asks_for_its_role(town):
         if path.startswith(API) or policy not in (READ, WRITE) or not parameters or parameters[-1] in OF_NO_SHELF:
             continue
         for role, table in ROLES.items():
-            owner, other, shelf = await _shelf_with(town, role)
-            target = filled(path, await OBJECTS[parameters[-1]](town, owner))
-            who = await town.signed_in(other)
+            owner, other, shelf = await _shelf_with(app, role)
+            target = filled(path, await OBJECTS[parameters[-1]](app, owner))
+            who = await app.signed_in(other)
             await who.ask("PATCH", "/me", {"default_shelf_id": show_id(shelf.public_id)})
             options = {"headers": who.headers | FORM, "data": b""} if method == "POST" else {"headers": who.headers}
-            status = (await town.client.ask(method, target, **options)).status
+            status = (await app.client.ask(method, target, **options)).status
             asked += 1
             expected = 404 if name in NOTHING_LEFT and table[policy] == 0 else table[policy]
             if (status if status in (401, 403, 404) else 0) != expected or status == 500:
@@ -151,21 +151,21 @@ OWNERS = {
 EVERYONES = {"GET /api/v1/me/shelves/{shelf_id}/people": None}
 
 
-async def test_only_owners_share_rename_rent_and_delete_a_shelf(town):
+async def test_only_owners_share_rename_rent_and_delete_a_shelf(app):
     """An administrator manages what shelves cost, the operator's side, and nothing else of them."""
     named = {name for name in endpoints() if "{shelf_id}" in name or "{rented_id}" in name}
     assert named == set(OWNERS | EVERYONES)
     wrong = {}
     for name, body in (OWNERS | EVERYONES).items():
         for role in ROLES:
-            owner, other, shelf = await _shelf_with(town, role)
-            guest = await town.add()
-            await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, guest.username, "reader")
+            owner, other, shelf = await _shelf_with(app, role)
+            guest = await app.add()
+            await app.accounts.sharing.share(shelf_user(owner), shelf.public_id, guest.username, "reader")
             method, path = name.split()
             ids = {"shelf_id": show_id(shelf.public_id), "person_name": guest.username}
             target = filled(path, ids | {"rented_id": ids["shelf_id"]})
             said = body and msgspec.json.decode(msgspec.json.encode(body).replace(b"*", secrets.token_hex(4).encode()))
-            status = (await (await town.signed_in(other)).ask(method, target, said)).status
+            status = (await (await app.signed_in(other)).ask(method, target, said)).status
             is_in = role == "owner" or (name in EVERYONES and role in ("editor", "reader"))
             is_in = is_in or (role == "admin" and "{rented_id}" in name)
             expected = 0 if is_in else 403 if role in ("editor", "reader") else 404

@@ -1,4 +1,4 @@
-"""A shop: every service of billing over one database, switched on, with a clock that a test moves."""
+"""Every service of billing over one database, switched on, with a clock that a test moves."""
 
 import os
 from typing import Any
@@ -21,7 +21,7 @@ SECRET = "whsec_a-secret-of-the-tests"
 EVERYTHING = Slice(most=1_000)
 
 
-class Shop:
+class BillingSetup:
     """Billing as a process has it. Listening can be left out: then only `look_after` does anything."""
 
     def __init__(self, db: Database, *, now: Millis = NOON, is_on: bool = True) -> None:
@@ -30,14 +30,14 @@ class Shop:
         self.time.now = now
         self.deps = AccountDeps(db, self.time, os.urandom)
         self.tenants = Tenants(self.deps)
-        self.billing: Billing = build_billing(self.deps, is_on=is_on, stripe_secret=SECRET)
+        self.services: Billing = build_billing(self.deps, is_on=is_on, stripe_secret=SECRET)
 
-    async def open(self) -> "Shop":
-        await self.billing.start()
-        await self.billing.look_after()
+    async def open(self) -> "BillingSetup":
+        await self.services.start()
+        await self.services.look_after()
         return self
 
-    async def open_quietly(self) -> "Shop":
+    async def open_quietly(self) -> "BillingSetup":
         """Switched on, but nobody listens: everything has to be found by markers (R89)."""
         await turn(self.deps, is_on=True)
         return self
@@ -54,11 +54,11 @@ class Shop:
         return (await self.shelves(tenant))[0]
 
     async def shelves(self, tenant: Tenant) -> list[RentedShelf]:
-        return await self.billing.rented.list(OPERATOR, tenant.public_id)
+        return await self.services.rented.list(OPERATOR, tenant.public_id)
 
     async def invoices(self, tenant: Tenant) -> list[Invoice]:
         """Oldest first."""
-        found, _ = await self.billing.books.invoices(OPERATOR, tenant.public_id, EVERYTHING)
+        found, _ = await self.services.books.invoices(OPERATOR, tenant.public_id, EVERYTHING)
         return found[::-1]
 
     async def open_invoices(self, tenant: Tenant) -> list[Invoice]:
@@ -66,18 +66,18 @@ class Shop:
 
     async def statement(self, tenant: Tenant) -> AccountStatement:
         """The tenant's, which adds up (I10)."""
-        found = await self.billing.books.statement(OPERATOR, tenant.public_id)
+        found = await self.services.books.statement(OPERATOR, tenant.public_id)
         assert found.totals.adds_up, found.totals
         assert (found.lines[-1].balance_cents if found.lines else 0) == found.totals.balance
         return found
 
     async def activities(self, tenant: Tenant) -> list[str]:
         """Their types, oldest first."""
-        found, _ = await self.billing.books.activity(OPERATOR, tenant.public_id, EVERYTHING)
+        found, _ = await self.services.books.activity(OPERATOR, tenant.public_id, EVERYTHING)
         return [activity.activity_type for activity in found][::-1]
 
     async def pay(self, invoice: Invoice, reference: str = "bank") -> Invoice:
-        return await self.billing.settlement.mark_paid(OPERATOR, invoice.public_id, reference, a_request())
+        return await self.services.settlement.mark_paid(OPERATOR, invoice.public_id, reference, a_request())
 
     async def pay_by_lightning(self, invoice: Invoice, payment_hash: str = "") -> int:
         """A request made now, and settled; the cents it asked for."""
@@ -89,10 +89,10 @@ class Shop:
             amount_msat=1_000,
             expires_at=Millis(self.time() + HOUR),
         )
-        asked = await self.billing.settlement.insert_bolt11(new)
+        asked = await self.services.settlement.insert_bolt11(new)
         assert asked is not None
         assert asked.amount_cents is not None
-        assert await self.billing.settlement.settle_bolt11(found) is not None
+        assert await self.services.settlement.settle_bolt11(found) is not None
         return asked.amount_cents
 
     async def pay_all(self, tenant: Tenant) -> None:

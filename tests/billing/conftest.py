@@ -1,20 +1,20 @@
 import pytest
 
-from tests.billing.builders import Shop
+from tests.billing.builders import BillingSetup
 
 
 @pytest.fixture
-async def shop(db):
+async def billing(db):
     """Billing, switched on, over an empty database."""
-    return await Shop(db).open()
+    return await BillingSetup(db).open()
 
 
 @pytest.fixture
-async def tenant(shop):
-    return await shop.tenant("basic")
+async def tenant(billing):
+    return await billing.tenant("basic")
 
 
 @pytest.fixture
-async def invoice(shop, tenant):
-    (found,) = await shop.open_invoices(tenant)
+async def invoice(billing, tenant):
+    (found,) = await billing.open_invoices(tenant)
     return found

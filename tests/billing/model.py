@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.billing.builders import Shop, a_request, member_of
+from tests.billing.builders import BillingSetup, a_request, member_of
 from tests.billing.stripe import a_refund, an_event, send
 from tests.billing.test_histories import PRICE, next_start, settle, starts
 from tsuzuki.accounts.types import Tenant
@@ -57,8 +57,8 @@ def half_up(cents: Fraction) -> int:
 class Model:
     """One tenant's account, and the steps that change it."""
 
-    def __init__(self, shop: Shop, tenant: Tenant) -> None:
-        self.shop, self.tenant = shop, tenant
+    def __init__(self, billing: BillingSetup, tenant: Tenant) -> None:
+        self.billing, self.tenant = billing, tenant
         self.used = self.paid = self.granted = self.forgiven = self.refunded = self.voided = 0
         self.shelves: dict[str, int] = {}
         self.intents: list[tuple[Any, str, int]] = []
@@ -71,19 +71,19 @@ class Model:
 
     def pass_to(self, moment: Millis) -> None:
         """Every period that begins charges what is awake."""
-        begun = len(starts(self.tenant.created_at, moment)) - len(starts(self.tenant.created_at, self.shop.time()))
+        begun = len(starts(self.tenant.created_at, moment)) - len(starts(self.tenant.created_at, self.billing.time()))
         self.used += begun * sum(self.shelves.values())
-        self.shop.time.now = moment
+        self.billing.time.now = moment
 
     async def observe(self) -> None:
         """What costs more or less than before, from this moment to the end of the period; and who was given up."""
-        now, anchor = self.shop.time(), self.tenant.created_at
+        now, anchor = self.billing.time(), self.tenant.created_at
         start, end = starts(anchor, now)[-1], next_start(anchor, now)
-        for shelf in await self.shop.shelves(self.tenant):
+        for shelf in await self.billing.shelves(self.tenant):
             price = PRICE[shelf.plan] if shelf.status == "active" else 0
             self.used += half_up(Fraction((price - self.shelves.get(shelf.name, 0)) * (end - now), end - start))
             self.shelves[shelf.name] = price
-        voided = sum(invoice.status == "voided" for invoice in await self.shop.invoices(self.tenant))
+        voided = sum(invoice.status == "voided" for invoice in await self.billing.invoices(self.tenant))
         if voided > self.voided:
             self.forgiven += max(0, self.balance)
         self.voided = voided
@@ -92,7 +92,7 @@ class Model:
 
     async def check(self, *, is_exact: bool) -> None:
         """The balance is the model's; who owes is asked for that and never for more; nothing is for nothing."""
-        statement = await self.shop.statement(self.tenant)
+        statement = await self.billing.statement(self.tenant)
         totals, rounding = statement.totals, Fraction(sum(line.kind == "charge" for line in statement.lines), 2)
         if is_exact:
             assert totals.balance == self.balance, totals
@@ -113,68 +113,68 @@ class Model:
 
     async def look(self) -> None:
         """What a minute's look does; at whom it does not look, there is nothing to do (R89)."""
-        is_due = self.tenant.id in await self.shop.billing.ledger.tenants_to_look_at()
+        is_due = self.tenant.id in await self.billing.services.ledger.tenants_to_look_at()
         before = None if is_due else await self._seen()
-        await settle(self.shop, self.tenant)
+        await settle(self.billing, self.tenant)
         assert before is None or before == await self._seen()
         await self.observe()
 
     async def _seen(self) -> Any:
-        shelves = [(one.plan, one.status) for one in await self.shop.shelves(self.tenant)]
-        return shelves, await self.shop.invoices(self.tenant), await self.shop.activities(self.tenant)
+        shelves = [(one.plan, one.status) for one in await self.billing.shelves(self.tenant)]
+        return shelves, await self.billing.invoices(self.tenant), await self.billing.activities(self.tenant)
 
     async def _shelf(self, number: int) -> Any:
-        shelves = await self.shop.shelves(self.tenant)
+        shelves = await self.billing.shelves(self.tenant)
         return shelves[number % len(shelves)]
 
     async def plan(self, number: int, plan: str) -> None:
         shelf = await self._shelf(number)
-        await self.shop.billing.rented.change_plan(member_of(self.tenant), shelf.public_id, plan)
+        await self.billing.services.rented.change_plan(member_of(self.tenant), shelf.public_id, plan)
 
     async def sleep(self, number: int, _: Any) -> None:
-        await self.shop.billing.rented.deactivate(member_of(self.tenant), (await self._shelf(number)).public_id)
+        await self.billing.services.rented.deactivate(member_of(self.tenant), (await self._shelf(number)).public_id)
 
     async def wake(self, number: int, _: Any) -> None:
         """Whoever left comes back with this shelf alone."""
-        shelf, before = await self._shelf(number), await self.shop.shelves(self.tenant)
-        had_left = (await self.shop.tenants.get(self.tenant.public_id)).churned_at is not None
-        await self.shop.billing.rented.reactivate(member_of(self.tenant), shelf.public_id)
-        await settle(self.shop, self.tenant)
-        after = await self.shop.shelves(self.tenant)
+        shelf, before = await self._shelf(number), await self.billing.shelves(self.tenant)
+        had_left = (await self.billing.tenants.get(self.tenant.public_id)).churned_at is not None
+        await self.billing.services.rented.reactivate(member_of(self.tenant), shelf.public_id)
+        await settle(self.billing, self.tenant)
+        after = await self.billing.shelves(self.tenant)
         woken = [new.id for old, new in zip(before, after, strict=True) if old.status != new.status == "active"]
         assert not had_left or woken in ([shelf.id], []), f"{len(woken)} shelves woke"
 
     async def rent(self, _: Any, plan: str) -> None:
         name = f"Shelf {len(self.shelves)}"
-        await self.shop.billing.rented.create(member_of(self.tenant), self.tenant.public_id, name=name, plan=plan)
+        await self.billing.services.rented.create(member_of(self.tenant), self.tenant.public_id, name=name, plan=plan)
 
     async def pay(self, _: Any, __: Any) -> None:
-        for invoice in await self.shop.open_invoices(self.tenant):
+        for invoice in await self.billing.open_invoices(self.tenant):
             await self._pay(invoice, invoice.amount_cents)
 
     async def pay_twice(self, _: Any, __: Any) -> None:
-        for invoice in await self.shop.open_invoices(self.tenant):
+        for invoice in await self.billing.open_invoices(self.tenant):
             await self._pay(invoice, invoice.amount_cents)
-            self.paid += await self.shop.pay_by_lightning(invoice)  # it may ask for less than a moment ago
+            self.paid += await self.billing.pay_by_lightning(invoice)  # it may ask for less than a moment ago
 
     async def pay_a_part(self, cents: int, _: Any) -> None:
-        for invoice in (await self.shop.open_invoices(self.tenant))[:1]:
+        for invoice in (await self.billing.open_invoices(self.tenant))[:1]:
             await self._pay(invoice, cents)
 
     async def _pay(self, invoice: Any, cents: int) -> None:
         intent = f"pi_{self.tenant.id}_{len(self.intents)}"
-        if await send(self.shop, an_event(invoice, intent=intent, amount_received=cents)) in ("paid", "credited"):
+        if await send(self.billing, an_event(invoice, intent=intent, amount_received=cents)) in ("paid", "credited"):
             self.paid += cents
             self.intents.append((invoice, intent, cents))
 
     async def credit(self, cents: int, _: Any) -> None:
-        books, request = self.shop.billing.books, a_request(tenant_id=self.tenant.id)
+        books, request = self.billing.services.books, a_request(tenant_id=self.tenant.id)
         await books.grant_credit(OPERATOR, self.tenant.public_id, cents, reason="sorry", request=request)
         self.granted += cents
 
     async def void(self, _: Any, __: Any, most: int = 1) -> None:
-        for invoice in (await self.shop.open_invoices(self.tenant))[-most:]:
-            await self.shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=self.tenant.id))
+        for invoice in (await self.billing.open_invoices(self.tenant))[-most:]:
+            await self.billing.services.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=self.tenant.id))
 
     async def void_all(self, _: Any, __: Any) -> None:
         await self.void(_, __, most=99)
@@ -184,18 +184,18 @@ class Model:
         if self.intents:
             invoice, intent, paid = self.intents.pop()
             back = min(cents, paid)
-            assert await send(self.shop, a_refund(invoice, back, intent=intent)) == "refunded"
+            assert await send(self.billing, a_refund(invoice, back, intent=intent)) == "refunded"
             self.refunded += back
 
     async def time(self, span: int, _: Any) -> None:
-        self.pass_to(Millis(self.shop.time() + span))
+        self.pass_to(Millis(self.billing.time() + span))
 
     async def neglect(self, _: Any, __: Any) -> None:
         """Nothing is paid until the tenant is given up."""
         for days in (7, 23):
-            self.pass_to(Millis(self.shop.time() + days * DAY))
+            self.pass_to(Millis(self.billing.time() + days * DAY))
             await self.look()
 
     async def month(self, _: Any, __: Any) -> None:
         """To the very millisecond."""
-        self.pass_to(next_start(self.tenant.created_at, self.shop.time()))
+        self.pass_to(next_start(self.tenant.created_at, self.billing.time()))

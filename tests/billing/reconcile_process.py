@@ -9,7 +9,7 @@ import signal
 import sys
 from typing import Any
 
-from tests.billing.builders import Shop
+from tests.billing.builders import BillingSetup
 from tsuzuki.billing import ledger
 from tsuzuki.billing.types import InvoiceItem
 from tsuzuki.db import DatabaseOptions, open_database
@@ -18,7 +18,7 @@ from tsuzuki.model.ids import TenantId
 RECONCILERS = 4
 
 
-def make_mortal(claims: int) -> None:
+def make_killable(claims: int) -> None:
     """Die at the so many-th item: before it when that number is odd, after it when it is even."""
     original = vars(ledger)["insert_item_tx"]
     count = 0
@@ -37,10 +37,10 @@ def make_mortal(claims: int) -> None:
 
 
 async def main(url: str, tenant_id: int, claims: int) -> None:
-    make_mortal(claims)
+    make_killable(claims)
     db = await open_database(DatabaseOptions(url))
-    shop = Shop(db)
-    await asyncio.gather(*(shop.billing.ledger.bill(TenantId(tenant_id)) for _ in range(RECONCILERS)))
+    billing = BillingSetup(db)
+    await asyncio.gather(*(billing.services.ledger.bill(TenantId(tenant_id)) for _ in range(RECONCILERS)))
     await db.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tests.billing.builders import SECRET, Shop
+from tests.billing.builders import SECRET, BillingSetup
 from tsuzuki.billing.settlement.service import Told
 from tsuzuki.billing.types import Invoice
 from tsuzuki.model.ids import show_id
@@ -74,6 +74,6 @@ def a_dispute(invoice: Invoice, status: str, *, kind: str = "created", intent: s
     return an_event(invoice, kind=f"charge.dispute.{kind}", intent="dp_1", **told | over)
 
 
-async def send(shop: Shop, body: bytes, **over: Any) -> Told:
-    values: dict[str, Any] = {"at": shop.time(), "secret": SECRET} | over
-    return await shop.billing.settlement.hear_stripe(signed(body, **values), body)
+async def send(billing: BillingSetup, body: bytes, **over: Any) -> Told:
+    values: dict[str, Any] = {"at": billing.time(), "secret": SECRET} | over
+    return await billing.services.settlement.hear_stripe(signed(body, **values), body)

@@ -1,43 +1,43 @@
 """A year of a tenant's life, against a table that was computed by hand."""
 
-from tests.billing.builders import Shop, member_of
+from tests.billing.builders import BillingSetup, member_of
 from tsuzuki.db import Database
 from tsuzuki.model.times import iso
 
 BASIC, GROWTH = 500, 1500
 
 
-class Life:
+class TenantYear:
     """The tenant, told in three parts."""
 
     def __init__(self, db: Database) -> None:
-        self.shop = Shop(db)
+        self.billing = BillingSetup(db)
 
-    async def begin(self) -> "Life":
-        await self.shop.open()
-        self.shop.at("2027-01-31T12:00:00Z")
-        self.tenant = await self.shop.tenant("free")
-        self.shelf = await self.shop.shelf(self.tenant)
-        self.who, self.rented = member_of(self.tenant), self.shop.billing.rented
+    async def begin(self) -> "TenantYear":
+        await self.billing.open()
+        self.billing.at("2027-01-31T12:00:00Z")
+        self.tenant = await self.billing.tenant("free")
+        self.shelf = await self.billing.shelf(self.tenant)
+        self.who, self.rented = member_of(self.tenant), self.billing.services.rented
         return self
 
     async def now(self, *moments: str) -> None:
         """Noon of each of these days in turn, and what a minute's look finds to do."""
         for moment in moments:
-            self.shop.at(f"{moment}T12:00:00Z" if len(moment) == len("2027-01-31") else moment)
-            await self.shop.billing.look_after()
+            self.billing.at(f"{moment}T12:00:00Z" if len(moment) == len("2027-01-31") else moment)
+            await self.billing.services.look_after()
 
     async def plan(self, plan: str) -> None:
         await self.rented.change_plan(self.who, self.shelf.public_id, plan)
 
     async def pay(self) -> None:
-        await self.shop.pay_all(self.tenant)
+        await self.billing.pay_all(self.tenant)
 
     async def status(self) -> str:
-        return (await self.shop.shelf(self.tenant)).status
+        return (await self.billing.shelf(self.tenant)).status
 
     async def owed(self) -> list[int]:
-        return [invoice.amount_cents for invoice in await self.shop.open_invoices(self.tenant)]
+        return [invoice.amount_cents for invoice in await self.billing.open_invoices(self.tenant)]
 
     async def spring(self) -> None:
         """Changes of plan."""
@@ -62,7 +62,7 @@ class Life:
         """Late, then twice."""
         await self.now("2027-05-31", "2027-06-03", "2027-06-06", "2027-06-07")
         assert await self.status() == "delinquent"
-        assert [invoice.notices for invoice in await self.shop.open_invoices(self.tenant)] == [3]
+        assert [invoice.notices for invoice in await self.billing.open_invoices(self.tenant)] == [3]
         assert await self.owed() == [117]  # what will not be used is not asked for
         await self.now("2027-06-10")
         await self.pay()
@@ -70,9 +70,9 @@ class Life:
         assert await self.owed() == [333]
         await self.pay()
         await self.now("2027-06-30")
-        (invoice,) = await self.shop.open_invoices(self.tenant)
-        await self.shop.pay(invoice)
-        await self.shop.pay_by_lightning(invoice)
+        (invoice,) = await self.billing.open_invoices(self.tenant)
+        await self.billing.pay(invoice)
+        await self.billing.pay_by_lightning(invoice)
         await self.now("2027-07-31")
         assert await self.owed() == []
 
@@ -119,11 +119,11 @@ async def test_a_year_of_a_tenants_life(db):
     | 2027-10-30        | churned: 113 written off     |                                   -113 |       0 |
     | 2028-01-31        | gone: nothing                |                                        |       0 |
     """
-    life = await Life(db).begin()
+    life = await TenantYear(db).begin()
     await life.spring()
     await life.summer()
     await life.autumn()
-    statement = await life.shop.statement(life.tenant)
+    statement = await life.billing.statement(life.tenant)
     assert [(iso(line.at)[:10], line.kind, line.amount_cents, line.balance_cents) for line in statement.lines] == [
         ("2027-02-14", "charge", 250, 250),
         ("2027-02-14", "payment", -250, 0),

@@ -10,107 +10,107 @@ from tsuzuki.model.errors import Conflict
 from tsuzuki.model.times import DAY
 
 
-async def pass_days(shop, days):
-    shop.time.pass_(int(days * DAY))
-    await shop.billing.look_after()
+async def pass_days(billing, days):
+    billing.time.pass_(int(days * DAY))
+    await billing.services.look_after()
 
 
-async def statuses(shop, tenant):
-    return [shelf.status for shelf in await shop.shelves(tenant)]
+async def statuses(billing, tenant):
+    return [shelf.status for shelf in await billing.shelves(tenant)]
 
 
-async def test_reminders_are_recorded_at_days_0_3_and_6_and_each_once(shop, tenant):
+async def test_reminders_are_recorded_at_days_0_3_and_6_and_each_once(billing, tenant):
     recorded = []
     for days in (0, 1, 2, 0, 3, 0):
-        await pass_days(shop, days)
-        (invoice,) = await shop.open_invoices(tenant)
+        await pass_days(billing, days)
+        (invoice,) = await billing.open_invoices(tenant)
         recorded.append(invoice.notices)
     assert recorded == [1, 1, 2, 2, 3, 3]
-    assert (await shop.activities(tenant)).count("invoice.reminded") == 3
+    assert (await billing.activities(tenant)).count("invoice.reminded") == 3
 
 
-async def test_eight_who_look_at_the_same_time_remind_once(shop, tenant):
-    shop.time.pass_(3 * DAY)
-    done = await asyncio.gather(*(shop.billing.dunning.look(tenant.id) for _ in range(8)))
+async def test_eight_who_look_at_the_same_time_remind_once(billing, tenant):
+    billing.time.pass_(3 * DAY)
+    done = await asyncio.gather(*(billing.services.dunning.look(tenant.id) for _ in range(8)))
     assert sorted(done) == [0] * 7 + [1]
 
 
-async def test_whoever_was_away_for_days_is_reminded_once_not_thrice(shop, tenant):
-    await pass_days(shop, 6.5)
-    assert (await shop.activities(tenant)).count("invoice.reminded") == 2
+async def test_whoever_was_away_for_days_is_reminded_once_not_thrice(billing, tenant):
+    await pass_days(billing, 6.5)
+    assert (await billing.activities(tenant)).count("invoice.reminded") == 2
 
 
-async def test_at_day_7_what_costs_something_sleeps_and_what_is_free_stays_awake(shop, tenant):
-    await shop.billing.rented.create(OPERATOR, tenant.public_id, name="Free", plan="free")
-    await pass_days(shop, 6.99)
-    assert await statuses(shop, tenant) == ["active", "active"]
-    await pass_days(shop, 0.01)
-    assert await statuses(shop, tenant) == ["delinquent", "active"]
+async def test_at_day_7_what_costs_something_sleeps_and_what_is_free_stays_awake(billing, tenant):
+    await billing.services.rented.create(OPERATOR, tenant.public_id, name="Free", plan="free")
+    await pass_days(billing, 6.99)
+    assert await statuses(billing, tenant) == ["active", "active"]
+    await pass_days(billing, 0.01)
+    assert await statuses(billing, tenant) == ["delinquent", "active"]
 
 
-async def test_paying_wakes_what_the_system_put_to_sleep_and_never_what_the_owner_did(shop, tenant):
+async def test_paying_wakes_what_the_system_put_to_sleep_and_never_what_the_owner_did(billing, tenant):
     """R81"""
-    second = await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Second", plan="growth")
-    third = await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Third", plan="growth")
-    await shop.billing.rented.deactivate(member_of(tenant), second.public_id)
-    await pass_days(shop, 7)
-    await shop.billing.rented.deactivate(member_of(tenant), third.public_id)  # asleep already, now by its owner
-    assert await statuses(shop, tenant) == ["delinquent", "inactive", "inactive"]
-    await shop.pay_all(tenant)
-    assert await statuses(shop, tenant) == ["active", "inactive", "inactive"]
+    second = await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Second", plan="growth")
+    third = await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Third", plan="growth")
+    await billing.services.rented.deactivate(member_of(tenant), second.public_id)
+    await pass_days(billing, 7)
+    await billing.services.rented.deactivate(member_of(tenant), third.public_id)  # asleep already, now by its owner
+    assert await statuses(billing, tenant) == ["delinquent", "inactive", "inactive"]
+    await billing.pay_all(tenant)
+    assert await statuses(billing, tenant) == ["active", "inactive", "inactive"]
 
 
-async def test_an_open_invoice_is_looked_at_when_something_is_due(shop, tenant):
+async def test_an_open_invoice_is_looked_at_when_something_is_due(billing, tenant):
     """R84, R89: thousands of them cost nothing between two reminders."""
-    look = shop.billing.ledger.tenants_to_look_at
+    look = billing.services.ledger.tenants_to_look_at
     for days in (3, 3, 1):
-        await shop.billing.look_after()
+        await billing.services.look_after()
         assert await look() == []
-        shop.time.pass_(days * DAY - 1)
+        billing.time.pass_(days * DAY - 1)
         assert await look() == []
-        shop.time.pass_(1)
+        billing.time.pass_(1)
         assert await look() == [tenant.id]
-    await shop.billing.look_after()
-    assert await statuses(shop, tenant) == ["delinquent"]
+    await billing.services.look_after()
+    assert await statuses(billing, tenant) == ["delinquent"]
     assert await look() == []
 
 
-async def test_nothing_is_woken_by_hand_while_invoices_are_overdue(shop, tenant):
-    await pass_days(shop, 8)
-    shelf = await shop.shelf(tenant)
+async def test_nothing_is_woken_by_hand_while_invoices_are_overdue(billing, tenant):
+    await pass_days(billing, 8)
+    shelf = await billing.shelf(tenant)
     with pytest.raises(Conflict, match="pay them first"):
-        await shop.billing.rented.reactivate(member_of(tenant), shelf.public_id)
+        await billing.services.rented.reactivate(member_of(tenant), shelf.public_id)
 
 
-async def test_at_day_30_the_tenant_is_gone_its_invoices_are_voided_and_nothing_more_is_charged(shop, tenant):
-    await pass_days(shop, 30)
-    statement = await shop.statement(tenant)
-    assert statement.tenant.churned_at == shop.time()
+async def test_at_day_30_the_tenant_is_gone_its_invoices_are_voided_and_nothing_more_is_charged(billing, tenant):
+    await pass_days(billing, 30)
+    statement = await billing.statement(tenant)
+    assert statement.tenant.churned_at == billing.time()
     assert statement.totals.open == 0
-    assert (await shop.invoices(tenant))[0].status == "voided"
+    assert (await billing.invoices(tenant))[0].status == "voided"
     count = len(statement.lines)
     for _ in range(3):
-        await pass_days(shop, 31)
-    assert len((await shop.statement(tenant)).lines) == count
-    assert await statuses(shop, tenant) == ["delinquent"]
+        await pass_days(billing, 31)
+    assert len((await billing.statement(tenant)).lines) == count
+    assert await statuses(billing, tenant) == ["delinquent"]
 
 
-async def test_a_tenant_that_left_comes_back_by_waking_a_shelf_and_pays_from_then(shop, tenant):
-    await pass_days(shop, 30)
-    await pass_days(shop, 60)
-    left = await shop.statement(tenant)
-    assert left.tenant.churned_at == shop.time() - 60 * DAY
+async def test_a_tenant_that_left_comes_back_by_waking_a_shelf_and_pays_from_then(billing, tenant):
+    await pass_days(billing, 30)
+    await pass_days(billing, 60)
+    left = await billing.statement(tenant)
+    assert left.tenant.churned_at == billing.time() - 60 * DAY
     before = left.totals.charged
-    shelf = await shop.shelf(tenant)
-    await shop.billing.rented.reactivate(member_of(tenant), shelf.public_id)
-    statement = await shop.statement(tenant)
+    shelf = await billing.shelf(tenant)
+    await billing.services.rented.reactivate(member_of(tenant), shelf.public_id)
+    statement = await billing.statement(tenant)
     assert statement.tenant.churned_at is None
     assert statement.totals.charged > before
-    assert "tenant.returned" in await shop.activities(tenant)
+    assert "tenant.returned" in await billing.activities(tenant)
 
 
-async def test_voiding_what_is_overdue_wakes_as_paying_does(shop, tenant):
-    await pass_days(shop, 7)
-    for invoice in await shop.open_invoices(tenant):
-        await shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
-    assert await statuses(shop, tenant) == ["active"]
+async def test_voiding_what_is_overdue_wakes_as_paying_does(billing, tenant):
+    await pass_days(billing, 7)
+    for invoice in await billing.open_invoices(tenant):
+        await billing.services.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
+    assert await statuses(billing, tenant) == ["active"]

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.billing.builders import EVERYTHING, Shop, a_request, member_of
+from tests.billing.builders import EVERYTHING, BillingSetup, a_request, member_of
 from tests.scale import examples
 from tsuzuki.accounts.activity import BILLABLE, Activity, ShelfSnapshot
 from tsuzuki.accounts.types import Tenant
@@ -50,40 +50,40 @@ histories = st.lists(steps, min_size=1, max_size=25)
 @given(start=st.sampled_from(STARTS), history=histories, is_heard=st.booleans())
 async def test_every_activity_is_billed_once_and_every_cent_is_accounted_for(db, start, history, is_heard):
     """I10, R82, R83, R85, R86: against a calculation of its own from the log alone."""
-    shop = Shop(db, now=from_iso(start))
+    billing = BillingSetup(db, now=from_iso(start))
     if is_heard:  # else everything is found by markers (R89)
-        shop.deps.publisher.listen(shop.billing.hear)
-    await shop.open_quietly()
-    tenant = await shop.tenant("free")
+        billing.deps.publisher.listen(billing.services.hear)
+    await billing.open_quietly()
+    tenant = await billing.tenant("free")
     for step in history:
-        await take(shop, tenant, step)
-    await settle(shop, tenant)
+        await take(billing, tenant, step)
+    await settle(billing, tenant)
 
-    expected = charges(await log_of(shop, tenant), anchor=from_iso(start), now=shop.time())
-    assert sorted(await items_of(shop, tenant)) == sorted(expected)
-    statement = await shop.statement(tenant)
+    expected = charges(await log_of(billing, tenant), anchor=from_iso(start), now=billing.time())
+    assert sorted(await items_of(billing, tenant)) == sorted(expected)
+    statement = await billing.statement(tenant)
     assert statement.totals.charged == sum(expected)
-    for invoice in await shop.invoices(tenant):
-        full = await shop.billing.books.invoice(OPERATOR, invoice.public_id)
+    for invoice in await billing.invoices(tenant):
+        full = await billing.services.books.invoice(OPERATOR, invoice.public_id)
         assert sum(item.amount_cents for item in full.items) == invoice.amount_cents + full.credit_cents
 
     for _ in range(3):  # replaying bills nothing twice
-        await settle(shop, tenant)
-    assert await shop.statement(tenant) == statement
+        await settle(billing, tenant)
+    assert await billing.statement(tenant) == statement
 
 
-async def settle(shop: Shop, tenant: Tenant) -> None:
+async def settle(billing: BillingSetup, tenant: Tenant) -> None:
     """What a minute's look does, for this tenant alone."""
-    await shop.billing.ledger.reconcile(tenant.id)
-    await shop.billing.dunning.look(tenant.id)
-    await shop.billing.ledger.reconcile(tenant.id)
+    await billing.services.ledger.reconcile(tenant.id)
+    await billing.services.dunning.look(tenant.id)
+    await billing.services.ledger.reconcile(tenant.id)
 
 
-async def take(shop: Shop, tenant: Tenant, step: tuple[str, Any, Any]) -> None:
+async def take(billing: BillingSetup, tenant: Tenant, step: tuple[str, Any, Any]) -> None:
     """One step; what is refused is refused."""
     kind, one, two = step
-    who, rented = member_of(tenant), shop.billing.rented
-    shelves = await shop.shelves(tenant)
+    who, rented = member_of(tenant), billing.services.rented
+    shelves = await billing.shelves(tenant)
     try:
         if kind == "plan":
             await rented.change_plan(who, shelves[one % len(shelves)].public_id, two)
@@ -95,27 +95,27 @@ async def take(shop: Shop, tenant: Tenant, step: tuple[str, Any, Any]) -> None:
             await rented.create(who, tenant.public_id, name=f"Shelf {len(shelves)}", plan=two)
         elif kind == "credit":
             request = a_request(tenant_id=tenant.id)
-            await shop.billing.books.grant_credit(OPERATOR, tenant.public_id, one, reason="sorry", request=request)
+            await billing.services.books.grant_credit(OPERATOR, tenant.public_id, one, reason="sorry", request=request)
         elif kind in {"pay", "pay twice", "void"}:
-            await on_invoices(shop, tenant, kind)
+            await on_invoices(billing, tenant, kind)
         elif kind == "time":
-            shop.time.pass_(one)
+            billing.time.pass_(one)
         elif kind == "month":  # to the very millisecond
-            shop.time.now = next_start(tenant.created_at, shop.time())
+            billing.time.now = next_start(tenant.created_at, billing.time())
         else:
-            await settle(shop, tenant)
+            await settle(billing, tenant)
     except TsuzukiError:
         pass
 
 
-async def on_invoices(shop: Shop, tenant: Tenant, kind: str) -> None:
-    for invoice in await shop.open_invoices(tenant):
+async def on_invoices(billing: BillingSetup, tenant: Tenant, kind: str) -> None:
+    for invoice in await billing.open_invoices(tenant):
         if kind == "void":
-            await shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
+            await billing.services.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
             continue
-        await shop.pay(invoice)
+        await billing.pay(invoice)
         if kind == "pay twice":
-            await shop.pay_by_lightning(invoice)
+            await billing.pay_by_lightning(invoice)
 
 
 # -- the calculation
@@ -166,14 +166,14 @@ def begins(anchor: Millis, count: int) -> Millis:
     return Millis(int(moment.timestamp()) * SECOND + anchor % SECOND)
 
 
-async def log_of(shop: Shop, tenant: Tenant) -> list[Activity]:
-    found, _ = await shop.billing.books.activity(OPERATOR, tenant.public_id, EVERYTHING)
+async def log_of(billing: BillingSetup, tenant: Tenant) -> list[Activity]:
+    found, _ = await billing.services.books.activity(OPERATOR, tenant.public_id, EVERYTHING)
     return [activity for activity in found[::-1] if activity.shelf_id is not None]
 
 
-async def items_of(shop: Shop, tenant: Tenant) -> list[int]:
+async def items_of(billing: BillingSetup, tenant: Tenant) -> list[int]:
     """What each line says in all, however many invoices it was split over."""
     whole: Counter[int] = Counter()
-    for item in await shop.db.read(lambda tx: list_items_for_tenant_tx(tx, tenant.id)):
+    for item in await billing.db.read(lambda tx: list_items_for_tenant_tx(tx, tenant.id)):
         whole[item.part_of or item.id] += item.amount_cents
     return list(whole.values())

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.billing.builders import EVERYTHING, Shop, a_request, member_of
+from tests.billing.builders import EVERYTHING, BillingSetup, a_request, member_of
 from tests.builders import NOON
 from tests.waiting import eventually
 from tsuzuki.accounts.activity import (
@@ -45,15 +45,15 @@ where tenant_id = :tenant_id and resource_type = 'shelf';
 @pytest.fixture
 async def quiet(db):
     """Nobody listens: what is to be done waits for whoever looks (R89)."""
-    return await Shop(db).open_quietly()
+    return await BillingSetup(db).open_quietly()
 
 
-async def billable(shop, tenant):
-    return await shop.db.read(lambda tx: list_billable_activity_tx(tx, tenant.id))
+async def billable(billing, tenant):
+    return await billing.db.read(lambda tx: list_billable_activity_tx(tx, tenant.id))
 
 
-async def items(shop, tenant):
-    return await shop.db.read(lambda tx: list_items_for_tenant_tx(tx, tenant.id))
+async def items(billing, tenant):
+    return await billing.db.read(lambda tx: list_items_for_tenant_tx(tx, tenant.id))
 
 
 # -- claims
@@ -78,7 +78,7 @@ async def test_the_unique_key_stands_behind_the_claim(quiet):
     """I10: whoever ignores a lost claim meets an error, not a second charge."""
     tenant = await quiet.tenant("basic")
     (activity,) = await billable(quiet, tenant)
-    await quiet.billing.ledger.bill(tenant.id)
+    await quiet.services.ledger.bill(tenant.id)
     assert not await quiet.db.with_tx(lambda tx: mark_activity_billed_tx(tx, activity.id, quiet.time()))
     again = NewInvoiceItem(
         tenant_id=tenant.id,
@@ -106,23 +106,23 @@ async def test_what_is_billable_is_found_by_its_marker_and_type_never_by_time(qu
     tenant = await quiet.tenant("basic")
     shelf = await quiet.shelf(tenant)
     quiet.time.pass_(-DAY)  # a clock that was put back
-    await quiet.billing.rented.rename(OPERATOR, shelf.public_id, "Other")
-    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "growth")
+    await quiet.services.rented.rename(OPERATOR, shelf.public_id, "Other")
+    await quiet.services.rented.change_plan(OPERATOR, shelf.public_id, "growth")
     found = await billable(quiet, tenant)
     assert [activity.activity_type for activity in found] == ["shelf.created", "shelf.plan_changed"]
     assert found[0].created_at <= found[1].created_at  # the history stays in order
-    await quiet.billing.look_after()
+    await quiet.services.look_after()
     assert await billable(quiet, tenant) == []
     await quiet.statement(tenant)
 
 
 async def test_what_nobody_heard_of_is_found_at_the_next_look(db):
     """R89: a process that died between commit and telling."""
-    dead = await Shop(db).open_quietly()
+    dead = await BillingSetup(db).open_quietly()
     tenant = await dead.tenant("basic")
     assert await dead.invoices(tenant) == []
-    other = Shop(db)
-    await other.billing.look_after()
+    other = BillingSetup(db)
+    await other.services.look_after()
     assert [invoice.amount_cents for invoice in await other.invoices(tenant)] == [500]
     assert (await other.shelf(tenant)).synced
 
@@ -130,24 +130,24 @@ async def test_what_nobody_heard_of_is_found_at_the_next_look(db):
 async def test_a_tenant_whose_ledger_cannot_be_done_keeps_no_other_waiting(quiet):
     broken, fine = await quiet.tenant("basic", "Broken"), await quiet.tenant("basic", "Fine")
     await quiet.db.with_tx(lambda tx: tx.run(q.forget_plan, tenant_id=broken.id))
-    await quiet.billing.look_after()
+    await quiet.services.look_after()
     assert await quiet.invoices(broken) == []
     assert [invoice.amount_cents for invoice in await quiet.invoices(fine)] == [500]
 
 
 async def test_a_start_does_what_an_earlier_process_left(db):
     """R89"""
-    dead = await Shop(db).open_quietly()
+    dead = await BillingSetup(db).open_quietly()
     tenant = await dead.tenant("basic")
-    started = await Shop(db).open()
+    started = await BillingSetup(db).open()
     assert [invoice.notices for invoice in await started.open_invoices(tenant)] == [1]
 
 
 async def test_a_start_waits_for_no_look_at_the_accounts(db, quiet):
     """With 5,000 open invoices a look takes most of a minute: it is done beside everything else."""
     tenants = [await quiet.tenant("basic", f"Tenant {number}") for number in range(40)]
-    other = Shop(db)
-    async with started(other.billing):
+    other = BillingSetup(db)
+    async with started(other.services):
         assert await other.invoices(tenants[-1]) == []
         await eventually(lambda: other.invoices(tenants[-1]), within=60)
 
@@ -159,8 +159,8 @@ async def test_history_is_read_strictly_before_and_ids_break_ties_of_a_milliseco
     """R85, REL-46"""
     tenant = await quiet.tenant("free")
     shelf = await quiet.shelf(tenant)
-    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "basic")
-    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "growth")
+    await quiet.services.rented.change_plan(OPERATOR, shelf.public_id, "basic")
+    await quiet.services.rented.change_plan(OPERATOR, shelf.public_id, "growth")
     first, second, third = await billable(quiet, tenant)
     assert first.created_at == second.created_at == third.created_at == NOON
 
@@ -183,9 +183,9 @@ async def test_an_activity_on_the_boundary_is_charged_in_one_period_only(quiet, 
     shelf = await quiet.shelf(tenant)
     start = months_after(tenant.created_at, 1)
     quiet.time.now = Millis(start - early)
-    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "basic")
+    await quiet.services.rented.change_plan(OPERATOR, shelf.public_id, "basic")
     quiet.time.now = start
-    await quiet.billing.look_after()
+    await quiet.services.look_after()
     assert [item.amount_cents for item in await items(quiet, tenant)] == [500]
 
 
@@ -193,7 +193,7 @@ async def test_five_renewals_at_once_are_one(quiet):
     """REL-46"""
     tenant = await quiet.tenant("basic")
     quiet.time.now = months_after(tenant.created_at, 1)
-    done = await asyncio.gather(*(quiet.billing.ledger.renew(tenant.id) for _ in range(5)))
+    done = await asyncio.gather(*(quiet.services.ledger.renew(tenant.id) for _ in range(5)))
     assert sum(done) == 1
     assert [item.activity_id for item in await items(quiet, tenant)] == [None]
 
@@ -204,29 +204,31 @@ async def test_a_change_that_waited_while_its_period_was_renewed_is_not_lost(qui
     shelf = await quiet.shelf(tenant)
     start = months_after(tenant.created_at, 1)
     quiet.time.now = start
-    await quiet.billing.look_after()
+    await quiet.services.look_after()
     quiet.time.now = Millis(start - 5)  # a process whose clock is a little behind
-    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "basic")
+    await quiet.services.rented.change_plan(OPERATOR, shelf.public_id, "basic")
     quiet.time.now = start
-    await quiet.billing.look_after()
+    await quiet.services.look_after()
     assert [item.amount_cents for item in await items(quiet, tenant)] == [500]
 
 
 # -- nothing to write
 
 
-async def test_a_balance_that_is_not_positive_makes_no_invoice_and_carries_forward(shop):
-    tenant = await shop.tenant("growth")
-    shelf = await shop.shelf(tenant)
-    await shop.pay_all(tenant)
-    await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "basic")
-    assert await shop.db.with_tx(lambda tx: create_invoice_tx(tx, shop.deps, tenant.id, now=shop.time())) is None
-    assert await shop.open_invoices(tenant) == []
-    totals = (await shop.statement(tenant)).totals
+async def test_a_balance_that_is_not_positive_makes_no_invoice_and_carries_forward(billing):
+    tenant = await billing.tenant("growth")
+    shelf = await billing.shelf(tenant)
+    await billing.pay_all(tenant)
+    await billing.services.rented.change_plan(member_of(tenant), shelf.public_id, "basic")
+    assert (
+        await billing.db.with_tx(lambda tx: create_invoice_tx(tx, billing.deps, tenant.id, now=billing.time())) is None
+    )
+    assert await billing.open_invoices(tenant) == []
+    totals = (await billing.statement(tenant)).totals
     assert (totals.unbilled, totals.credit) == (0, 1000)
-    shop.time.now = months_after(tenant.created_at, 1)
-    await shop.billing.look_after()  # 500 for the month, of 1,000 that are there
-    assert await shop.open_invoices(tenant) == []
+    billing.time.now = months_after(tenant.created_at, 1)
+    await billing.services.look_after()  # 500 for the month, of 1,000 that are there
+    assert await billing.open_invoices(tenant) == []
 
 
 async def test_an_empty_renewal_writes_no_item_and_is_renewed_all_the_same(quiet):
@@ -241,50 +243,50 @@ async def test_an_empty_renewal_writes_no_item_and_is_renewed_all_the_same(quiet
     assert await renew() is None
 
 
-async def test_a_tenant_without_any_charge_has_no_invoice_and_an_empty_statement(shop):
-    tenant = await shop.tenant("free")
-    assert await shop.billing.ledger.create_invoice(tenant.id) is None
-    assert (await shop.statement(tenant)).lines == []
+async def test_a_tenant_without_any_charge_has_no_invoice_and_an_empty_statement(billing):
+    tenant = await billing.tenant("free")
+    assert await billing.services.ledger.create_invoice(tenant.id) is None
+    assert (await billing.statement(tenant)).lines == []
 
 
 # -- credit and write-offs
 
 
-async def test_credit_is_used_by_the_next_invoice_and_comes_back_when_that_is_voided(shop):
+async def test_credit_is_used_by_the_next_invoice_and_comes_back_when_that_is_voided(billing):
     """R86"""
-    tenant = await shop.tenant("free")
+    tenant = await billing.tenant("free")
     request = a_request(tenant_id=tenant.id)
-    await shop.billing.books.grant_credit(OPERATOR, tenant.public_id, 200, reason="sorry", request=request)
-    await shop.billing.rented.change_plan(OPERATOR, (await shop.shelf(tenant)).public_id, "basic")
-    (invoice,) = await shop.open_invoices(tenant)
+    await billing.services.books.grant_credit(OPERATOR, tenant.public_id, 200, reason="sorry", request=request)
+    await billing.services.rented.change_plan(OPERATOR, (await billing.shelf(tenant)).public_id, "basic")
+    (invoice,) = await billing.open_invoices(tenant)
     assert invoice.amount_cents == 300
-    assert (await shop.statement(tenant)).totals.credit == 0
-    await shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
-    totals = (await shop.statement(tenant)).totals
+    assert (await billing.statement(tenant)).totals.credit == 0
+    await billing.services.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
+    totals = (await billing.statement(tenant)).totals
     assert (totals.credit, totals.written_off, totals.unbilled) == (200, 300, 0)
-    await shop.billing.look_after()
-    assert await shop.open_invoices(tenant) == []  # its items are never billed again
+    await billing.services.look_after()
+    assert await billing.open_invoices(tenant) == []  # its items are never billed again
 
 
-async def test_an_invoice_is_voided_once_and_never_after_it_was_paid(shop):
-    tenant = await shop.tenant("basic")
-    (invoice,) = await shop.open_invoices(tenant)
-    await shop.pay(invoice)
+async def test_an_invoice_is_voided_once_and_never_after_it_was_paid(billing):
+    tenant = await billing.tenant("basic")
+    (invoice,) = await billing.open_invoices(tenant)
+    await billing.pay(invoice)
     with pytest.raises(Conflict):
-        await shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
-    (other,) = await shop.open_invoices(await shop.tenant("basic", "Other"))
-    await shop.billing.books.void(OPERATOR, other.public_id, a_request())
+        await billing.services.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
+    (other,) = await billing.open_invoices(await billing.tenant("basic", "Other"))
+    await billing.services.books.void(OPERATOR, other.public_id, a_request())
     with pytest.raises(Conflict):
-        await shop.billing.books.void(OPERATOR, other.public_id, a_request())
+        await billing.services.books.void(OPERATOR, other.public_id, a_request())
     with pytest.raises(Conflict):
-        await shop.pay(other)
+        await billing.pay(other)
 
 
-async def test_only_whoever_may_see_a_tenant_sees_its_books(shop):
+async def test_only_whoever_may_see_a_tenant_sees_its_books(billing):
     """I8"""
-    tenant, other = await shop.tenant("basic"), await shop.tenant("basic", "Other")
-    (invoice,) = await shop.open_invoices(tenant)
-    books = shop.billing.books
+    tenant, other = await billing.tenant("basic"), await billing.tenant("basic", "Other")
+    (invoice,) = await billing.open_invoices(tenant)
+    books = billing.services.books
     assert (await books.invoice(member_of(tenant), invoice.public_id)).invoice == invoice
     for refused in (
         books.invoice(member_of(other), invoice.public_id),
@@ -301,23 +303,23 @@ async def test_only_whoever_may_see_a_tenant_sees_its_books(shop):
 
 
 async def test_shelves_from_before_billing_are_adopted_once_and_months_without_it_are_not_charged(db):
-    shop = Shop(db, is_on=False)
-    await shop.billing.start()
-    tenant = await shop.tenant("basic")
-    assert await shop.activities(tenant) == []
-    shop.time.pass_(100 * DAY)
-    later = Shop(db, now=shop.time.now)
+    billing = BillingSetup(db, is_on=False)
+    await billing.services.start()
+    tenant = await billing.tenant("basic")
+    assert await billing.activities(tenant) == []
+    billing.time.pass_(100 * DAY)
+    later = BillingSetup(db, now=billing.time.now)
     await later.open()
     assert await later.activities(tenant) == ["shelf.adopted", "invoice.created", "invoice.reminded"]
     (invoice,) = await later.open_invoices(tenant)
     assert 0 < invoice.amount_cents < 500
     assert not await turn(later.deps, is_on=True)
-    await later.billing.look_after()
+    await later.services.look_after()
     assert await later.open_invoices(tenant) == [invoice]
     later.time.pass_(400 * DAY)
     assert await turn(later.deps, is_on=False)
     assert await turn(later.deps, is_on=True)
-    await later.billing.ledger.reconcile(tenant.id)
+    await later.services.ledger.reconcile(tenant.id)
     assert len(await later.invoices(tenant)) == 1
 
 
@@ -336,7 +338,7 @@ async def test_a_listener_that_fails_undoes_nothing(quiet):
     assert heard == ["tenant.created", "shelf.created"]
 
 
-async def test_a_tenant_that_was_never_charged_can_be_deleted_and_one_that_was_cannot(shop):
-    await shop.tenants.delete(SYSTEM, (await shop.tenant("free")).public_id)
+async def test_a_tenant_that_was_never_charged_can_be_deleted_and_one_that_was_cannot(billing):
+    await billing.tenants.delete(SYSTEM, (await billing.tenant("free")).public_id)
     with pytest.raises(Conflict, match="ledger"):
-        await shop.tenants.delete(SYSTEM, (await shop.tenant("basic")).public_id)
+        await billing.tenants.delete(SYSTEM, (await billing.tenant("basic")).public_id)

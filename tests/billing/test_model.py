@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.billing.builders import Shop
+from tests.billing.builders import BillingSetup
 from tests.billing.model import GENEROUS, HONEST, PENNILESS, Model
 from tests.billing.test_histories import STARTS
 from tests.scale import examples
@@ -12,11 +12,11 @@ from tsuzuki.model.times import from_iso
 
 async def live(db, start, history, *, is_heard, is_exact):
     """Every step, each followed by what a minute's look does; where nobody listens, every second one alone."""
-    shop = Shop(db, now=from_iso(start))
+    billing = BillingSetup(db, now=from_iso(start))
     if is_heard:
-        shop.deps.publisher.listen(shop.billing.hear)
-    await shop.open_quietly()
-    model = Model(shop, await shop.tenant("basic"))
+        billing.deps.publisher.listen(billing.services.hear)
+    await billing.open_quietly()
+    model = Model(billing, await billing.tenant("basic"))
     await model.take(("rent", None, "growth"))
     for number, step in enumerate(history):
         await model.take(step)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.accounts.builders import House
+from tests.accounts.builders import AccountServices
 from tests.billing.builders import member_of
 from tests.builders import a_public_id
 from tests.shelves.builders import shelf_deps
@@ -16,47 +16,47 @@ from tsuzuki.shelves.types import NewSubscription
 
 
 @pytest.fixture
-async def tenant(shop):
+async def tenant(billing):
     """Ten days and a half into its month, with nothing to pay."""
-    tenant = await shop.tenant("basic")
-    await shop.pay_all(tenant)
-    shop.time.pass_(10 * DAY + DAY // 2)
-    await shop.billing.look_after()
+    tenant = await billing.tenant("basic")
+    await billing.pay_all(tenant)
+    billing.time.pass_(10 * DAY + DAY // 2)
+    await billing.services.look_after()
     return tenant
 
 
-async def charged(shop, tenant):
-    return (await shop.statement(tenant)).totals.charged
+async def charged(billing, tenant):
+    return (await billing.statement(tenant)).totals.charged
 
 
-async def test_every_change_is_charged_exactly_as_it_was_offered(shop, tenant):
+async def test_every_change_is_charged_exactly_as_it_was_offered(billing, tenant):
     """R82"""
-    who, offers, rented = member_of(tenant), shop.billing.offers, shop.billing.rented
-    shelf = await shop.shelf(tenant)
+    who, offers, rented = member_of(tenant), billing.services.offers, billing.services.rented
+    shelf = await billing.shelf(tenant)
     for plan in ("growth", "free", "basic"):
-        before, offer = await charged(shop, tenant), (await offers.for_shelf(who, shelf.public_id)).of(plan)
+        before, offer = await charged(billing, tenant), (await offers.for_shelf(who, shelf.public_id)).of(plan)
         await rented.change_plan(who, shelf.public_id, plan)
-        assert await charged(shop, tenant) - before == offer.cents != 0
-        shop.time.pass_(DAY)
+        assert await charged(billing, tenant) - before == offer.cents != 0
+        billing.time.pass_(DAY)
     for status, change in (("inactive", rented.deactivate), ("active", rented.reactivate)):
-        before, turn = await charged(shop, tenant), await offers.turn(who, shelf.public_id, status)
+        before, turn = await charged(billing, tenant), await offers.turn(who, shelf.public_id, status)
         await change(who, shelf.public_id)
-        assert await charged(shop, tenant) - before == turn.cents != 0
-        shop.time.pass_(DAY)
-    before, offer = await charged(shop, tenant), (await offers.for_new(who, tenant.public_id)).of("growth")
+        assert await charged(billing, tenant) - before == turn.cents != 0
+        billing.time.pass_(DAY)
+    before, offer = await charged(billing, tenant), (await offers.for_new(who, tenant.public_id)).of("growth")
     await rented.create(who, tenant.public_id, name="Second", plan="growth")
-    assert await charged(shop, tenant) - before == offer.cents > 0
+    assert await charged(billing, tenant) - before == offer.cents > 0
 
 
-async def test_what_stands_against_a_plan_is_listed_one_thing_each(shop, tenant):
-    shelf = await shop.shelf(tenant)
-    subscriptions = Subscriptions(shelf_deps(shop.db))
+async def test_what_stands_against_a_plan_is_listed_one_thing_each(billing, tenant):
+    shelf = await billing.shelf(tenant)
+    subscriptions = Subscriptions(shelf_deps(billing.db))
     for number in range(11):
         await subscriptions.add(shelf.id, NewSubscription(link=f"https://example.org/{number}"))
-    house = House(shop.db)
+    accounts = AccountServices(billing.db)
     for number in range(2):
-        await house.users.add(SYSTEM, NewPerson(username=f"someone{number}", tenant_id=tenant.public_id))
-    deal = await shop.billing.offers.for_shelf(member_of(tenant), shelf.public_id)
+        await accounts.users.add(SYSTEM, NewPerson(username=f"someone{number}", tenant_id=tenant.public_id))
+    deal = await billing.services.offers.for_shelf(member_of(tenant), shelf.public_id)
     assert deal.of("free").against == (
         "11 feeds and series are used and Free has room for 10; take away 1.",
         "2 members are used and Free has room for 1; take away 1.",
@@ -66,26 +66,26 @@ async def test_what_stands_against_a_plan_is_listed_one_thing_each(shop, tenant)
         deal.of("self-hosted")
 
 
-async def test_a_tenant_with_as_many_shelves_as_it_may_have_is_told_so(shop, tenant):
+async def test_a_tenant_with_as_many_shelves_as_it_may_have_is_told_so(billing, tenant):
     for number in range(MOST_SHELVES - 1):
-        await shop.billing.rented.create(member_of(tenant), tenant.public_id, name=str(number), plan="basic")
-    deal = await shop.billing.offers.for_new(member_of(tenant), tenant.public_id)
+        await billing.services.rented.create(member_of(tenant), tenant.public_id, name=str(number), plan="basic")
+    deal = await billing.services.offers.for_new(member_of(tenant), tenant.public_id)
     against = f"A tenant has at most {MOST_SHELVES} shelves, besides one for each person."
     assert {offer.against for offer in deal.offers} == {(against,)}
 
 
-async def test_the_next_month_costs_what_is_awake(shop, tenant):
+async def test_the_next_month_costs_what_is_awake(billing, tenant):
     who = member_of(tenant)
-    second = await shop.billing.rented.create(who, tenant.public_id, name="Second", plan="growth")
-    ahead = await shop.billing.offers.ahead(who, tenant.public_id)
+    second = await billing.services.rented.create(who, tenant.public_id, name="Second", plan="growth")
+    ahead = await billing.services.offers.ahead(who, tenant.public_id)
     assert (ahead.cents, ahead.members, ahead.member_room) == (2_000, 0, 25)
-    await shop.billing.rented.deactivate(who, second.public_id)
-    assert (await shop.billing.offers.ahead(who, tenant.public_id)).cents == 500
+    await billing.services.rented.deactivate(who, second.public_id)
+    assert (await billing.services.offers.ahead(who, tenant.public_id)).cents == 500
 
 
-async def test_i8_another_tenants_account_is_as_unknown_as_none(shop, tenant):
-    other, offers = member_of(await shop.tenant("basic", "Other")), shop.billing.offers
-    shelf = await shop.shelf(tenant)
+async def test_i8_another_tenants_account_is_as_unknown_as_none(billing, tenant):
+    other, offers = member_of(await billing.tenant("basic", "Other")), billing.services.offers
+    shelf = await billing.shelf(tenant)
     for refused in (
         offers.for_new(other, tenant.public_id),
         offers.for_shelf(other, shelf.public_id),

@@ -2,76 +2,76 @@
 
 import pytest
 
-from tests.billing.builders import Shop, a_request, member_of
+from tests.billing.builders import BillingSetup, a_request, member_of
 from tests.billing.stripe import a_refund, an_event, send
 from tsuzuki.billing.books import OPERATOR
 
 
 @pytest.fixture
-async def larger(shop, tenant):
+async def larger(billing, tenant):
     """An invoice of 1500 that is open; time worth 500 is given back of one that was paid by Stripe."""
-    (first,) = await shop.open_invoices(tenant)
-    await send(shop, an_event(first, intent="pi_first"))
-    shelf = await shop.shelf(tenant)
-    await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Second", plan="growth")
-    (found,) = await shop.open_invoices(tenant)
+    (first,) = await billing.open_invoices(tenant)
+    await send(billing, an_event(first, intent="pi_first"))
+    shelf = await billing.shelf(tenant)
+    await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Second", plan="growth")
+    (found,) = await billing.open_invoices(tenant)
     assert found.amount_cents == 1500
-    await shop.billing.rented.deactivate(member_of(tenant), shelf.public_id)
+    await billing.services.rented.deactivate(member_of(tenant), shelf.public_id)
     return found
 
 
-async def sums(shop, tenant):
-    totals = (await shop.statement(tenant)).totals
+async def sums(billing, tenant):
+    totals = (await billing.statement(tenant)).totals
     return totals.open, totals.credit, totals.balance
 
 
-async def test_time_given_back_lowers_another_open_invoice(shop, tenant, larger):
-    assert await sums(shop, tenant) == (1000, 0, 1000)
-    dues = await shop.billing.books.dues(tenant.id)
+async def test_time_given_back_lowers_another_open_invoice(billing, tenant, larger):
+    assert await sums(billing, tenant) == (1000, 0, 1000)
+    dues = await billing.services.books.dues(tenant.id)
     assert dues is not None
     assert (dues.invoices, dues.cents) == (1, 1000)
-    full = await shop.billing.books.invoice(OPERATOR, larger.public_id)
+    full = await billing.services.books.invoice(OPERATOR, larger.public_id)
     assert (full.invoice.amount_cents, full.credit_cents) == (1000, 500)
 
 
 async def test_part_credit_is_found_by_its_marker_and_used_once(db):
     """R89: nobody listens."""
-    shop = await Shop(db).open_quietly()
-    tenant = await shop.tenant("basic")
-    await shop.billing.look_after()
+    billing = await BillingSetup(db).open_quietly()
+    tenant = await billing.tenant("basic")
+    await billing.services.look_after()
     request = a_request(tenant_id=tenant.id)
-    await shop.billing.books.grant_credit(OPERATOR, tenant.public_id, 120, reason="sorry", request=request)
-    assert await shop.billing.ledger.tenants_to_look_at() == [tenant.id]
-    await shop.billing.look_after()
-    assert await sums(shop, tenant) == (380, 0, 380)
-    assert await shop.billing.ledger.tenants_to_look_at() == []
+    await billing.services.books.grant_credit(OPERATOR, tenant.public_id, 120, reason="sorry", request=request)
+    assert await billing.services.ledger.tenants_to_look_at() == [tenant.id]
+    await billing.services.look_after()
+    assert await sums(billing, tenant) == (380, 0, 380)
+    assert await billing.services.ledger.tenants_to_look_at() == []
 
 
-async def test_who_pays_the_amount_of_before_has_the_rest_as_credit(shop, tenant, larger):
-    assert await send(shop, an_event(larger, intent="pi_2", amount_received=1500)) == "paid"
-    assert await sums(shop, tenant) == (0, 500, -500)
-    await send(shop, a_refund(larger, 500, intent="pi_2"))
-    assert await sums(shop, tenant) == (0, 0, 0)
+async def test_who_pays_the_amount_of_before_has_the_rest_as_credit(billing, tenant, larger):
+    assert await send(billing, an_event(larger, intent="pi_2", amount_received=1500)) == "paid"
+    assert await sums(billing, tenant) == (0, 500, -500)
+    await send(billing, a_refund(larger, 500, intent="pi_2"))
+    assert await sums(billing, tenant) == (0, 0, 0)
 
 
-async def test_voiding_returns_the_part_that_credit_paid(shop, tenant, larger):
-    await shop.billing.books.void(OPERATOR, larger.public_id, a_request(tenant_id=tenant.id))
-    assert await sums(shop, tenant) == (0, 500, -500)
+async def test_voiding_returns_the_part_that_credit_paid(billing, tenant, larger):
+    await billing.services.books.void(OPERATOR, larger.public_id, a_request(tenant_id=tenant.id))
+    assert await sums(billing, tenant) == (0, 500, -500)
 
 
-async def test_a_part_payment_that_is_given_back_is_asked_again(shop, tenant, invoice):
-    await send(shop, an_event(invoice, amount_received=300))
-    assert await sums(shop, tenant) == (200, 0, 200)
-    await send(shop, a_refund(invoice, 100))
-    assert await sums(shop, tenant) == (300, 0, 300)
-    await send(shop, a_refund(invoice, 300))
-    assert await sums(shop, tenant) == (500, 0, 500)
-    full = await shop.billing.books.invoice(OPERATOR, invoice.public_id)
+async def test_a_part_payment_that_is_given_back_is_asked_again(billing, tenant, invoice):
+    await send(billing, an_event(invoice, amount_received=300))
+    assert await sums(billing, tenant) == (200, 0, 200)
+    await send(billing, a_refund(invoice, 100))
+    assert await sums(billing, tenant) == (300, 0, 300)
+    await send(billing, a_refund(invoice, 300))
+    assert await sums(billing, tenant) == (500, 0, 500)
+    full = await billing.services.books.invoice(OPERATOR, invoice.public_id)
     assert (full.invoice.amount_cents, full.credit_cents) == (500, 0)
 
 
-async def test_a_refund_asks_again_no_more_than_credit_paid(shop, tenant, larger):
+async def test_a_refund_asks_again_no_more_than_credit_paid(billing, tenant, larger):
     """The first invoice's payment went back, of which 500 had become credit and was used for the larger one."""
-    (first, _) = await shop.invoices(tenant)
-    await send(shop, a_refund(first, 500, intent="pi_first"))
-    assert await sums(shop, tenant) == (1500, 0, 1500)
+    (first, _) = await billing.invoices(tenant)
+    await send(billing, a_refund(first, 500, intent="pi_first"))
+    assert await sums(billing, tenant) == (1500, 0, 1500)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.billing.builders import Shop
+from tests.billing.builders import BillingSetup
 from tsuzuki.accounts.policy import FailureLimits
 from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.accounts.sharing import shelf_user
@@ -13,13 +13,13 @@ from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
 
 
 @pytest.fixture
-async def shop(db):
-    return await Shop(db).open()
+async def billing(db):
+    return await BillingSetup(db).open()
 
 
 @pytest.fixture
-def accounts(shop):
-    return build_accounts(shop.deps, FailureLimits())
+def accounts(billing):
+    return build_accounts(billing.deps, FailureLimits())
 
 
 async def add(accounts: Accounts, tenant: Tenant, name: str) -> User:
@@ -30,50 +30,50 @@ def renter(user: User) -> BillingScope:
     return BillingScope(shelf_user(user).actor, user.tenant_id, user.id)
 
 
-async def test_a_persons_own_shelf_is_free_and_the_first_is_the_tenants(shop, accounts):
-    tenant = await shop.tenant("basic")
+async def test_a_persons_own_shelf_is_free_and_the_first_is_the_tenants(billing, accounts):
+    tenant = await billing.tenant("basic")
     people = [await add(accounts, tenant, name) for name in ("one", "two", "three")]
     plans = [(await accounts.current_user.shelf_of(user)).plan for user in people]
     assert plans == ["basic", "free", "free"]
-    assert [invoice.amount_cents for invoice in await shop.invoices(tenant)] == [500]
+    assert [invoice.amount_cents for invoice in await billing.invoices(tenant)] == [500]
     with pytest.raises(LimitExceeded):  # as before: as many people as the largest plan has room for
         await add(accounts, tenant, "four")
 
 
-async def test_another_shelf_is_rented_and_owned_by_who_rents_it(shop, accounts):
-    tenant = await shop.tenant("basic")
+async def test_another_shelf_is_rented_and_owned_by_who_rents_it(billing, accounts):
+    tenant = await billing.tenant("basic")
     one, two = await add(accounts, tenant, "one"), await add(accounts, tenant, "two")
     with pytest.raises(Conflict, match="billed"):
         await accounts.sharing.make(shelf_user(two), "More")
-    made = await shop.billing.rented.create(renter(two), tenant.public_id, name="More", plan="basic")
+    made = await billing.services.rented.create(renter(two), tenant.public_id, name="More", plan="basic")
     names = [[shelf.name for shelf in await accounts.current_user.shelves_of(user)] for user in (one, two)]
     assert names == [["Main"], ["two", "More"]]
-    assert [one.name for one in await shop.billing.rented.list(renter(one), tenant.public_id)] == ["Main"]
+    assert [one.name for one in await billing.services.rented.list(renter(one), tenant.public_id)] == ["Main"]
     with pytest.raises(NotFound):
-        await shop.billing.rented.change_plan(renter(one), made.public_id, "growth")
+        await billing.services.rented.change_plan(renter(one), made.public_id, "growth")
     await accounts.sharing.share(shelf_user(two), made.public_id, "one", "editor")
     with pytest.raises(Forbidden):
-        await shop.billing.rented.change_plan(renter(one), made.public_id, "growth")
-    given = await shop.billing.rented.create(OPERATOR, tenant.public_id, name="Given", plan="basic")
+        await billing.services.rented.change_plan(renter(one), made.public_id, "growth")
+    given = await billing.services.rented.create(OPERATOR, tenant.public_id, name="Given", plan="basic")
     assert given.name in [shelf.name for shelf in await accounts.current_user.shelves_of(one)]
 
 
-async def test_what_was_charged_stays_in_the_ledger_when_its_owner_goes(shop, accounts):
-    tenant = await shop.tenant("basic")
+async def test_what_was_charged_stays_in_the_ledger_when_its_owner_goes(billing, accounts):
+    tenant = await billing.tenant("basic")
     one, two = await add(accounts, tenant, "one"), await add(accounts, tenant, "two")
     await accounts.users.delete(SYSTEM, one.public_id)
     await accounts.users.delete(SYSTEM, two.public_id)
-    assert [(shelf.name, shelf.status) for shelf in await shop.shelves(tenant)] == [("Main", "inactive")]
-    assert "shelf.deactivated" in await shop.activities(tenant)
-    await shop.billing.look_after()
-    await shop.statement(tenant)  # it adds up
+    assert [(shelf.name, shelf.status) for shelf in await billing.shelves(tenant)] == [("Main", "inactive")]
+    assert "shelf.deactivated" in await billing.activities(tenant)
+    await billing.services.look_after()
+    await billing.statement(tenant)  # it adds up
     newcomer = await add(accounts, tenant, "newcomer")
     assert (await accounts.current_user.shelf_of(newcomer)).name == "newcomer"  # nobody inherits what was somebody's
 
 
-async def test_a_renamed_shelf_is_in_the_tenants_activity(shop, accounts):
-    tenant = await shop.tenant("basic")
+async def test_a_renamed_shelf_is_in_the_tenants_activity(billing, accounts):
+    tenant = await billing.tenant("basic")
     one = await add(accounts, tenant, "one")
     shelf = await accounts.current_user.shelf_of(one)
     await accounts.sharing.rename(shelf_user(one), shelf.public_id, "Renamed")
-    assert (await shop.activities(tenant))[-1] == "shelf.renamed"
+    assert (await billing.activities(tenant))[-1] == "shelf.renamed"

@@ -44,8 +44,8 @@ select count(*) from progress where shelf_id = :shelf_id and is_read;
 
 
 @pytest.fixture
-async def shelf(shop, tenant):
-    return await shop.shelf(tenant)
+async def shelf(billing, tenant):
+    return await billing.shelf(tenant)
 
 
 @pytest.fixture
@@ -53,96 +53,98 @@ def subscriptions(db):
     return Subscriptions(shelf_deps(db))
 
 
-async def sleep(shop, shelf):
-    await shop.billing.rented.deactivate(OPERATOR, shelf.public_id)
-    shop.time.pass_(HOUR)
+async def sleep(billing, shelf):
+    await billing.services.rented.deactivate(OPERATOR, shelf.public_id)
+    billing.time.pass_(HOUR)
 
 
-async def wake(shop, shelf):
-    shop.time.pass_(HOUR)
-    await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
+async def wake(billing, shelf):
+    billing.time.pass_(HOUR)
+    await billing.services.rented.reactivate(OPERATOR, shelf.public_id)
 
 
 # -- what came meanwhile
 
 
-async def test_chapters_that_came_while_a_shelf_slept_are_entries_when_it_wakes_told_as_one_quiet_line(db, shop, shelf):
+async def test_chapters_that_came_while_a_shelf_slept_are_entries_when_it_wakes_told_as_one_quiet_line(
+    db, billing, shelf
+):
     """R8, R81"""
     series = await stored_series(db)
     await follow(db, shelf.id, series)
     await release(db, series, [1], first=True)
     await release(db, series, [2])
-    shop.time.pass_(HOUR)
-    await sleep(shop, shelf)
-    await release(db, series, [3, 4, 5], now=shop.time())
+    billing.time.pass_(HOUR)
+    await sleep(billing, shelf)
+    await release(db, series, [3, 4, 5], now=billing.time())
     assert len(await entries_of(db, shelf.id)) == 1
     before = len(await events_of(db, shelf.id))
-    await wake(shop, shelf)
+    await wake(billing, shelf)
     found = await entries_of(db, shelf.id)
     assert [entry.unread for entry in found] == [True] * 4
     (event,) = (await events_of(db, shelf.id))[before:]
     assert (event.payload["count"], event.payload["is_quiet"]) == (3, True)
     assert await task_keys(db, NOTICES.name) == []
-    await shop.billing.reactor.sync(shelf.id)
+    await billing.services.reactor.sync(shelf.id)
     assert await entries_of(db, shelf.id) == found
 
 
-async def test_a_series_that_came_out_whole_while_a_shelf_slept_is_a_back_catalogue(db, shop, shelf):
+async def test_a_series_that_came_out_whole_while_a_shelf_slept_is_a_back_catalogue(db, billing, shelf):
     """R8"""
     series = await stored_series(db)
     await follow(db, shelf.id, series)
-    shop.time.pass_(HOUR)
-    await sleep(shop, shelf)
-    await release(db, series, range(30), first=True, now=shop.time())
-    await wake(shop, shelf)
+    billing.time.pass_(HOUR)
+    await sleep(billing, shelf)
+    await release(db, series, range(30), first=True, now=billing.time())
+    await wake(billing, shelf)
     assert await entries_of(db, shelf.id) == []
     assert (await events_of(db, shelf.id))[-1].payload["available"] == 30
 
 
-async def test_what_was_read_meanwhile_is_no_news(db, shop, shelf):
+async def test_what_was_read_meanwhile_is_no_news(db, billing, shelf):
     """I9: a shelf that sleeps can be read."""
     series = await stored_series(db)
     await follow(db, shelf.id, series)
     await release(db, series, [1], first=True)
-    shop.time.pass_(HOUR)
-    await sleep(shop, shelf)
-    await release(db, series, [2, 3], now=shop.time())
+    billing.time.pass_(HOUR)
+    await sleep(billing, shelf)
+    await release(db, series, [2, 3], now=billing.time())
     await db.with_tx(lambda tx: tx.run(q.read_chapters, shelf_id=shelf.id, series_id=series, most=2))
-    await wake(shop, shelf)
+    await wake(billing, shelf)
     assert len(await entries_of(db, shelf.id)) == 1
 
 
-async def test_items_from_before_the_sleep_that_were_taken_off_do_not_come_again(db, shop, shelf, subscriptions):
+async def test_items_from_before_the_sleep_that_were_taken_off_do_not_come_again(db, billing, shelf, subscriptions):
     mine = await subscriptions.add(shelf.id, Feed(link="https://example.org/feed"))
     await publish(db, mine.feed_id, ["old", "older"])
     await db.with_tx(lambda tx: tx.run(q.drop_entries, shelf_id=shelf.id))
-    shop.time.pass_(HOUR)
-    await sleep(shop, shelf)
-    await publish(db, mine.feed_id, ["new"], now=shop.time())
-    await wake(shop, shelf)
+    billing.time.pass_(HOUR)
+    await sleep(billing, shelf)
+    await publish(db, mine.feed_id, ["new"], now=billing.time())
+    await wake(billing, shelf)
     assert len(await entries_of(db, shelf.id)) == 1
 
 
-async def test_room_that_becomes_free_is_given_to_what_was_held(db, shop, subscriptions):
-    shelf = await shop.shelf(await shop.tenant("growth", "Many"))
+async def test_room_that_becomes_free_is_given_to_what_was_held(db, billing, subscriptions):
+    shelf = await billing.shelf(await billing.tenant("growth", "Many"))
     made = [await subscriptions.add(shelf.id, Feed(link=f"https://example.org/{number}")) for number in range(12)]
     await on_plan(db, shelf.id, "free")
-    await shop.billing.reactor.sync(shelf.id)
+    await billing.services.reactor.sync(shelf.id)
     await subscriptions.delete(shelf.id, made[0].public_id)
-    await shop.billing.look_after()
+    await billing.services.look_after()
     assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [False] * 10 + [True]
 
 
 # -- what a plan keeps
 
 
-async def test_chapters_that_were_read_go_when_the_plan_keeps_them_no_longer_and_stay_read(db, shop, shelf):
+async def test_chapters_that_were_read_go_when_the_plan_keeps_them_no_longer_and_stay_read(db, billing, shelf):
     """I9: basic keeps a year. What is unread or saved stays."""
     series = await stored_series(db)
     await follow(db, shelf.id, series)
     await release(db, series, [1], first=True)
     await release(db, series, [2, 3, 4])
-    await shop.billing.reactor.sync(shelf.id)
+    await billing.services.reactor.sync(shelf.id)
 
     async def prune(days):
         pruner = Pruner(db, lambda: Millis(NOON + days * DAY), RetentionRules())
@@ -161,9 +163,9 @@ async def test_chapters_that_were_read_go_when_the_plan_keeps_them_no_longer_and
 # -- the pace
 
 
-async def test_the_pace_of_a_series_follows_who_comes_and_goes_at_once(db, shop, shelf):
+async def test_the_pace_of_a_series_follows_who_comes_and_goes_at_once(db, billing, shelf):
     follows = Follows(shelf_deps(db))
-    poor = await shop.shelf(await shop.tenant("free", "Poor"))
+    poor = await billing.shelf(await billing.tenant("free", "Poor"))
     series = await a_published_series(db, [1])
 
     async def floors():
@@ -181,28 +183,28 @@ async def test_the_pace_of_a_series_follows_who_comes_and_goes_at_once(db, shop,
 
 
 async def test_lists_that_come_in_while_shelves_sleep_and_wake_wait_for_each_other_and_nobody_fails(
-    db, shop, tenant, shelf, subscriptions
+    db, billing, tenant, shelf, subscriptions
 ):
     """Everyone locks the same feeds, and lists name them in another order."""
     links = [f"https://example.org/{number}" for number in range(40)]
     lists = Lists(shelf_deps(db), subscriptions)
     await lists.read(shelf.id, opml(links))
     for turn in range(3):
-        others = [await shop.shelf(await shop.tenant("basic", f"{turn}-{n}")) for n in range(3)]
+        others = [await billing.shelf(await billing.tenant("basic", f"{turn}-{n}")) for n in range(3)]
         orders = [links[::-1], sorted(links, key=lambda _: secrets.randbits(32)), links]
         reports = await asyncio.gather(
             *(lists.read(other.id, opml(order)) for other, order in zip(others, orders, strict=True)),
-            toggle(shop, tenant, shelf),
+            toggle(billing, tenant, shelf),
         )
         assert {line.outcome for report in reports[:3] for line in report} == {"created"}
-        assert (await shop.shelf(tenant)).synced
+        assert (await billing.shelf(tenant)).synced
 
 
-async def toggle(shop, tenant, shelf):
+async def toggle(billing, tenant, shelf):
     who = member_of(tenant)
-    await shop.billing.rented.deactivate(who, shelf.public_id)
-    assert (await shop.shelf(tenant)).sync_error == ""
-    await shop.billing.rented.reactivate(who, shelf.public_id)
+    await billing.services.rented.deactivate(who, shelf.public_id)
+    assert (await billing.shelf(tenant)).sync_error == ""
+    await billing.services.rented.reactivate(who, shelf.public_id)
     return []
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from tests.billing.builders import EVERYTHING, Shop
+from tests.billing.builders import EVERYTHING, BillingSetup
 from tests.scale import scaled
 from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.policy import months_after
@@ -23,39 +23,39 @@ PRICES = {"basic": 500, "growth": 1500}
 async def test_every_activity_is_billed_once_though_reconcilers_die(db, database_url):
     """REL-40, I10: two processes of four reconcilers each; 500 activities and 20 kills in the soak."""
     activities, kills = scaled(40, 500), scaled(2, 20)
-    shop, tenant, expected = await a_tenant_with(db, activities)
+    billing, tenant, expected = await a_tenant_with(db, activities)
     died = 0
     for number in range(kills // PROCESSES):
         codes = await run(database_url, tenant.id, claims=number + 6)
         died += codes.count(-signal.SIGKILL)
     assert died == kills
-    assert await left(shop, tenant) > 0
+    assert await left(billing, tenant) > 0
     assert await run(database_url, tenant.id, claims=0) == [0] * PROCESSES
-    assert await left(shop, tenant) == 0
+    assert await left(billing, tenant) == 0
     items = await db.read(lambda tx: list_items_for_tenant_tx(tx, tenant.id))
     assert sorted(item.amount_cents for item in items) == sorted(expected)
     assert len({item.activity_id for item in items}) == activities
-    await shop.statement(tenant)
+    await billing.statement(tenant)
 
 
 async def a_tenant_with(db, count):
     """So many activities that nobody has billed, and what each of them costs."""
-    shop = await Shop(db).open_quietly()
-    tenant = await shop.tenant("growth")
-    shelf = await shop.shelf(tenant)
+    billing = await BillingSetup(db).open_quietly()
+    tenant = await billing.tenant("growth")
+    shelf = await billing.shelf(tenant)
     end = months_after(tenant.created_at, 1)
     length = end - tenant.created_at
     expected = [PRICES["growth"]]
     for number in range(count - 1):
-        shop.time.pass_(MINUTE)
-        await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "growth" if number % 2 else "basic")
-        share = int(Fraction(1000 * (end - shop.time()), length) + Fraction(1, 2))
+        billing.time.pass_(MINUTE)
+        await billing.services.rented.change_plan(OPERATOR, shelf.public_id, "growth" if number % 2 else "basic")
+        share = int(Fraction(1000 * (end - billing.time()), length) + Fraction(1, 2))
         expected.append(share if number % 2 else -share)
-    return shop, tenant, expected
+    return billing, tenant, expected
 
 
-async def left(shop: Shop, tenant) -> int:
-    found, _ = await shop.billing.books.activity(OPERATOR, tenant.public_id, EVERYTHING)
+async def left(billing: BillingSetup, tenant) -> int:
+    found, _ = await billing.services.books.activity(OPERATOR, tenant.public_id, EVERYTHING)
     return sum(one.billed_at is None for one in found if one.shelf_id is not None)
 
 

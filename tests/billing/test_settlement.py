@@ -17,40 +17,42 @@ from tsuzuki.model.times import DAY, HOUR, Millis
 q = parse_queries("tests", "-- name: attempts\nselect status from payment_attempt order by id;")
 
 
-async def receive(shop, invoice, cents, method="manual", currency="USD"):
+async def receive(billing, invoice, cents, method="manual", currency="USD"):
     payment = Payment(method, "reference", cents, currency)
-    return await shop.db.with_tx(lambda tx: receive_payment_tx(tx, invoice.id, payment, shop.time()))
+    return await billing.db.with_tx(lambda tx: receive_payment_tx(tx, invoice.id, payment, billing.time()))
 
 
 # -- by hand
 
 
-async def test_the_operator_marks_an_invoice_paid_with_a_reference_and_not_twice(shop, tenant, invoice):
-    paid = await shop.pay(invoice, "transfer 17")
+async def test_the_operator_marks_an_invoice_paid_with_a_reference_and_not_twice(billing, tenant, invoice):
+    paid = await billing.pay(invoice, "transfer 17")
     assert (paid.status, paid.method, paid.reference) == ("paid", "manual", "transfer 17")
     with pytest.raises(Conflict, match="paid already"):
-        await shop.pay(invoice)
-    assert (await shop.statement(tenant)).totals.balance == 0
+        await billing.pay(invoice)
+    assert (await billing.statement(tenant)).totals.balance == 0
 
 
-async def test_method_is_unknown_until_it_is_paid(shop, tenant, invoice):
+async def test_method_is_unknown_until_it_is_paid(billing, tenant, invoice):
     assert (invoice.method, invoice.status) == (None, "open")
-    paid = await shop.pay(invoice)
+    paid = await billing.pay(invoice)
     assert (paid.method, paid.status) == ("manual", "paid")
-    (other,) = await shop.open_invoices(await shop.tenant("basic", "Other"))
-    await shop.billing.books.void(OPERATOR, other.public_id, a_request())
-    voided = (await shop.billing.books.invoice(OPERATOR, other.public_id)).invoice
+    (other,) = await billing.open_invoices(await billing.tenant("basic", "Other"))
+    await billing.services.books.void(OPERATOR, other.public_id, a_request())
+    voided = (await billing.services.books.invoice(OPERATOR, other.public_id)).invoice
     assert (voided.method, voided.status) == (None, "voided")
 
 
 # -- more than one payment
 
 
-async def test_two_payments_at_once_are_one_paid_and_one_credit(shop, tenant, invoice):
+async def test_two_payments_at_once_are_one_paid_and_one_credit(billing, tenant, invoice):
     """R87, REL-44: by two providers."""
-    receipts = await asyncio.gather(receive(shop, invoice, 500, "stripe"), receive(shop, invoice, 500, "lightning"))
+    receipts = await asyncio.gather(
+        receive(billing, invoice, 500, "stripe"), receive(billing, invoice, 500, "lightning")
+    )
     assert sorted(receipt.outcome for receipt in receipts) == ["credited", "paid"]
-    totals = (await shop.statement(tenant)).totals
+    totals = (await billing.statement(tenant)).totals
     assert (totals.paid, totals.credit, totals.balance) == (500, 500, -500)
 
 
@@ -58,94 +60,94 @@ async def test_two_payments_at_once_are_one_paid_and_one_credit(shop, tenant, in
     ("cents", "outcome", "credit", "status"),
     [(500, "paid", 0, "paid"), (700, "paid", 200, "paid"), (499, "credited", 499, "open"), (1, "credited", 1, "open")],
 )
-async def test_amounts_that_differ_are_credit(shop, tenant, invoice, cents, outcome, credit, status):
+async def test_amounts_that_differ_are_credit(billing, tenant, invoice, cents, outcome, credit, status):
     """REL-43"""
-    assert (await receive(shop, invoice, cents)).outcome == outcome
-    assert (await shop.statement(tenant)).totals.credit == credit
-    assert (await shop.invoices(tenant))[0].status == status
+    assert (await receive(billing, invoice, cents)).outcome == outcome
+    assert (await billing.statement(tenant)).totals.credit == credit
+    assert (await billing.invoices(tenant))[0].status == status
 
 
-async def test_parts_that_together_cover_an_invoice_pay_it_and_wake_what_slept(shop, tenant, invoice):
+async def test_parts_that_together_cover_an_invoice_pay_it_and_wake_what_slept(billing, tenant, invoice):
     """REL-43: the first lowers what it asks for, the second covers the rest; what is over pays for waking."""
-    shop.time.pass_(8 * DAY)
-    await shop.billing.look_after()
-    assert (await shop.shelf(tenant)).status == "delinquent"
-    asked = [(await shop.invoices(tenant))[0].amount_cents]
+    billing.time.pass_(8 * DAY)
+    await billing.services.look_after()
+    assert (await billing.shelf(tenant)).status == "delinquent"
+    asked = [(await billing.invoices(tenant))[0].amount_cents]
     for cents, status in ((100, "open"), (60, "paid")):
-        receipt = await receive(shop, invoice, cents)
-        await shop.deps.publisher.publish(*receipt.activities)
-        first = (await shop.invoices(tenant))[0]
+        receipt = await receive(billing, invoice, cents)
+        await billing.deps.publisher.publish(*receipt.activities)
+        first = (await billing.invoices(tenant))[0]
         asked.append(first.amount_cents)
-        assert (first.status, (await shop.statement(tenant)).totals.credit) == (status, 0)
+        assert (first.status, (await billing.statement(tenant)).totals.credit) == (status, 0)
     assert asked == [asked[0], asked[0] - 100, asked[0] - 100]
-    assert (await shop.shelf(tenant)).status == "active"
+    assert (await billing.shelf(tenant)).status == "active"
 
 
-async def test_a_payment_after_the_invoice_was_voided_is_credit_and_the_invoice_stays_void(shop, tenant, invoice):
+async def test_a_payment_after_the_invoice_was_voided_is_credit_and_the_invoice_stays_void(billing, tenant, invoice):
     """REL-43"""
-    await shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
-    assert (await receive(shop, invoice, 500)).outcome == "credited"
-    assert (await shop.invoices(tenant))[0].status == "voided"
-    assert (await shop.statement(tenant)).totals.credit == 500
+    await billing.services.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
+    assert (await receive(billing, invoice, 500)).outcome == "credited"
+    assert (await billing.invoices(tenant))[0].status == "voided"
+    assert (await billing.statement(tenant)).totals.credit == 500
 
 
-async def test_another_currency_pays_nothing_and_is_nobodys_credit(shop, tenant, invoice):
-    assert (await receive(shop, invoice, 500, currency="EUR")).outcome == "refused"
-    assert (await shop.statement(tenant)).totals.credit == 0
+async def test_another_currency_pays_nothing_and_is_nobodys_credit(billing, tenant, invoice):
+    assert (await receive(billing, invoice, 500, currency="EUR")).outcome == "refused"
+    assert (await billing.statement(tenant)).totals.credit == 0
     with pytest.raises(Invalid):
-        await receive(shop, invoice, 0)
+        await receive(billing, invoice, 0)
 
 
 # -- Lightning
 
 
-def a_bolt11(shop, invoice, payment_hash=None):
+def a_bolt11(billing, invoice, payment_hash=None):
     found = payment_hash or os.urandom(8).hex()
     return NewBolt11(
         invoice_id=invoice.id,
         request=f"lnbc{found}",
         payment_hash=found,
         amount_msat=1_000,
-        expires_at=Millis(shop.time() + HOUR),
+        expires_at=Millis(billing.time() + HOUR),
     )
 
 
-async def test_a_payment_request_is_stored_once(shop, invoice):
-    new = a_bolt11(shop, invoice)
-    assert await shop.billing.settlement.insert_bolt11(new) is not None
-    assert await shop.billing.settlement.insert_bolt11(new) is None
+async def test_a_payment_request_is_stored_once(billing, invoice):
+    new = a_bolt11(billing, invoice)
+    assert await billing.services.settlement.insert_bolt11(new) is not None
+    assert await billing.services.settlement.insert_bolt11(new) is None
 
 
-async def test_a_node_that_settles_again_and_again_settles_once(shop, tenant, invoice):
+async def test_a_node_that_settles_again_and_again_settles_once(billing, tenant, invoice):
     """REL-45"""
-    new = a_bolt11(shop, invoice)
-    await shop.billing.settlement.insert_bolt11(new)
-    settled = await asyncio.gather(*(shop.billing.settlement.settle_bolt11(new.payment_hash) for _ in range(8)))
+    new = a_bolt11(billing, invoice)
+    await billing.services.settlement.insert_bolt11(new)
+    settled = await asyncio.gather(*(billing.services.settlement.settle_bolt11(new.payment_hash) for _ in range(8)))
     assert [receipt.outcome for receipt in settled if receipt] == ["paid"]
-    assert (await shop.statement(tenant)).totals.credit == 0
+    assert (await billing.statement(tenant)).totals.credit == 0
 
 
-async def test_settled_after_its_expiry_is_settled(shop, tenant, invoice):
+async def test_settled_after_its_expiry_is_settled(billing, tenant, invoice):
     """REL-45: the money is here, whatever the clock says."""
-    new = a_bolt11(shop, invoice)
-    await shop.billing.settlement.insert_bolt11(new)
-    shop.time.pass_(2 * HOUR)
-    receipt = await shop.billing.settlement.settle_bolt11(new.payment_hash)
+    new = a_bolt11(billing, invoice)
+    await billing.services.settlement.insert_bolt11(new)
+    billing.time.pass_(2 * HOUR)
+    receipt = await billing.services.settlement.settle_bolt11(new.payment_hash)
     assert receipt is not None
     assert receipt.invoice.method == "lightning"
 
 
-async def test_two_live_requests_of_one_invoice_are_one_payment_and_one_credit(shop, tenant, invoice):
+async def test_two_live_requests_of_one_invoice_are_one_payment_and_one_credit(billing, tenant, invoice):
     """R87"""
     for _ in range(2):
-        await shop.pay_by_lightning(invoice)
-    totals = (await shop.statement(tenant)).totals
+        await billing.pay_by_lightning(invoice)
+    totals = (await billing.statement(tenant)).totals
     assert (totals.paid, totals.credit) == (500, 500)
 
 
-async def test_a_request_that_nobody_made_is_unknown(shop):
+async def test_a_request_that_nobody_made_is_unknown(billing):
     with pytest.raises(NotFound):
-        await shop.billing.settlement.settle_bolt11("none")
+        await billing.services.settlement.settle_bolt11("none")
 
 
 # -- a provider that is called
@@ -184,49 +186,49 @@ class Card:
 TOOK = Took(Payment("stripe", "pi_1", 500, "USD"))
 
 
-async def attempts(shop):
-    return await shop.db.read(lambda tx: tx.many(str, q.attempts))
+async def attempts(billing):
+    return await billing.db.read(lambda tx: tx.many(str, q.attempts))
 
 
-async def test_money_that_was_taken_pays_the_invoice(shop, tenant, invoice):
+async def test_money_that_was_taken_pays_the_invoice(billing, tenant, invoice):
     card = Card(TOOK)
-    assert await shop.billing.charging.collect(invoice.id, card) == TOOK
-    assert (await shop.invoices(tenant))[0].status == "paid"
+    assert await billing.services.charging.collect(invoice.id, card) == TOOK
+    assert (await billing.invoices(tenant))[0].status == "paid"
     with pytest.raises(Conflict):
-        await shop.billing.charging.collect(invoice.id, card)
+        await billing.services.charging.collect(invoice.id, card)
     assert len(card.charged) == 1
 
 
-async def test_a_call_that_times_out_is_unknown_and_looked_up_before_any_other(shop, tenant, invoice):
+async def test_a_call_that_times_out_is_unknown_and_looked_up_before_any_other(billing, tenant, invoice):
     """R88, REL-45, SEC-52: the money had been taken."""
     card = Card(TimeoutError(), found=TOOK)
-    assert isinstance(await shop.billing.charging.collect(invoice.id, card), Unknown)
-    assert await attempts(shop) == ["unknown"]
-    assert (await shop.invoices(tenant))[0].status == "open"
-    assert await shop.billing.charging.collect(invoice.id, card) == TOOK
+    assert isinstance(await billing.services.charging.collect(invoice.id, card), Unknown)
+    assert await attempts(billing) == ["unknown"]
+    assert (await billing.invoices(tenant))[0].status == "open"
+    assert await billing.services.charging.collect(invoice.id, card) == TOOK
     assert (len(card.charged), card.looked_up) == (1, card.charged)
-    assert await attempts(shop) == ["paid"]
-    assert (await shop.statement(tenant)).totals.balance == 0
+    assert await attempts(billing) == ["paid"]
+    assert (await billing.statement(tenant)).totals.balance == 0
 
 
-async def test_while_it_stays_unknown_nothing_is_tried_again(shop, invoice):
+async def test_while_it_stays_unknown_nothing_is_tried_again(billing, invoice):
     """R88"""
     card = Card(TimeoutError(), found=ConnectionError())
     for _ in range(3):
-        assert isinstance(await shop.billing.charging.collect(invoice.id, card), Unknown)
+        assert isinstance(await billing.services.charging.collect(invoice.id, card), Unknown)
     assert (len(card.charged), len(card.looked_up)) == (1, 2)
 
 
-async def test_what_was_not_taken_is_tried_again_under_another_key(shop, tenant, invoice):
+async def test_what_was_not_taken_is_tried_again_under_another_key(billing, tenant, invoice):
     """R88"""
     card = Card(TimeoutError(), TOOK)
-    await shop.billing.charging.collect(invoice.id, card)
-    assert await shop.billing.charging.collect(invoice.id, card) == TOOK
+    await billing.services.charging.collect(invoice.id, card)
+    assert await billing.services.charging.collect(invoice.id, card) == TOOK
     assert len(set(card.charged)) == 2
-    assert await attempts(shop) == ["failed", "paid"]
+    assert await attempts(billing) == ["failed", "paid"]
 
 
-async def test_a_call_under_way_keeps_others_away_until_it_cannot_be_under_way_any_more(shop, tenant, invoice):
+async def test_a_call_under_way_keeps_others_away_until_it_cannot_be_under_way_any_more(billing, tenant, invoice):
     """R88: a process that died in the middle of a call leaves its attempt behind."""
     begun, release = asyncio.Event(), asyncio.Event()
 
@@ -236,52 +238,54 @@ async def test_a_call_under_way_keeps_others_away_until_it_cannot_be_under_way_a
             await release.wait()
             return await super().charge(key, invoice)
 
-    calling = asyncio.create_task(shop.billing.charging.collect(invoice.id, Slow(TOOK)))
+    calling = asyncio.create_task(billing.services.charging.collect(invoice.id, Slow(TOOK)))
     await begun.wait()
     with pytest.raises(Conflict):
-        await shop.billing.charging.collect(invoice.id, Card())
-    shop.time.pass_(CALL_TIME)
-    assert await shop.billing.charging.collect(invoice.id, Card(found=TOOK)) == TOOK
+        await billing.services.charging.collect(invoice.id, Card())
+    billing.time.pass_(CALL_TIME)
+    assert await billing.services.charging.collect(invoice.id, Card(found=TOOK)) == TOOK
     release.set()
     await calling  # it comes back after all, and finds that its attempt is settled
-    totals = (await shop.statement(tenant)).totals
+    totals = (await billing.statement(tenant)).totals
     assert (totals.paid, totals.credit) == (500, 0)
 
 
 # -- idempotency keys
 
 
-async def test_a_key_is_answered_alike_and_its_work_is_done_once(shop, tenant):
+async def test_a_key_is_answered_alike_and_its_work_is_done_once(billing, tenant):
     """REL-47"""
 
     async def grant(cents=100, **over):
         request = a_request(**{"tenant_id": tenant.id, "key": "k", "content": cents} | over)
-        return await shop.billing.books.grant_credit(OPERATOR, tenant.public_id, cents, reason="sorry", request=request)
+        return await billing.services.books.grant_credit(
+            OPERATOR, tenant.public_id, cents, reason="sorry", request=request
+        )
 
     answers = await asyncio.gather(*(grant() for _ in range(8)))
     assert all(answer == answers[0] for answer in answers)
-    shop.time.pass_(HOUR)
+    billing.time.pass_(HOUR)
     assert await grant() == answers[0]
     with pytest.raises(KeyReused):
         await grant(101)
-    assert (await shop.statement(tenant)).totals.credited == 100
-    other = await shop.tenant("free", "Other")
+    assert (await billing.statement(tenant)).totals.credited == 100
+    other = await billing.tenant("free", "Other")
     assert (await grant(tenant_id=other.id)).id != answers[0].id
 
 
-async def test_a_request_that_failed_leaves_its_key_free(shop, tenant, invoice):
+async def test_a_request_that_failed_leaves_its_key_free(billing, tenant, invoice):
     """REL-47"""
     request = a_request(tenant_id=tenant.id, key="k")
-    await shop.pay(invoice)
+    await billing.pay(invoice)
     for _ in range(2):
         with pytest.raises(Conflict):
-            await shop.billing.settlement.mark_paid(OPERATOR, invoice.public_id, "x", request)
+            await billing.services.settlement.mark_paid(OPERATOR, invoice.public_id, "x", request)
 
 
-async def test_keys_are_forgotten_after_a_day(shop, tenant):
+async def test_keys_are_forgotten_after_a_day(billing, tenant):
     request = a_request(tenant_id=TenantId(tenant.id), key="k")
     for passed in (0, 25 * HOUR):
-        shop.time.pass_(passed)
-        await shop.billing.tidy()
-        await shop.billing.books.grant_credit(OPERATOR, tenant.public_id, 5, reason="sorry", request=request)
-    assert (await shop.statement(tenant)).totals.credited == 10
+        billing.time.pass_(passed)
+        await billing.services.tidy()
+        await billing.services.books.grant_credit(OPERATOR, tenant.public_id, 5, reason="sorry", request=request)
+    assert (await billing.statement(tenant)).totals.credited == 10

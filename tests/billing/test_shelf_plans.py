@@ -5,8 +5,8 @@ import asyncio
 import msgspec
 import pytest
 
-from tests.accounts.builders import House
-from tests.billing.builders import EVERYTHING, Shop, member_of
+from tests.accounts.builders import AccountServices
+from tests.billing.builders import EVERYTHING, BillingSetup, member_of
 from tests.builders import a_public_id, stored_series, stored_series_source, stored_source
 from tests.delivery.builders import entries_of, follow, publish
 from tests.shelves.builders import on_plan, shelf_deps
@@ -50,8 +50,8 @@ def wish(number: int) -> NewSubscription:
 
 
 @pytest.fixture
-async def shelf(shop, tenant):
-    return await shop.shelf(tenant)
+async def shelf(billing, tenant):
+    return await billing.shelf(tenant)
 
 
 @pytest.fixture
@@ -62,14 +62,14 @@ def subscriptions(db):
 # -- renting
 
 
-async def test_a_shelf_is_rented_renamed_and_each_change_is_logged_with_a_snapshot(shop, tenant, shelf):
+async def test_a_shelf_is_rented_renamed_and_each_change_is_logged_with_a_snapshot(billing, tenant, shelf):
     who = member_of(tenant)
-    second = await shop.billing.rented.create(who, tenant.public_id, name="Second", plan="growth")
-    await shop.billing.rented.rename(who, second.public_id, "Comics")
-    await shop.billing.rented.change_plan(who, second.public_id, "basic")
-    await shop.billing.rented.deactivate(who, second.public_id)
-    await shop.billing.rented.reactivate(who, second.public_id)
-    kinds = [kind for kind in await shop.activities(tenant) if not kind.startswith(("invoice.", "credit."))]
+    second = await billing.services.rented.create(who, tenant.public_id, name="Second", plan="growth")
+    await billing.services.rented.rename(who, second.public_id, "Comics")
+    await billing.services.rented.change_plan(who, second.public_id, "basic")
+    await billing.services.rented.deactivate(who, second.public_id)
+    await billing.services.rented.reactivate(who, second.public_id)
+    kinds = [kind for kind in await billing.activities(tenant) if not kind.startswith(("invoice.", "credit."))]
     assert kinds == [
         "tenant.created",
         "shelf.created",
@@ -79,7 +79,7 @@ async def test_a_shelf_is_rented_renamed_and_each_change_is_logged_with_a_snapsh
         "shelf.deactivated",
         "shelf.reactivated",
     ]
-    logged = (await shop.billing.books.activity(OPERATOR, tenant.public_id, EVERYTHING))[0][::-1]
+    logged = (await billing.services.books.activity(OPERATOR, tenant.public_id, EVERYTHING))[0][::-1]
     snapshots = [(one.snapshot.name, one.snapshot.plan, one.snapshot.status) for one in logged if one.shelf_id]
     assert snapshots == [
         ("Main", "basic", "active"),
@@ -89,49 +89,49 @@ async def test_a_shelf_is_rented_renamed_and_each_change_is_logged_with_a_snapsh
         ("Comics", "basic", "inactive"),
         ("Comics", "basic", "active"),
     ]
-    shown = await shop.shelves(tenant)
+    shown = await billing.shelves(tenant)
     assert [(one.name, one.plan, one.status, one.synced) for one in shown] == [
         ("Main", "basic", "active", True),
         ("Comics", "basic", "active", True),
     ]
 
 
-async def test_who_hears_of_a_change_finds_it_committed(shop, tenant, shelf):
+async def test_who_hears_of_a_change_finds_it_committed(billing, tenant, shelf):
     seen = []
 
     async def hear(activity):
         if activity.shelf_id == shelf.id:
-            seen.append((activity.snapshot.plan, (await shop.shelf(tenant)).plan, await shop.activities(tenant)))
+            seen.append((activity.snapshot.plan, (await billing.shelf(tenant)).plan, await billing.activities(tenant)))
 
-    shop.deps.publisher.listen(hear)
-    await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "growth")
+    billing.deps.publisher.listen(hear)
+    await billing.services.rented.change_plan(member_of(tenant), shelf.public_id, "growth")
     [(told, found, logged)] = seen
     assert (told, found) == ("growth", "growth")
     assert "shelf.plan_changed" in logged
 
 
-async def test_a_new_plan_needs_no_migration(shop, tenant, shelf, monkeypatch):
+async def test_a_new_plan_needs_no_migration(billing, tenant, shelf, monkeypatch):
     """It is a value in code."""
     new = msgspec.structs.replace(plans.GROWTH, id="huge", name="Huge", price_cents=9_000)
     monkeypatch.setattr(plans, "_PLANS", (*plans.list_plans(), new))
-    await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "huge")
-    assert (await shop.shelf(tenant)).plan == "huge"
-    assert (await shop.statement(tenant)).totals.charged == 9_000
+    await billing.services.rented.change_plan(member_of(tenant), shelf.public_id, "huge")
+    assert (await billing.shelf(tenant)).plan == "huge"
+    assert (await billing.statement(tenant)).totals.charged == 9_000
 
 
-async def test_a_change_that_changes_nothing_is_not_logged(shop, tenant, shelf):
-    before = await shop.activities(tenant)
-    await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "basic")
-    await shop.billing.rented.rename(OPERATOR, shelf.public_id, "Main")
-    await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
-    assert await shop.activities(tenant) == before
+async def test_a_change_that_changes_nothing_is_not_logged(billing, tenant, shelf):
+    before = await billing.activities(tenant)
+    await billing.services.rented.change_plan(OPERATOR, shelf.public_id, "basic")
+    await billing.services.rented.rename(OPERATOR, shelf.public_id, "Main")
+    await billing.services.rented.reactivate(OPERATOR, shelf.public_id)
+    assert await billing.activities(tenant) == before
 
 
 async def test_every_change_of_a_shelf_leaves_it_for_the_reactor(db):
     """R80"""
-    shop = await Shop(db).open_quietly()
-    tenant = await shop.tenant("basic")
-    rented = shop.billing.rented
+    billing = await BillingSetup(db).open_quietly()
+    tenant = await billing.tenant("basic")
+    rented = billing.services.rented
     changes = (
         lambda shelf: rented.rename(OPERATOR, shelf.public_id, "Other"),
         lambda shelf: rented.change_plan(OPERATOR, shelf.public_id, "growth"),
@@ -139,129 +139,131 @@ async def test_every_change_of_a_shelf_leaves_it_for_the_reactor(db):
         lambda shelf: rented.reactivate(OPERATOR, shelf.public_id),
     )
     for change in changes:
-        await shop.billing.reactor.sync_pending()
-        assert (await shop.shelf(tenant)).synced
-        await change(await shop.shelf(tenant))
-        assert not (await shop.shelf(tenant)).synced
+        await billing.services.reactor.sync_pending()
+        assert (await billing.shelf(tenant)).synced
+        await change(await billing.shelf(tenant))
+        assert not (await billing.shelf(tenant)).synced
 
 
-async def test_a_name_is_taken_once_and_another_tenants_shelf_is_unknown(shop, tenant, shelf):
+async def test_a_name_is_taken_once_and_another_tenants_shelf_is_unknown(billing, tenant, shelf):
     """I8, R75"""
-    other = await shop.tenant("basic", "Other")
+    other = await billing.tenant("basic", "Other")
     with pytest.raises(Conflict):
-        await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Main", plan="growth")
-    second = await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Second", plan="growth")
+        await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Main", plan="growth")
+    second = await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Second", plan="growth")
     with pytest.raises(Conflict):
-        await shop.billing.rented.rename(member_of(tenant), second.public_id, "Main")
+        await billing.services.rented.rename(member_of(tenant), second.public_id, "Main")
     for refused in (
-        shop.billing.rented.deactivate(member_of(other), shelf.public_id),
-        shop.billing.rented.change_plan(member_of(other), shelf.public_id, "growth"),
-        shop.billing.rented.create(member_of(other), tenant.public_id, name="Mine", plan="growth"),
-        shop.billing.rented.list(member_of(other), tenant.public_id),
-        shop.billing.rented.deactivate(OPERATOR, a_public_id()),
+        billing.services.rented.deactivate(member_of(other), shelf.public_id),
+        billing.services.rented.change_plan(member_of(other), shelf.public_id, "growth"),
+        billing.services.rented.create(member_of(other), tenant.public_id, name="Mine", plan="growth"),
+        billing.services.rented.list(member_of(other), tenant.public_id),
+        billing.services.rented.deactivate(OPERATOR, a_public_id()),
     ):
         with pytest.raises(NotFound):
             await refused
 
 
-async def test_what_is_not_offered_is_the_operators_to_give_and_one_shelf_is_free(shop, tenant, shelf):
+async def test_what_is_not_offered_is_the_operators_to_give_and_one_shelf_is_free(billing, tenant, shelf):
     with pytest.raises(Forbidden):
-        await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "self-hosted")
-    await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
-    await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Free", plan="free")
+        await billing.services.rented.change_plan(member_of(tenant), shelf.public_id, "self-hosted")
+    await billing.services.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
+    await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Free", plan="free")
     with pytest.raises(LimitExceeded):
-        await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Free too", plan="free")
+        await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Free too", plan="free")
 
 
-async def test_a_plan_below_what_is_used_is_refused_with_the_list_of_what_is_over(shop, tenant, shelf, subscriptions):
+async def test_a_plan_below_what_is_used_is_refused_with_the_list_of_what_is_over(
+    billing, tenant, shelf, subscriptions
+):
     for number in range(12):
         await subscriptions.add(shelf.id, wish(number))
-    house = House(shop.db)
+    accounts = AccountServices(billing.db)
     for number in range(2):
-        await house.users.add(SYSTEM, NewPerson(username=f"someone{number}", tenant_id=tenant.public_id))
+        await accounts.users.add(SYSTEM, NewPerson(username=f"someone{number}", tenant_id=tenant.public_id))
     with pytest.raises(LimitExceeded) as caught:
-        await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "free")
+        await billing.services.rented.change_plan(member_of(tenant), shelf.public_id, "free")
     assert [problem.field for problem in caught.value.problems] == ["follows", "members"]
     assert "12 feeds and series are used and Free has room for 10; take away 2." in str(caught.value)
-    assert (await shop.shelf(tenant)).plan == "basic"
+    assert (await billing.shelf(tenant)).plan == "basic"
 
 
 async def test_lowering_a_plan_and_adding_at_the_same_time_never_leave_more_than_fits(
-    shop, tenant, shelf, subscriptions
+    billing, tenant, shelf, subscriptions
 ):
     for number in range(9):
         await subscriptions.add(shelf.id, wish(number))
     await asyncio.gather(
-        shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "free"),
+        billing.services.rented.change_plan(member_of(tenant), shelf.public_id, "free"),
         *(subscriptions.add(shelf.id, wish(100 + number)) for number in range(10)),
         return_exceptions=True,
     )
-    plan = (await shop.shelf(tenant)).plan
+    plan = (await billing.shelf(tenant)).plan
     assert not is_over(get_plan(plan), "follows", len(await subscriptions.list(shelf.id)))
 
 
-async def test_members_are_as_many_as_the_largest_plan_allows_and_invitations_keep_a_place(shop, tenant):
-    house = House(shop.db)
+async def test_members_are_as_many_as_the_largest_plan_allows_and_invitations_keep_a_place(billing, tenant):
+    accounts = AccountServices(billing.db)
 
     async def add(number):
-        return await house.users.add(SYSTEM, NewPerson(username=f"reader{number}", tenant_id=tenant.public_id))
+        return await accounts.users.add(SYSTEM, NewPerson(username=f"reader{number}", tenant_id=tenant.public_id))
 
     tried = await asyncio.gather(*(add(number) for number in range(8)), return_exceptions=True)
     assert [type(one) for one in tried if isinstance(one, Exception)] == [LimitExceeded] * 5
-    await shop.billing.rented.create(OPERATOR, tenant.public_id, name="Large", plan="growth")
+    await billing.services.rented.create(OPERATOR, tenant.public_id, name="Large", plan="growth")
     await add(9)
-    admin = await house.caller(await house.add(role="admin"))
+    admin = await accounts.caller(await accounts.add(role="admin"))
     for _ in range(20):  # three, one more, and the administrator
-        await house.invites.make(admin, "reader", tenant.public_id)
+        await accounts.invites.make(admin, "reader", tenant.public_id)
     with pytest.raises(LimitExceeded, match="members"):
-        await house.invites.make(admin, "reader", tenant.public_id)
+        await accounts.invites.make(admin, "reader", tenant.public_id)
 
 
 # -- the reactor
 
 
-async def test_a_watch_is_called_as_fast_as_the_fastest_plan_among_its_readers(shop, tenant, shelf, subscriptions):
-    free = await shop.shelf(await shop.tenant("free", "Poor"))
+async def test_a_watch_is_called_as_fast_as_the_fastest_plan_among_its_readers(billing, tenant, shelf, subscriptions):
+    free = await billing.shelf(await billing.tenant("free", "Poor"))
     await subscriptions.add(free.id, wish(1))
-    await shop.billing.look_after()
-    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
+    await billing.services.look_after()
+    assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
     mine = await subscriptions.add(shelf.id, wish(1))
-    await shop.billing.look_after()
-    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
-    await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
-    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [None]
+    await billing.services.look_after()
+    assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
+    await billing.services.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
+    assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [None]
     await subscriptions.delete(shelf.id, mine.public_id)
-    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
+    assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
 
 
-async def test_a_floor_that_is_wrong_for_whatever_reason_is_mended_within_the_hour(shop, shelf, subscriptions):
+async def test_a_floor_that_is_wrong_for_whatever_reason_is_mended_within_the_hour(billing, shelf, subscriptions):
     await subscriptions.add(shelf.id, wish(1))
-    await shop.db.with_tx(lambda tx: tx.run(q.forget_floors))
-    await shop.billing.tidy()
-    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
+    await billing.db.with_tx(lambda tx: tx.run(q.forget_floors))
+    await billing.services.tidy()
+    assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
 
 
-async def test_a_series_has_its_floor_and_rests_while_all_who_follow_it_sleep(shop, tenant, shelf, db):
+async def test_a_series_has_its_floor_and_rests_while_all_who_follow_it_sleep(billing, tenant, shelf, db):
     series = await stored_series(db)
     source = await stored_series_source(db, series, await stored_source(db))
     await db.with_tx(lambda tx: tx.run(q.watch_series, id=source))
     await follow(db, shelf.id, series)
-    await shop.billing.reactor.sync(shelf.id)
+    await billing.services.reactor.sync(shelf.id)
     assert await db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
-    await shop.billing.rented.deactivate(OPERATOR, shelf.public_id)
+    await billing.services.rented.deactivate(OPERATOR, shelf.public_id)
     assert await db.read(lambda tx: tx.one(int, q.resting)) == 1
     assert await db.read(lambda tx: tx.one(int, q.held_follows)) == 1
-    await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
+    await billing.services.rented.reactivate(OPERATOR, shelf.public_id)
     assert await db.read(lambda tx: tx.one(int, q.resting)) == 0
 
 
 async def test_a_shelf_that_sleeps_is_read_but_gets_nothing_and_wakes_with_what_it_missed(
-    shop, tenant, shelf, subscriptions, db
+    billing, tenant, shelf, subscriptions, db
 ):
     """R81"""
     mine = await subscriptions.add(shelf.id, wish(1))
     await publish(db, mine.feed_id, ["1"])
-    await shop.billing.rented.deactivate(OPERATOR, shelf.public_id)
+    await billing.services.rented.deactivate(OPERATOR, shelf.public_id)
     assert await db.read(lambda tx: tx.one(int, q.resting)) == 1
     await publish(db, mine.feed_id, ["2"])
     assert len(await entries_of(db, shelf.id)) == 1
@@ -269,61 +271,61 @@ async def test_a_shelf_that_sleeps_is_read_but_gets_nothing_and_wakes_with_what_
         await subscriptions.change(shelf.id, mine.public_id, SubscriptionChange(is_suspended=False))
     with pytest.raises(LimitExceeded):
         await subscriptions.refresh(shelf.id, mine.public_id)
-    await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
+    await billing.services.rented.reactivate(OPERATOR, shelf.public_id)
     assert await db.read(lambda tx: tx.one(int, q.resting)) == 0
     assert len(await entries_of(db, shelf.id)) == 2
 
 
-async def test_what_a_reader_suspended_stays_suspended_when_the_shelf_wakes(shop, tenant, shelf, subscriptions):
+async def test_what_a_reader_suspended_stays_suspended_when_the_shelf_wakes(billing, tenant, shelf, subscriptions):
     mine = await subscriptions.add(shelf.id, wish(1))
     held = await subscriptions.add(shelf.id, wish(2))
     await subscriptions.change(shelf.id, mine.public_id, SubscriptionChange(is_suspended=True))
-    await shop.billing.rented.deactivate(OPERATOR, shelf.public_id)
+    await billing.services.rented.deactivate(OPERATOR, shelf.public_id)
     with pytest.raises(LimitExceeded, match="reactivate"):
         await subscriptions.refresh(shelf.id, mine.public_id)
     # A form that shows it as suspended says so again: that is no wish of the reader's own.
     await subscriptions.change(shelf.id, held.public_id, SubscriptionChange(name="Renamed", is_suspended=True))
-    await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
+    await billing.services.rented.reactivate(OPERATOR, shelf.public_id)
     assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [True, False]
 
 
-async def test_beyond_the_plans_room_the_newest_are_held_until_there_is_room(shop, db, subscriptions):
+async def test_beyond_the_plans_room_the_newest_are_held_until_there_is_room(billing, db, subscriptions):
     """As when billing is switched on over shelves that have more than they may."""
-    tenant = await shop.tenant("growth")
-    shelf = await shop.shelf(tenant)
+    tenant = await billing.tenant("growth")
+    shelf = await billing.shelf(tenant)
     for number in range(12):
         await subscriptions.add(shelf.id, wish(number))
     await on_plan(db, shelf.id, "free")
-    await shop.billing.reactor.sync(shelf.id)
+    await billing.services.reactor.sync(shelf.id)
     listed = await subscriptions.list(shelf.id)
     assert [one.suspended_at is not None for one in listed] == [False] * 10 + [True] * 2
     await subscriptions.delete(shelf.id, listed[0].public_id)
-    await shop.billing.reactor.sync(shelf.id)
+    await billing.services.reactor.sync(shelf.id)
     assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [False] * 10 + [True]
     await on_plan(db, shelf.id, "basic")
-    await shop.billing.reactor.sync(shelf.id)
+    await billing.services.reactor.sync(shelf.id)
     assert not any(one.suspended_at for one in await subscriptions.list(shelf.id))
 
 
-async def test_the_plans_retention_is_applied_to_what_was_read(shop, tenant, shelf, db):
+async def test_the_plans_retention_is_applied_to_what_was_read(billing, tenant, shelf, db):
     assert await db.read(lambda tx: tx.one(int, q.retention, id=shelf.id)) == 365 * DAY
-    await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "growth")
+    await billing.services.rented.change_plan(OPERATOR, shelf.public_id, "growth")
     assert await db.read(lambda tx: tx.maybe(int, q.retention, id=shelf.id)) is None
 
 
-async def test_a_sync_that_fails_is_recorded_and_tried_again_until_it_is_given_up(shop, tenant, shelf, db):
+async def test_a_sync_that_fails_is_recorded_and_tried_again_until_it_is_given_up(billing, tenant, shelf, db):
     """R80: after 30 s, doubling to 15 min, six times; the next change begins anew."""
     await db.with_tx(lambda tx: tx.run(q.break_plan, id=shelf.id))
     waits = []
     for _ in range(7):
-        assert await shop.billing.reactor.sync_pending() == 0
-        found = await shop.shelf(tenant)
+        assert await billing.services.reactor.sync_pending() == 0
+        found = await billing.shelf(tenant)
         assert "There is no plan gone" in found.sync_error
-        waits.append(None if found.sync_at == NEVER else (found.sync_at - shop.time()) // SECOND)
-        assert await shop.billing.reactor.sync_pending() == 0  # not before its time
-        assert (await shop.shelf(tenant)).sync_attempts == found.sync_attempts
-        shop.time.pass_(min(found.sync_at - shop.time(), DAY))
+        waits.append(None if found.sync_at == NEVER else (found.sync_at - billing.time()) // SECOND)
+        assert await billing.services.reactor.sync_pending() == 0  # not before its time
+        assert (await billing.shelf(tenant)).sync_attempts == found.sync_attempts
+        billing.time.pass_(min(found.sync_at - billing.time(), DAY))
     assert waits == [30, 60, 120, 240, 480, 900, None]
     await db.with_tx(lambda tx: tx.run(q.mend_plan, id=shelf.id))
-    await shop.billing.rented.rename(OPERATOR, shelf.public_id, "Mended")
-    assert ((await shop.shelf(tenant)).synced, (await shop.shelf(tenant)).sync_error) == (True, "")
+    await billing.services.rented.rename(OPERATOR, shelf.public_id, "Mended")
+    assert ((await billing.shelf(tenant)).synced, (await billing.shelf(tenant)).sync_error) == (True, "")

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.billing.builders import Shop, a_request
+from tests.billing.builders import BillingSetup, a_request
 from tests.billing.stripe import a_checkout, a_refund, an_event, send, signed
 from tests.builders import a_public_id
 from tsuzuki.accounts.audit import AuditFilter, AuditLog
@@ -17,37 +17,37 @@ from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 
 
-async def test_an_event_pays_its_invoice(shop, tenant, invoice):
-    assert await send(shop, an_event(invoice)) == "paid"
-    (paid,) = await shop.invoices(tenant)
+async def test_an_event_pays_its_invoice(billing, tenant, invoice):
+    assert await send(billing, an_event(invoice)) == "paid"
+    (paid,) = await billing.invoices(tenant)
     assert (paid.status, paid.method, paid.reference) == ("paid", "stripe", "pi_1")
 
 
 async def test_the_same_payment_ten_times_at_once_and_ten_times_later_by_two_processes_settles_once(
-    db, shop, tenant, invoice
+    db, billing, tenant, invoice
 ):
     """REL-42: as events of both kinds, whichever comes first."""
-    other = Shop(db)
+    other = BillingSetup(db)
     bodies = [an_event(invoice) if number % 2 else a_checkout(invoice) for number in range(10)]
-    heard = await asyncio.gather(*(send(one, body) for body in bodies for one in (shop, other)))
-    shop.time.pass_(MINUTE)
-    heard += [await send(shop, body) for body in bodies]
+    heard = await asyncio.gather(*(send(one, body) for body in bodies for one in (billing, other)))
+    billing.time.pass_(MINUTE)
+    heard += [await send(billing, body) for body in bodies]
     assert sorted(heard) == ["known"] * 29 + ["paid"]
-    totals = (await shop.statement(tenant)).totals
+    totals = (await billing.statement(tenant)).totals
     assert (totals.paid, totals.credit) == (500, 0)
     (intent,) = await db.read(lambda tx: list_intents_tx(tx, invoice.id))
     assert (intent.id, intent.outcome) == ("pi_1", "paid")
 
 
-async def test_a_claim_whose_effect_failed_is_not_kept(shop, tenant, invoice):
+async def test_a_claim_whose_effect_failed_is_not_kept(billing, tenant, invoice):
     """REL-42: claim and effect are one transaction, so Stripe's next try settles."""
     with pytest.raises(Invalid):
-        await send(shop, an_event(invoice, amount_received=-5))
-    assert await send(shop, an_event(invoice)) == "paid"
+        await send(billing, an_event(invoice, amount_received=-5))
+    assert await send(billing, an_event(invoice)) == "paid"
 
 
 @pytest.mark.parametrize("cents", [10**25, 2**63, -(10**25)])
-async def test_an_impossible_amount_is_refused_and_recorded(shop, tenant, invoice, cents):
+async def test_an_impossible_amount_is_refused_and_recorded(billing, tenant, invoice, cents):
     """A clean 400 before anything is stored; the payment itself still settles when it is told right."""
     for body in (
         an_event(invoice, amount_received=cents),
@@ -55,35 +55,35 @@ async def test_an_impossible_amount_is_refused_and_recorded(shop, tenant, invoic
         a_refund(invoice, cents),
     ):
         with pytest.raises(Invalid):
-            await send(shop, body)
-    told = await AuditLog(shop.db).list(AuditFilter(), Slice())
+            await send(billing, body)
+    told = await AuditLog(billing.db).list(AuditFilter(), Slice())
     assert [(row.action, row.entity_type) for row in told[0]].count(("stripe.refuse", "stripe_event")) == 3
-    assert await send(shop, an_event(invoice)) == "paid"
-    assert (await shop.statement(tenant)).totals.credit == 0
+    assert await send(billing, an_event(invoice)) == "paid"
+    assert (await billing.statement(tenant)).totals.credit == 0
 
 
-async def test_a_second_payment_is_credit(shop, tenant, invoice):
+async def test_a_second_payment_is_credit(billing, tenant, invoice):
     """R87, REL-44"""
-    assert await send(shop, an_event(invoice, intent="pi_1")) == "paid"
-    assert await send(shop, an_event(invoice, intent="pi_2")) == "credited"
-    assert await send(shop, an_event(invoice, intent="pi_2")) == "known"
-    assert (await shop.statement(tenant)).totals.credit == 500
+    assert await send(billing, an_event(invoice, intent="pi_1")) == "paid"
+    assert await send(billing, an_event(invoice, intent="pi_2")) == "credited"
+    assert await send(billing, an_event(invoice, intent="pi_2")) == "known"
+    assert (await billing.statement(tenant)).totals.credit == 500
 
 
-async def test_what_becomes_of_payments_does_not_depend_on_their_order(shop):
+async def test_what_becomes_of_payments_does_not_depend_on_their_order(billing):
     """REL-43: paid after void, two payments, too much: in every order the same sums."""
     seen = set()
     for order in ("vab", "avb", "abv", "bva", "bav", "vba"):
-        tenant = await shop.tenant("basic", order)
-        (invoice,) = await shop.open_invoices(tenant)
+        tenant = await billing.tenant("basic", order)
+        (invoice,) = await billing.open_invoices(tenant)
         for step in order:
             if step == "v":
                 request = a_request(tenant_id=tenant.id)
-                with_invoice = shop.billing.books.void(OPERATOR, invoice.public_id, request)
+                with_invoice = billing.services.books.void(OPERATOR, invoice.public_id, request)
                 await asyncio.gather(with_invoice, return_exceptions=True)
             else:
-                await send(shop, an_event(invoice, intent=f"pi_{order}_{step}"))
-        totals = (await shop.statement(tenant)).totals
+                await send(billing, an_event(invoice, intent=f"pi_{order}_{step}"))
+        totals = (await billing.statement(tenant)).totals
         # Paid or voided first, every cent of both payments is there.
         assert totals.paid + totals.written_off == 500
         assert totals.paid + totals.credit == 1000
@@ -92,22 +92,22 @@ async def test_what_becomes_of_payments_does_not_depend_on_their_order(shop):
 
 
 @pytest.mark.parametrize("late", [-5 * MINUTE, 0, 5 * MINUTE])
-async def test_an_event_may_be_five_minutes_old_or_ahead(shop, tenant, invoice, late):
+async def test_an_event_may_be_five_minutes_old_or_ahead(billing, tenant, invoice, late):
     """R90"""
-    assert await send(shop, an_event(invoice), at=Millis(shop.time() - late)) == "paid"
+    assert await send(billing, an_event(invoice), at=Millis(billing.time() - late)) == "paid"
 
 
 @pytest.mark.parametrize("late", [-5 * MINUTE - SECOND, 5 * MINUTE + SECOND])
-async def test_older_and_younger_ones_are_refused(shop, tenant, invoice, late):
+async def test_older_and_younger_ones_are_refused(billing, tenant, invoice, late):
     """R90"""
     with pytest.raises(Forbidden):
-        await send(shop, an_event(invoice), at=Millis(shop.time() - late))
-    assert (await shop.invoices(tenant))[0].status == "open"
+        await send(billing, an_event(invoice), at=Millis(billing.time() - late))
+    assert (await billing.invoices(tenant))[0].status == "open"
 
 
-async def test_what_is_forged_is_refused_and_changes_nothing(shop, tenant, invoice):
+async def test_what_is_forged_is_refused_and_changes_nothing(billing, tenant, invoice):
     """R90"""
-    body, now = an_event(invoice), shop.time()
+    body, now = an_event(invoice), billing.time()
     good = signed(body, now)
     digest = good.partition("v1=")[2]
     forged = [
@@ -129,10 +129,10 @@ async def test_what_is_forged_is_refused_and_changes_nothing(shop, tenant, invoi
     ]
     for header, sent in forged:
         with pytest.raises(Forbidden):
-            await shop.billing.settlement.hear_stripe(header, sent)
-    assert (await shop.invoices(tenant))[0].status == "open"
+            await billing.services.settlement.hear_stripe(header, sent)
+    assert (await billing.invoices(tenant))[0].status == "open"
     rotated = f"t={now // SECOND},v1={'0' * 64},v1={digest}"
-    assert await shop.billing.settlement.hear_stripe(rotated, body) == "paid"
+    assert await billing.services.settlement.hear_stripe(rotated, body) == "paid"
 
 
 def test_an_empty_secret_believes_nothing():
@@ -150,15 +150,15 @@ def test_an_empty_secret_believes_nothing():
         b'{"type": "payment_intent.succeeded", "id": "", "data": {"object": {"id": "", "metadata": {"invoice": ""}}}}',
     ],
 )
-async def test_what_is_not_about_our_invoices_is_answered_and_ignored(shop, body):
-    assert await send(shop, body) == "ignored"
+async def test_what_is_not_about_our_invoices_is_answered_and_ignored(billing, body):
+    assert await send(billing, body) == "ignored"
 
 
-async def test_an_unknown_invoice_is_ignored_and_a_session_that_is_not_paid_waits(shop, tenant, invoice):
+async def test_an_unknown_invoice_is_ignored_and_a_session_that_is_not_paid_waits(billing, tenant, invoice):
     unknown = an_event(invoice, metadata={"invoice": show_id(a_public_id())})
-    assert await send(shop, unknown) == "ignored"
-    assert await send(shop, a_checkout(invoice, payment_status="unpaid")) == "ignored"
-    assert await send(shop, a_checkout(invoice)) == "paid"
+    assert await send(billing, unknown) == "ignored"
+    assert await send(billing, a_checkout(invoice, payment_status="unpaid")) == "ignored"
+    assert await send(billing, a_checkout(invoice)) == "paid"
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"type": 1}', b'{"type": "payment_intent.succeeded"}'])
@@ -167,8 +167,8 @@ def test_what_is_no_event_is_named_as_that(body):
         read_event(body)
 
 
-async def test_another_currency_is_kept_for_the_operator_to_look_at(db, shop, tenant, invoice):
-    assert await send(shop, an_event(invoice, currency="eur")) == "refused"
+async def test_another_currency_is_kept_for_the_operator_to_look_at(db, billing, tenant, invoice):
+    assert await send(billing, an_event(invoice, currency="eur")) == "refused"
     (intent,) = await db.read(lambda tx: list_intents_tx(tx, invoice.id))
     assert (intent.currency, intent.outcome) == ("EUR", "refused")
-    assert (await shop.invoices(tenant))[0].status == "open"
+    assert (await billing.invoices(tenant))[0].status == "open"

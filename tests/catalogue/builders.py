@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tests.api.people import Town, Visitor, a_town
+from tests.api.people import RunningApp, Visitor, a_running_app
 from tests.catalogue.sample import Plan, Sample
 from tests.crawler.builders import made, the_admin
 from tsuzuki.accounts.caller import Caller
@@ -42,25 +42,25 @@ class _Counts(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def a_browsing_town(folder: Path, database_url: str, *samples: Sample, **over: Any) -> AsyncIterator[Town]:
+async def a_browsing_app(folder: Path, database_url: str, *samples: Sample, **over: Any) -> AsyncIterator[RunningApp]:
     """A server that may call loopback and knows these sites."""
     (folder / "sources").mkdir(parents=True, exist_ok=True)
     for sample in samples:
         (folder / "sources" / f"{sample.name}.yaml").write_text(sample.definition, "utf-8")
     settings = {"database_url": database_url, "allow_private_networks": "127.0.0.0/8", "task_lease": "3s"} | over
-    async with a_town(folder, **settings) as town:
-        yield town
+    async with a_running_app(folder, **settings) as app:
+        yield app
 
 
-async def a_reader(town: Town) -> Visitor:
-    return await town.signed_in(await town.add())
+async def a_reader(app: RunningApp) -> Visitor:
+    return await app.signed_in(await app.add())
 
 
-async def a_site(town: Town, sample: Sample, **over: Any) -> int:
+async def a_site(app: RunningApp, sample: Sample, **over: Any) -> int:
     """The id of a source for this site."""
     body: dict[str, Any] = {"name": sample.name.title(), "slug": sample.name, "baseurl": sample.url}
     body |= {"extensionid": f"localhost.{sample.name}", "config": {"ratelimit": 50}}
-    return int((await made(await the_admin(town), "/admin/crawler/sources", body | over))["id"])
+    return int((await made(await the_admin(app), "/admin/crawler/sources", body | over))["id"])
 
 
 async def got(who: Visitor, path: str) -> Any:
@@ -70,23 +70,23 @@ async def got(who: Visitor, path: str) -> Any:
     return answered.json()
 
 
-async def counted(town: Town) -> dict[str, int]:
+async def counted(app: RunningApp) -> dict[str, int]:
     """How many rows there are of each kind."""
 
-    return msgspec.structs.asdict(await town.db.read(lambda tx: tx.one(_Counts, _q.count_rows)))
+    return msgspec.structs.asdict(await app.db.read(lambda tx: tx.one(_Counts, _q.count_rows)))
 
 
-async def read_chapter(town: Town, shelf_id: int, chapter_id: str, page: int = 2) -> None:
+async def read_chapter(app: RunningApp, shelf_id: int, chapter_id: str, page: int = 2) -> None:
     """Somebody has read a chapter and bookmarked it."""
-    now = Millis(town.time())
+    now = Millis(app.time())
     values = {"shelf_id": shelf_id, "chapter_id": int(chapter_id), "page": page, "now": now}
-    await town.db.with_tx(lambda tx: tx.run(_q.read_chapter, **values))
+    await app.db.with_tx(lambda tx: tx.run(_q.read_chapter, **values))
 
 
-async def a_shelf(town: Town, **over: Any) -> tuple[Visitor, ShelfId]:
+async def a_shelf(app: RunningApp, **over: Any) -> tuple[Visitor, ShelfId]:
     """A reader and the shelf that it reads from."""
-    user = await town.add(**over)
-    resumed = await town.accounts.sessions.resume(await town.session(user), "")
+    user = await app.add(**over)
+    resumed = await app.accounts.sessions.resume(await app.session(user), "")
     assert resumed is not None
     caller: Caller = resumed.caller
-    return await town.signed_in(user), (await town.accounts.current_user.pick_shelf(caller, None)).id
+    return await app.signed_in(user), (await app.accounts.current_user.pick_shelf(caller, None)).id

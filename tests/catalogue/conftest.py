@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.people import Town
-from tests.catalogue.builders import SMALL, a_browsing_town
+from tests.api.people import RunningApp
+from tests.catalogue.builders import SMALL, a_browsing_app
 from tests.catalogue.sample import Sample, a_sample
 
 
@@ -17,6 +17,6 @@ async def sample() -> AsyncIterator[Sample]:
 
 
 @pytest.fixture
-async def town(tmp_path: Path, database_url: str, sample: Sample) -> AsyncIterator[Town]:
-    async with a_browsing_town(tmp_path, database_url, sample) as town:
-        yield town
+async def app(tmp_path: Path, database_url: str, sample: Sample) -> AsyncIterator[RunningApp]:
+    async with a_browsing_app(tmp_path, database_url, sample) as app:
+        yield app

@@ -5,7 +5,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from tests.catalogue.builders import SMALL, a_browsing_town, a_reader, a_site, counted, got
+from tests.catalogue.builders import SMALL, a_browsing_app, a_reader, a_site, counted, got
 from tests.catalogue.sample import PER_LIST, Plan, a_sample
 from tests.crawler.builders import the_admin
 from tsuzuki.model.times import MINUTE, SECOND
@@ -15,9 +15,9 @@ def as_query(filters: Any) -> str:
     return quote(json.dumps(filters))
 
 
-async def test_everything_that_was_asked_for_once_is_in_the_database(town, sample):
+async def test_everything_that_was_asked_for_once_is_in_the_database(app, sample):
     """The round trip, and every table filled after API calls."""
-    site, reader = await a_site(town, sample), await a_reader(town)
+    site, reader = await a_site(app, sample), await a_reader(app)
     listed = await got(reader, f"/sources/{site}/popular")
     manga = listed["data"][0]
     assert (manga["title"], manga["initialized"], manga["cover_url"]) == (
@@ -38,14 +38,14 @@ async def test_everything_that_was_asked_for_once_is_in_the_database(town, sampl
     pages = (await got(reader, f"/chapters/{chapters[0]['id']}/pages"))["data"]
     assert [page["index"] for page in pages] == [0, 1, 2]
     assert pages[1]["image"] == f"/api/v1/chapters/{chapters[0]['id']}/pages/1/image"
-    rows = await counted(town)
+    rows = await counted(app)
     assert (rows["series"], rows["sources"], rows["pages"], rows["listings"]) == (12, 12, 3, 1)
     assert rows["releases"] == len(chapters)
 
 
-async def test_chapters_are_newest_first_and_count_from_the_oldest(town, sample):
+async def test_chapters_are_newest_first_and_count_from_the_oldest(app, sample):
     """R11, R2: source_order is 0 for the oldest; numbers are canonical however they were written."""
-    site, reader = await a_site(town, sample), await a_reader(town)
+    site, reader = await a_site(app, sample), await a_reader(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
     chapters = (await got(reader, f"/manga/{manga['id']}/chapters"))["data"]
     assert [chapter["source_order"] for chapter in chapters] == list(range(len(chapters)))[::-1]
@@ -57,9 +57,9 @@ async def test_chapters_are_newest_first_and_count_from_the_oldest(town, sample)
     assert {chapter["scanlator"] for chapter in chapters} == {"Alpha Scans", "Beta", "Gamma & Friends"}
 
 
-async def test_a_second_call_asks_nobody_and_refresh_asks_again(town, sample):
+async def test_a_second_call_asks_nobody_and_refresh_asks_again(app, sample):
     """Fresh answers come from the database; ?refresh=true bypasses that on any route."""
-    site, reader = await a_site(town, sample), await a_reader(town)
+    site, reader = await a_site(app, sample), await a_reader(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][3]["id"]
     chapter = (await got(reader, f"/manga/{manga}/chapters"))["data"][0]["id"]
     lists = [f"/sources/{site}/{kind}" for kind in ("popular?page=1", "latest?page=1", "search?q=tale")]
@@ -77,22 +77,22 @@ async def test_a_second_call_asks_nobody_and_refresh_asks_again(town, sample):
         assert again["meta"]["fetched_at"] >= meta["fetched_at"]
 
 
-async def test_what_is_past_its_time_is_asked_for_again(town, sample):
-    site, reader = await a_site(town, sample), await a_reader(town)
+async def test_what_is_past_its_time_is_asked_for_again(app, sample):
+    site, reader = await a_site(app, sample), await a_reader(app)
     first = await got(reader, f"/sources/{site}/popular")
     asked = len(sample.asked)
-    town.time.pass_(10 * MINUTE - SECOND)
+    app.time.pass_(10 * MINUTE - SECOND)
     assert (await got(reader, f"/sources/{site}/popular"))["meta"]["from_cache"] is True
     assert len(sample.asked) == asked
-    town.time.pass_(SECOND)
+    app.time.pass_(SECOND)
     again = await got(reader, f"/sources/{site}/popular")
     assert (again["meta"]["from_cache"], len(sample.asked)) == (False, asked + 1)
     assert again["meta"]["fetched_at"] > first["meta"]["fetched_at"]
 
 
-async def test_an_unchanged_list_is_not_sent_again(town, sample):
+async def test_an_unchanged_list_is_not_sent_again(app, sample):
     """A refresh is conditional where the source knows how."""
-    site, reader = await a_site(town, sample), await a_reader(town)
+    site, reader = await a_site(app, sample), await a_reader(app)
     first = await got(reader, f"/sources/{site}/popular")
     again = await got(reader, f"/sources/{site}/popular?refresh=true")
     assert [manga["title"] for manga in again["data"]] == [manga["title"] for manga in first["data"]]
@@ -103,10 +103,10 @@ async def test_an_unchanged_list_is_not_sent_again(town, sample):
     assert sample.not_modified == 1
 
 
-async def test_fifty_who_ask_for_the_same_at_once_cause_one_call(town, sample):
+async def test_fifty_who_ask_for_the_same_at_once_cause_one_call(app, sample):
     """R65: one call to the source, an answer for everyone, and nobody sees another's shelf (I8)."""
-    site = await a_site(town, sample)
-    readers = [await a_reader(town) for _ in range(5)]
+    site = await a_site(app, sample)
+    readers = [await a_reader(app) for _ in range(5)]
     for path in (f"/sources/{site}/popular", "/manga/{manga}", "/manga/{manga}/chapters", "/chapters/{chapter}/pages"):
         if "{manga}" in path:
             path = path.format(manga=(await got(readers[0], f"/sources/{site}/popular"))["data"][1]["id"])
@@ -122,13 +122,13 @@ async def test_fifty_who_ask_for_the_same_at_once_cause_one_call(town, sample):
         assert all(one["data"] == answers[0]["data"] for one in answers)
 
 
-async def test_a_source_that_is_down_leaves_what_is_known_marked_as_stale(town, sample):
+async def test_a_source_that_is_down_leaves_what_is_known_marked_as_stale(app, sample):
     """R64: with its age and the last error; what nobody ever fetched is a 503 that says why."""
-    site, reader = await a_site(town, sample), await a_reader(town)
+    site, reader = await a_site(app, sample), await a_reader(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
     chapters = await got(reader, f"/manga/{manga}/chapters")
     sample.is_down = True
-    town.time.pass_(2 * 60 * MINUTE)
+    app.time.pass_(2 * 60 * MINUTE)
     for path in (f"/sources/{site}/popular", f"/manga/{manga}", f"/manga/{manga}/chapters"):
         meta = (await got(reader, path))["meta"]
         assert (meta["stale"], meta["from_cache"]) == (True, True), path
@@ -143,10 +143,10 @@ async def test_a_source_that_is_down_leaves_what_is_known_marked_as_stale(town, 
     assert (await got(reader, f"/manga/{manga}/chapters"))["meta"]["stale"] is False
 
 
-async def test_a_slow_source_does_not_keep_readers_from_what_is_known(town, sample):
+async def test_a_slow_source_does_not_keep_readers_from_what_is_known(app, sample):
     """R64: after a while they get what there is, and the call goes on for the next one."""
-    town.catalogue.cache.patience = 0.2
-    site, reader = await a_site(town, sample), await a_reader(town)
+    app.catalogue.cache.patience = 0.2
+    site, reader = await a_site(app, sample), await a_reader(app)
     await got(reader, f"/sources/{site}/popular")
     sample.gate = asyncio.Event()
     meta = (await got(reader, f"/sources/{site}/popular?refresh=true"))["meta"]
@@ -154,14 +154,14 @@ async def test_a_slow_source_does_not_keep_readers_from_what_is_known(town, samp
     assert "still being asked" in meta["error"]
     asked = len(sample.asked)
     sample.gate.set()
-    town.catalogue.cache.patience = 10.0
+    app.catalogue.cache.patience = 10.0
     joined = (await got(reader, f"/sources/{site}/popular?refresh=true"))["meta"]
     assert joined["stale"] is False
     assert len(sample.asked) <= asked + 1
 
 
-async def test_a_source_that_is_switched_off_or_paused_is_not_called_and_still_read(town, sample):
-    site, reader, admin = await a_site(town, sample), await a_reader(town), await the_admin(town)
+async def test_a_source_that_is_switched_off_or_paused_is_not_called_and_still_read(app, sample):
+    site, reader, admin = await a_site(app, sample), await a_reader(app), await the_admin(app)
     await got(reader, f"/sources/{site}/popular")
     asked = len(sample.asked)
     await admin.ask("PATCH", f"/admin/crawler/sources/{site}/enable", {"isenabled": False})
@@ -181,9 +181,9 @@ async def test_every_query_of_a_list_is_cached_by_itself(tmp_path, database_url)
     """R60: by kind, page, text and filters; the order is the source's."""
     async with (
         a_sample(Plan(series=PER_LIST + 5, chapters=40)) as sample,
-        a_browsing_town(tmp_path, database_url, sample) as town,
+        a_browsing_app(tmp_path, database_url, sample) as app,
     ):
-        site, reader = await a_site(town, sample), await a_reader(town)
+        site, reader = await a_site(app, sample), await a_reader(app)
         first = await got(reader, f"/sources/{site}/popular")
         second = await got(reader, f"/sources/{site}/popular?page=2")
         latest = await got(reader, f"/sources/{site}/latest")
@@ -210,16 +210,16 @@ async def test_every_query_of_a_list_is_cached_by_itself(tmp_path, database_url)
             "data"
         ] == []
         assert len(sample.asked) == asked + 3
-        assert (await counted(town))["series"] == 35
+        assert (await counted(app))["series"] == 35
 
 
-async def test_a_sparse_list_never_blanks_what_details_said(town, sample):
+async def test_a_sparse_list_never_blanks_what_details_said(app, sample):
     """R61, R62: the title, the cover and all the rest stay; the list's freshness is not the details'."""
-    site, reader = await a_site(town, sample), await a_reader(town)
+    site, reader = await a_site(app, sample), await a_reader(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
     before = await got(reader, f"/manga/{manga}")
     sample.is_sparse = True
-    town.time.pass_(MINUTE)
+    app.time.pass_(MINUTE)
     listed = (await got(reader, f"/sources/{site}/popular?refresh=true"))["data"]
     assert listed[0]["title"] == "The Tale of 000"
     assert listed[1]["title"] == "The T"
@@ -229,21 +229,21 @@ async def test_a_sparse_list_never_blanks_what_details_said(town, sample):
     assert after["meta"]["fetched_at"] == before["meta"]["fetched_at"]
 
 
-async def test_a_page_list_is_whole_or_not_kept_and_shrinks_with_its_source(town, sample):
+async def test_a_page_list_is_whole_or_not_kept_and_shrinks_with_its_source(app, sample):
     """R63."""
-    site, reader = await a_site(town, sample), await a_reader(town)
+    site, reader = await a_site(app, sample), await a_reader(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
     chapter = (await got(reader, f"/manga/{manga}/chapters"))["data"][0]["id"]
     sample.pages = 0
     empty = await reader.get(f"/chapters/{chapter}/pages")
     assert empty.status == 503
-    assert (await counted(town))["pages"] == 0
+    assert (await counted(app))["pages"] == 0
     sample.pages = 5
     assert len((await got(reader, f"/chapters/{chapter}/pages"))["data"]) == 5
     sample.pages = 4
     assert len((await got(reader, f"/chapters/{chapter}/pages"))["data"]) == 5
     assert len((await got(reader, f"/chapters/{chapter}/pages?refresh=true"))["data"]) == 4
-    assert (await counted(town))["pages"] == 4
+    assert (await counted(app))["pages"] == 4
     assert (await got(reader, f"/manga/{manga}/chapters"))["data"][0]["page_count"] == 4
 
 
@@ -251,16 +251,16 @@ async def test_image_addresses_that_expire_are_never_stored(tmp_path, database_u
     """R66: asked for again, though not for every image of a chapter."""
     async with (
         a_sample(SMALL, expires=True) as sample,
-        a_browsing_town(tmp_path, database_url, sample) as town,
+        a_browsing_app(tmp_path, database_url, sample) as app,
     ):
-        site, reader = await a_site(town, sample), await a_reader(town)
+        site, reader = await a_site(app, sample), await a_reader(app)
         manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
         chapter = (await got(reader, f"/manga/{manga}/chapters"))["data"][0]["id"]
         pages = [await got(reader, f"/chapters/{chapter}/pages") for _ in range(3)]
         assert [len(one["data"]) for one in pages] == [3, 3, 3]
-        assert (await counted(town))["pages"] == 0
+        assert (await counted(app))["pages"] == 0
         assert sum(path.endswith("pages.json") for path in sample.asked) == 1
-        town.time.pass_(5 * MINUTE)
+        app.time.pass_(5 * MINUTE)
         await got(reader, f"/chapters/{chapter}/pages")
         assert sum(path.endswith("pages.json") for path in sample.asked) == 2
 
@@ -268,9 +268,9 @@ async def test_image_addresses_that_expire_are_never_stored(tmp_path, database_u
 async def test_what_cannot_be_is_refused_with_a_sentence(tmp_path, database_url):
     async with (
         a_sample(Plan(series=3, chapters=9, is_other=True), "other") as sample,
-        a_browsing_town(tmp_path, database_url, sample) as town,
+        a_browsing_app(tmp_path, database_url, sample) as app,
     ):
-        site, reader = await a_site(town, sample), await a_reader(town)
+        site, reader = await a_site(app, sample), await a_reader(app)
 
         async def refused(path: str) -> tuple[int, str]:
             answered = await reader.get(path)
@@ -306,8 +306,8 @@ async def test_what_cannot_be_is_refused_with_a_sentence(tmp_path, database_url)
         assert sample.asked == []
 
 
-async def test_filters_sources_and_notes_are_shown(town, sample):
-    site, reader, admin = await a_site(town, sample), await a_reader(town), await the_admin(town)
+async def test_filters_sources_and_notes_are_shown(app, sample):
+    site, reader, admin = await a_site(app, sample), await a_reader(app), await the_admin(app)
     filters = (await got(reader, f"/sources/{site}/filters"))["data"]
     assert filters == [
         {"type": "select", "name": "Status", "state": 0, "values": ["Any", "Ongoing", "Ended"]},

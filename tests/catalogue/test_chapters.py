@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.api.people import Town
-from tests.catalogue.builders import a_browsing_town, a_shelf, a_site, counted, got, read_chapter
+from tests.api.people import RunningApp
+from tests.catalogue.builders import a_browsing_app, a_shelf, a_site, counted, got, read_chapter
 from tests.catalogue.sample import Plan, Sample, a_sample
 from tests.crawler.builders import made, the_admin
 from tests.ingest.builders import q, work_off
@@ -31,27 +31,27 @@ select id from watch where series_source_id = :id;
 )
 
 
-async def follow(town: Town, shelf: ShelfId, series: str) -> None:
+async def follow(app: RunningApp, shelf: ShelfId, series: str) -> None:
     public_id = read_id(series)
     assert public_id is not None
-    await town.reading.follows.add(shelf, FollowRequest(series=public_id))
+    await app.reading.follows.add(shelf, FollowRequest(series=public_id))
 
 
-async def polled(town: Town, manga_id: int) -> int:
+async def polled(app: RunningApp, manga_id: int) -> int:
     """How many releases a poll of it hands to ingest."""
-    watch_id = await town.db.read(lambda tx: tx.one(WatchId, _q.watch_of, id=manga_id))
-    watch = await town.pipeline.poller.lease(watch_id)
+    watch_id = await app.db.read(lambda tx: tx.one(WatchId, _q.watch_of, id=manga_id))
+    watch = await app.pipeline.poller.lease(watch_id)
     assert isinstance(watch, ClaimedWatch)
-    found = await town.pipeline.poller.crawl(watch, town.pipeline.fetching.driver)
+    found = await app.pipeline.poller.crawl(watch, app.pipeline.fetching.driver)
     assert found is not None
     return len(found)
 
 
-async def test_followers_hear_of_what_a_refresh_finds_and_not_of_the_back_catalogue(town, sample):
+async def test_followers_hear_of_what_a_refresh_finds_and_not_of_the_back_catalogue(app, sample):
     """R8: the first list is what there was; R1, I2: what is new afterwards is told once."""
-    site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
+    site, (reader, shelf) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
-    await follow(town, shelf, manga["series_id"])
+    await follow(app, shelf, manga["series_id"])
     shown = (await got(reader, f"/manga/{manga['id']}"))["data"]
     assert shown["in_library"] is True
     await got(reader, f"/manga/{manga['id']}/chapters")
@@ -63,60 +63,60 @@ async def test_followers_hear_of_what_a_refresh_finds_and_not_of_the_back_catalo
     inbox = (await got(reader, "/inbox"))["data"]
     assert [entry["chapter"]["number"] for entry in inbox] == ["900"]
     assert inbox[0]["chapter"]["id"] == chapters[0]["chapter_id"]
-    assert await polled(town, manga["id"]) == 0
+    assert await polled(app, manga["id"]) == 0
 
 
-async def test_what_a_refresh_finds_and_cannot_store_is_given_up_alone(town, sample):
+async def test_what_a_refresh_finds_and_cannot_store_is_given_up_alone(app, sample):
     """As after a poll: the rest of its list is stored by ingest, and one dead letter holds what was refused (R42)."""
-    site, (reader, _) = await a_site(town, sample), await a_shelf(town)
+    site, (reader, _) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
     path = f"/manga/{manga}/chapters"
     before = (await got(reader, path))["data"]
-    await town.db.with_tx(lambda tx: tx.run(q.refuse_poisonous_chapters))
+    await app.db.with_tx(lambda tx: tx.run(q.refuse_poisonous_chapters))
     sample.release(0, "900")
     sample.release(0, "901")
     sample.extra[0][0] = msgspec.structs.replace(sample.extra[0][0], title="Poison")
     assert (await got(reader, f"{path}?refresh=true"))["data"] == before
-    now = Millis(town.time())
-    ingest = ChapterIngest(town.db, clock=lambda: now, after_commit=lambda _: None)
-    [given_up] = await work_off(town.db, ingest, now=now)
+    now = Millis(app.time())
+    ingest = ChapterIngest(app.db, clock=lambda: now, after_commit=lambda _: None)
+    [given_up] = await work_off(app.db, ingest, now=now)
     assert given_up.startswith("ingest-")
     assert [one["number"] for one in (await got(reader, path))["data"]] == ["901", *(one["number"] for one in before)]
-    assert [letter.key for letter in await town.pipeline.tasks.letters()] == [given_up]
+    assert [letter.key for letter in await app.pipeline.tasks.letters()] == [given_up]
 
 
-async def test_what_was_only_looked_at_is_not_polled_until_somebody_follows_it(town, sample):
+async def test_what_was_only_looked_at_is_not_polled_until_somebody_follows_it(app, sample):
     """I5: browsing a catalogue of thousands makes no thousands of polls."""
-    site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
+    site, (reader, shelf) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
     await got(reader, f"/manga/{manga['id']}/chapters")
-    assert await town.db.read(lambda tx: tx.one(str, _q.rests, id=manga["id"])) == NOBODY_FOLLOWS
-    assert await town.pipeline.poller.claim(10, {}) == []
-    await follow(town, shelf, manga["series_id"])
-    assert [watch.series_source_id for watch in await town.pipeline.poller.claim(10, {})] == [manga["id"]]
+    assert await app.db.read(lambda tx: tx.one(str, _q.rests, id=manga["id"])) == NOBODY_FOLLOWS
+    assert await app.pipeline.poller.claim(10, {}) == []
+    await follow(app, shelf, manga["series_id"])
+    assert [watch.series_source_id for watch in await app.pipeline.poller.claim(10, {})] == [manga["id"]]
 
 
-async def test_a_poll_makes_a_chapter_list_fresh_too(town, sample):
+async def test_a_poll_makes_a_chapter_list_fresh_too(app, sample):
     """What it found is stored by ingest; nobody is asked again for it."""
-    site, (reader, _) = await a_site(town, sample), await a_shelf(town)
+    site, (reader, _) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
     await got(reader, f"/manga/{manga}/chapters")
-    town.time.pass_(11 * MINUTE)
-    await polled(town, manga)
+    app.time.pass_(11 * MINUTE)
+    await polled(app, manga)
     asked = len(sample.asked)
     assert (await got(reader, f"/manga/{manga}/chapters"))["meta"]["from_cache"] is True
     assert len(sample.asked) == asked
 
 
-async def test_what_one_shelf_has_read_is_not_what_another_has(town, sample):
+async def test_what_one_shelf_has_read_is_not_what_another_has(app, sample):
     """I8; the fields of a chapter that are a reader's own."""
-    site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
-    other, _ = await a_shelf(town, tenant_id=town.other_tenant)
+    site, (reader, shelf) = await a_site(app, sample), await a_shelf(app)
+    other, _ = await a_shelf(app, tenant_id=app.other_tenant)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
     chapter = (await got(reader, f"/manga/{manga}/chapters"))["data"][4]
     assert (chapter["is_read"], chapter["is_bookmarked"], chapter["last_page_read"]) == (False, False, 0)
     assert (chapter["last_read_at"], chapter["is_downloaded"]) == (None, False)
-    await read_chapter(town, shelf, chapter["chapter_id"], page=2)
+    await read_chapter(app, shelf, chapter["chapter_id"], page=2)
     for path in (f"/manga/{manga}/chapters", f"/manga/{manga}/chapters?refresh=true"):  # one flight for both
         mine, theirs = [one["data"][4] for one in await asyncio.gather(got(reader, path), got(other, path))]
         assert (mine["is_read"], mine["is_bookmarked"], mine["last_page_read"]) == (True, True, 2)
@@ -124,14 +124,14 @@ async def test_what_one_shelf_has_read_is_not_what_another_has(town, sample):
         assert (theirs["is_read"], theirs["is_bookmarked"], theirs["last_page_read"]) == (False, False, 0)
 
 
-async def test_rel_16_what_a_reader_has_of_a_series_survives_that_all_of_it_is_fetched_anew(town, sample):
+async def test_rel_16_what_a_reader_has_of_a_series_survives_that_all_of_it_is_fetched_anew(app, sample):
     """Under other addresses, and by another title."""
-    site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
+    site, (reader, shelf) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
     path = f"/manga/{manga['id']}/chapters"
     first = (await got(reader, path))["data"]
-    await follow(town, shelf, manga["series_id"])
-    await read_chapter(town, shelf, first[4]["chapter_id"], page=2)
+    await follow(app, shelf, manga["series_id"])
+    await read_chapter(app, shelf, first[4]["chapter_id"], page=2)
     before, [kept] = (await got(reader, path))["data"], (await got(reader, "/library"))["data"]
     sample.era = 2
     sample.title = lambda index: f"Another Tale of {index}"
@@ -146,9 +146,9 @@ async def test_rel_16_what_a_reader_has_of_a_series_survives_that_all_of_it_is_f
     assert (await got(reader, "/inbox"))["data"] == []
 
 
-async def test_a_list_that_is_suddenly_empty_deletes_nothing(town, sample):
+async def test_a_list_that_is_suddenly_empty_deletes_nothing(app, sample):
     """R28: it is a failure of the source, and what is known stays."""
-    site, (reader, _) = await a_site(town, sample), await a_shelf(town)
+    site, (reader, _) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
     before = await got(reader, f"/manga/{manga}/chapters")
     sample.plan = Plan(series=12, chapters=0)
@@ -163,38 +163,38 @@ async def test_a_series_that_another_source_has_joins_it_while_nothing_hangs_on_
     """By title and author, with its first details; one that somebody follows already stays what it is (I9)."""
     async with (
         a_sample(Plan(series=12, chapters=60, is_other=True), "other") as second,
-        a_browsing_town(tmp_path, database_url, sample, second) as town,
+        a_browsing_app(tmp_path, database_url, sample, second) as app,
     ):
-        (reader, shelf), sites = await a_shelf(town), [await a_site(town, one) for one in (sample, second)]
+        (reader, shelf), sites = await a_shelf(app), [await a_site(app, one) for one in (sample, second)]
         first, other = [(await got(reader, f"/sources/{site}/popular"))["data"] for site in sites]
-        assert (await counted(town))["series"] == 24
+        assert (await counted(app))["series"] == 24
         await got(reader, f"/manga/{first[0]['id']}")
         await got(reader, f"/manga/{first[1]['id']}")
-        assert await town.db.read(lambda tx: tx.one(str, _q.rests, id=other[0]["id"])) == NOBODY_FOLLOWS
-        await follow(town, shelf, first[0]["series_id"])
+        assert await app.db.read(lambda tx: tx.one(str, _q.rests, id=other[0]["id"])) == NOBODY_FOLLOWS
+        await follow(app, shelf, first[0]["series_id"])
         joined = (await got(reader, f"/manga/{other[0]['id']}"))["data"]
         assert joined["series_id"] == first[0]["series_id"] != other[0]["series_id"]
         assert joined["in_library"] is True
-        assert await town.db.read(lambda tx: tx.one(str, _q.rests, id=other[0]["id"])) == ""
+        assert await app.db.read(lambda tx: tx.one(str, _q.rests, id=other[0]["id"])) == ""
         with pytest.raises(Conflict, match="already"):  # whoever knew it by its former id finds it all the same
-            await follow(town, shelf, other[0]["series_id"])
-        await follow(town, shelf, other[1]["series_id"])
+            await follow(app, shelf, other[0]["series_id"])
+        await follow(app, shelf, other[1]["series_id"])
         stayed = (await got(reader, f"/manga/{other[1]['id']}"))["data"]
         assert stayed["series_id"] == other[1]["series_id"] != first[1]["series_id"]
-        assert (await counted(town))["series"] == 23
+        assert (await counted(app))["series"] == 23
 
 
 async def test_new_files_of_a_local_folder_appear_without_a_restart(tmp_path, database_url, sample):
     """By a refresh, by a poll, and by the time that lists are fresh."""
     library = tmp_path / "library"
     a_chapter(library, "Series", 1)
-    async with a_browsing_town(tmp_path / "data", database_url, sample) as town:
-        reader, shelf = await a_shelf(town)
+    async with a_browsing_app(tmp_path / "data", database_url, sample) as app:
+        reader, shelf = await a_shelf(app)
         body: dict[str, Any] = {"name": "Mine", "slug": "mine", "baseurl": "local:", "extensionid": "tsuzuki.local"}
         body |= {"config": {"folder": str(library)}}
-        site = (await made(await the_admin(town), "/admin/crawler/sources", body))["id"]
+        site = (await made(await the_admin(app), "/admin/crawler/sources", body))["id"]
         manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
-        await follow(town, shelf, manga["series_id"])
+        await follow(app, shelf, manga["series_id"])
         chapters = f"/manga/{manga['id']}/chapters"
         assert [one["number"] for one in (await got(reader, chapters))["data"]] == ["1"]
         a_chapter(library, "Series", 2)
@@ -205,9 +205,9 @@ async def test_new_files_of_a_local_folder_appear_without_a_restart(tmp_path, da
         assert [one["title"] for one in listed] == ["Another", "Series"]
         assert [one["chapter"]["number"] for one in (await got(reader, "/inbox"))["data"]] == ["2"]
         a_chapter(library, "Series", 3)
-        assert await polled(town, manga["id"]) == 1
+        assert await polled(app, manga["id"]) == 1
         a_chapter(library, "Series", 4)
-        town.time.pass_(11 * MINUTE)
+        app.time.pass_(11 * MINUTE)
         numbers = [one["number"] for one in (await got(reader, chapters))["data"]]
         assert numbers[0] == "4"
         pages = (await got(reader, f"/chapters/{(await got(reader, chapters))['data'][0]['id']}/pages"))["data"]

@@ -8,9 +8,9 @@ import pytest
 
 from tests.api.people import Visitor
 from tests.app import Client
-from tests.catalogue.builders import SMALL, a_browsing_town, a_site, got
+from tests.catalogue.builders import SMALL, a_browsing_app, a_site, got
 from tests.catalogue.sample import a_sample
-from tests.crawler.builders import a_crawling_town
+from tests.crawler.builders import a_crawling_app
 from tests.images.builders import a_gallery, a_picture
 from tests.test_serve import line_of, serve
 from tests.waiting import eventually
@@ -40,13 +40,13 @@ def shared(engine, request):
 async def two_servers(tmp_path, database_url, sample, shared):
     """Two of them with one reader, who is signed in at both, and the site that both know."""
     async with (
-        a_browsing_town(tmp_path, database_url, sample, **shared) as one,
-        a_browsing_town(tmp_path, database_url, sample, **shared) as other,
+        a_browsing_app(tmp_path, database_url, sample, **shared) as one,
+        a_browsing_app(tmp_path, database_url, sample, **shared) as other,
     ):
         site = await a_site(one, sample)
         user = await one.add()
         cookie = await one.session(user)
-        yield site, [Visitor(town.client, cookie=cookie) for town in (one, other)], one
+        yield site, [Visitor(app.client, cookie=cookie) for app in (one, other)], one
 
 
 @asynccontextmanager
@@ -56,12 +56,12 @@ async def two_processes(tmp_path, database_url, sample, shared):
     env |= {name.upper(): value for name, value in shared.items()}
     options = ("--port", "0", "--no-workers")
     async with (
-        a_browsing_town(tmp_path, database_url, sample, **shared) as town,
+        a_browsing_app(tmp_path, database_url, sample, **shared) as app,
         serve(tmp_path, *options, **env) as one,
         serve(tmp_path, *options, **env) as other,
         aiohttp.ClientSession() as session,
     ):
-        site, cookie = await a_site(town, sample), await town.session(await town.add())
+        site, cookie = await a_site(app, sample), await app.session(await app.add())
         urls = [(await line_of(child, within=150)).split()[3] for child in (one, other)]
         yield site, [Visitor(Client(session, url), cookie=cookie) for url in urls]
 
@@ -82,7 +82,7 @@ async def ask_both(sample, readers, path):
 
 
 async def test_r102_two_servers_call_a_source_once_for_a_cold_list(tmp_path, database_url, shared):
-    async with a_sample(SMALL) as sample, two_servers(tmp_path, database_url, sample, shared) as (site, readers, town):
+    async with a_sample(SMALL) as sample, two_servers(tmp_path, database_url, sample, shared) as (site, readers, app):
         answers, calls = await ask_both(sample, readers, f"/sources/{site}/popular")
         assert [answer.status for answer in answers] == [200] * 4
         assert len({answer.json()["data"][0]["id"] for answer in answers}) == 1
@@ -92,7 +92,7 @@ async def test_r102_two_servers_call_a_source_once_for_a_cold_list(tmp_path, dat
             answers, calls = await ask_both(sample, readers, path)
             assert [answer.status for answer in answers] == [200] * 4
             assert len(calls) == len(set(calls)), calls
-        assert await town.db.read(lambda tx: tx.one(int, _q.locks)) == 0
+        assert await app.db.read(lambda tx: tx.one(int, _q.locks)) == 0
 
 
 @pytest.mark.timeout(300)
@@ -128,7 +128,7 @@ async def test_r102_two_servers_download_an_image_once(tmp_path, database_url, s
             writer.write(head.encode() + picture)
 
         gallery.show(0, show)
-        async with a_crawling_town(tmp_path, database_url, **shared) as other:
+        async with a_crawling_app(tmp_path, database_url, **shared) as other:
             readers = [gallery.reader, Visitor(other.client)]
             readers[1].headers = gallery.reader.headers
             asking = [asyncio.create_task(reader.get(gallery.page(0))) for reader in readers]

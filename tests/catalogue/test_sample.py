@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.people import Town, Visitor
-from tests.catalogue.builders import a_browsing_town, a_shelf, a_site, counted, got, read_chapter
+from tests.api.people import RunningApp, Visitor
+from tests.catalogue.builders import a_browsing_app, a_shelf, a_site, counted, got, read_chapter
 from tests.catalogue.sample import Plan, Sample, a_sample
 from tests.crawler.builders import made, the_admin, until_over
 from tests.scale import scaled
@@ -30,15 +30,15 @@ async def crawl(reader: Visitor, site: int) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-async def discover(town: Town, *sites: int) -> None:
+async def discover(app: RunningApp, *sites: int) -> None:
     """The operator's crawler walks the same catalogues."""
-    admin = await the_admin(town)
+    admin = await the_admin(app)
     jobs = [await made(admin, "/admin/crawler/jobs", {"sourceid": site}) for site in sites]
-    town.worker_loops.start()
+    app.worker_loops.start()
     try:
         over = [await until_over(admin, job["id"], seconds=60) for job in jobs]
     finally:
-        await town.worker_loops.stop()
+        await app.worker_loops.stop()
     assert [job["status"] for job in over] == ["done"] * len(sites)
 
 
@@ -55,30 +55,30 @@ async def test_nothing_is_stored_twice_and_nobody_loses_their_place(tmp_path, da
     async with (
         a_sample(plan) as sample,
         a_sample(Plan(series=SERIES, chapters=CHAPTERS, is_other=True), "other") as other,
-        a_browsing_town(tmp_path, database_url, sample, other) as town,
+        a_browsing_app(tmp_path, database_url, sample, other) as app,
     ):
-        reader, shelf = await a_shelf(town)
-        site, other_site = await a_site(town, sample), await a_site(town, other)
+        reader, shelf = await a_shelf(app)
+        site, other_site = await a_site(app, sample), await a_site(app, other)
 
         first = await crawl(reader, site)
         chapters = set(identities(sample))
-        rows = await counted(town)
+        rows = await counted(app)
         assert (rows["series"], rows["sources"], rows["releases"]) == (SERIES, SERIES, CHAPTERS)
         assert rows["chapters"] == len(chapters) < CHAPTERS
         for releases in first.values():
-            await read_chapter(town, shelf, releases[0]["chapter_id"])
+            await read_chapter(app, shelf, releases[0]["chapter_id"])
 
         sample.era = 2
-        town.time.pass_(DAY)
+        app.time.pass_(DAY)
         second = await crawl(reader, site)
-        assert await counted(town) == rows
+        assert await counted(app) == rows
         for title, releases in second.items():
             assert [one["id"] for one in releases] == [one["id"] for one in first[title]]
             assert all("/era2/" in one["url"] for one in releases)
             assert releases[0]["is_read"] is True
 
         third = await crawl(reader, other_site)
-        both = await counted(town)
+        both = await counted(app)
         assert (both["series"], both["sources"], both["releases"]) == (SERIES, 2 * SERIES, 2 * CHAPTERS)
         assert both["chapters"] == len(chapters | set(identities(other)))
         for title, releases in third.items():
@@ -87,6 +87,6 @@ async def test_nothing_is_stored_twice_and_nobody_loses_their_place(tmp_path, da
             assert all(one["chapter_id"] == read["chapter_id"] and one["is_read"] for one in same)
             assert same or read["number"] is None
 
-        await discover(town, site, other_site)
-        assert await counted(town) == both
+        await discover(app, site, other_site)
+        assert await counted(app) == both
         assert (await got(reader, "/inbox"))["data"] == []

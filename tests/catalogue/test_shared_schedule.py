@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from tests.api.people import Town
+from tests.api.people import RunningApp
 from tests.catalogue.builders import a_shelf, a_site, got
 from tests.crawler.builders import made, the_admin, until_over
 from tests.ingest.builders import work_off
@@ -58,59 +58,59 @@ class State(msgspec.Struct, frozen=True):
 class Followed(msgspec.Struct):
     """A series of the sample site that a reader follows, its back-catalogue read."""
 
-    town: Town
+    app: RunningApp
     reader: object
     site: int
     manga: int
     series: str
 
     async def state(self) -> State:
-        return await self.town.db.read(lambda tx: tx.one(State, _q.state, id=self.manga))
+        return await self.app.db.read(lambda tx: tx.one(State, _q.state, id=self.manga))
 
     async def cool(self, poll_floor: int | None = None) -> None:
         """Nothing came for two months, and it was looked at just now."""
-        now = self.town.time()
+        now = self.app.time()
         times = {"now": now, "long_ago": now - 60 * DAY, "tomorrow": now + DAY}
-        await self.town.db.with_tx(lambda tx: tx.run(_q.cool, id=self.manga, poll_floor=poll_floor, **times))
+        await self.app.db.with_tx(lambda tx: tx.run(_q.cool, id=self.manga, poll_floor=poll_floor, **times))
 
     async def lease(self) -> ClaimedWatch:
-        watch = await self.town.pipeline.poller.lease((await self.state()).id)
+        watch = await self.app.pipeline.poller.lease((await self.state()).id)
         assert watch is not None
         return watch
 
     async def store(self) -> None:
         """What was handed to ingest."""
-        now = Millis(self.town.time())
-        ingest = ChapterIngest(self.town.db, clock=lambda: now, after_commit=lambda _: None)
-        await work_off(self.town.db, ingest, now=now)
+        now = Millis(self.app.time())
+        ingest = ChapterIngest(self.app.db, clock=lambda: now, after_commit=lambda _: None)
+        await work_off(self.app.db, ingest, now=now)
 
 
 @pytest.fixture
-async def followed(town, sample):
-    site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
+async def followed(app, sample):
+    site, (reader, shelf) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
-    await follow(town, shelf, manga["series_id"])
+    await follow(app, shelf, manga["series_id"])
     await got(reader, f"/manga/{manga['id']}/chapters")
-    return Followed(town, reader, site, manga["id"], manga["series_id"])
+    return Followed(app, reader, site, manga["id"], manga["series_id"])
 
 
-async def follow(town: Town, shelf: ShelfId, series: str) -> None:
+async def follow(app: RunningApp, shelf: ShelfId, series: str) -> None:
     public_id = read_id(series)
     assert public_id is not None
-    await town.reading.follows.add(shelf, FollowRequest(series=public_id))
+    await app.reading.follows.add(shelf, FollowRequest(series=public_id))
 
 
 # -- R98
 
 
 async def find_by_poll(followed):
-    await followed.town.pipeline.poller.poll(await followed.lease())
+    await followed.app.pipeline.poller.poll(await followed.lease())
     await followed.store()
 
 
 async def find_by_crawl(followed):
-    followed.town.worker_loops.start()
-    admin = await the_admin(followed.town)
+    followed.app.worker_loops.start()
+    admin = await the_admin(followed.app)
     job = await made(admin, "/admin/crawler/jobs", {"sourceid": followed.site, "comicid": followed.series})
     assert (await until_over(admin, job["id"]))["status"] == "done"
 
@@ -118,7 +118,7 @@ async def find_by_crawl(followed):
         return (await got(followed.reader, "/inbox"))["data"] != []
 
     await eventually(is_stored)
-    await followed.town.worker_loops.stop()
+    await followed.app.worker_loops.stop()
 
 
 async def find_by_refresh(followed):
@@ -132,14 +132,14 @@ async def test_r98_something_new_makes_a_series_hot_at_once(followed, sample, fi
     await find(followed)
     after = await followed.state()
     assert (after.priority, after.next_check_why) == (HOT, "the series is hot")
-    assert 14 * MINUTE <= after.next_check_at - followed.town.time() <= 15 * MINUTE
+    assert 14 * MINUTE <= after.next_check_at - followed.app.time() <= 15 * MINUTE
 
 
 async def test_r98_a_plan_keeps_its_pace_when_something_is_new(followed, sample):
     await followed.cool(poll_floor=HOUR)
     sample.release(0, "900")
     await find_by_refresh(followed)
-    assert 59 * MINUTE <= (await followed.state()).next_check_at - followed.town.time() <= HOUR
+    assert 59 * MINUTE <= (await followed.state()).next_check_at - followed.app.time() <= HOUR
 
 
 async def test_r98_nothing_new_leaves_a_series_cold(followed):
@@ -154,7 +154,7 @@ async def test_r98_a_poll_heeds_what_a_reader_found_meanwhile(followed, sample):
     await followed.cool()
     sample.gate = gate = asyncio.Event()
     asked = len(sample.asked)
-    poll = asyncio.create_task(followed.town.pipeline.poller.poll(await followed.lease()))
+    poll = asyncio.create_task(followed.app.pipeline.poller.poll(await followed.lease()))
 
     async def is_called():
         return len(sample.asked) > asked
@@ -174,18 +174,18 @@ async def test_r98_a_poll_heeds_what_a_reader_found_meanwhile(followed, sample):
 
 async def break_it(followed, manga=None):
     """Its breaker is open until tomorrow."""
-    now = followed.town.time()
+    now = followed.app.time()
     row = {"id": followed.manga if manga is None else manga, "now": now, "tomorrow": now + DAY}
-    await followed.town.db.with_tx(lambda tx: tx.run(_q.fail, **row))
+    await followed.app.db.with_tx(lambda tx: tx.run(_q.fail, **row))
 
 
 async def breaker(followed):
-    health = await got(await the_admin(followed.town), f"/admin/crawler/sources/{followed.site}/health")
+    health = await got(await the_admin(followed.app), f"/admin/crawler/sources/{followed.site}/health")
     return health["data"]["breaker"]["state"]
 
 
 async def open_outages(followed):
-    return await followed.town.db.read(lambda tx: tx.one(int, _q.open_outages))
+    return await followed.app.db.read(lambda tx: tx.one(int, _q.open_outages))
 
 
 async def browse(followed):
@@ -204,17 +204,17 @@ async def poll_another(followed):
     other = (await got(followed.reader, f"/sources/{followed.site}/popular"))["data"][1]["id"]
     await got(followed.reader, f"/manga/{other}/chapters")
     await break_it(followed)
-    watch_id = (await followed.town.db.read(lambda tx: tx.one(State, _q.state, id=other))).id
-    watch = await followed.town.pipeline.poller.lease(watch_id)
-    assert (await followed.town.pipeline.poller.poll(watch)).outcome == "unchanged"
+    watch_id = (await followed.app.db.read(lambda tx: tx.one(State, _q.state, id=other))).id
+    watch = await followed.app.pipeline.poller.lease(watch_id)
+    assert (await followed.app.pipeline.poller.poll(watch)).outcome == "unchanged"
 
 
 async def discover(followed):
-    followed.town.worker_loops.start()
-    admin = await the_admin(followed.town)
+    followed.app.worker_loops.start()
+    admin = await the_admin(followed.app)
     job = await made(admin, "/admin/crawler/jobs", {"sourceid": followed.site})
     assert (await until_over(admin, job["id"]))["status"] == "done"
-    await followed.town.worker_loops.stop()
+    await followed.app.worker_loops.stop()
 
 
 @pytest.mark.parametrize("call", [browse, search, see_details, poll_another, discover])
@@ -225,7 +225,7 @@ async def test_r99_any_call_that_is_answered_closes_the_breaker(followed, call):
     assert await breaker(followed) == "closed"
     after = await followed.state()
     assert (after.priority, after.next_check_why) == (HOT, "the source answers again")
-    assert after.next_check_at <= followed.town.time() + 16 * MINUTE
+    assert after.next_check_at <= followed.app.time() + 16 * MINUTE
 
 
 async def test_r99_a_call_that_fails_closes_nothing(followed, sample):
@@ -238,7 +238,7 @@ async def test_r99_a_call_that_fails_closes_nothing(followed, sample):
 @pytest.mark.parametrize("query", [_q.suspend, _q.lease], ids=["suspended", "polled"])
 async def test_r99_what_is_suspended_or_being_polled_is_left_alone(followed, query):
     await break_it(followed)
-    await followed.town.db.with_tx(lambda tx: tx.run(query, id=followed.manga, until=followed.town.time() + MINUTE))
+    await followed.app.db.with_tx(lambda tx: tx.run(query, id=followed.manga, until=followed.app.time() + MINUTE))
     before = await followed.state()
     await browse(followed)
     assert await followed.state() == before
@@ -246,8 +246,8 @@ async def test_r99_what_is_suspended_or_being_polled_is_left_alone(followed, que
 
 async def test_r99_a_retry_after_holds_when_the_breaker_closes(followed):
     await break_it(followed)
-    until = followed.town.time() + 2 * HOUR
-    await followed.town.db.with_tx(lambda tx: tx.run(_q.wait, id=followed.manga, until=until))
+    until = followed.app.time() + 2 * HOUR
+    await followed.app.db.with_tx(lambda tx: tx.run(_q.wait, id=followed.manga, until=until))
     await browse(followed)
     after = await followed.state()
     assert (after.consecutive_failures, after.next_check_at) == (1, until)
@@ -256,11 +256,11 @@ async def test_r99_a_retry_after_holds_when_the_breaker_closes(followed):
 async def test_r99_who_was_told_that_it_broke_is_told_when_it_heals(followed, sample):
     for _ in range(5):
         sample.is_down = True
-        assert (await followed.town.pipeline.poller.poll(await followed.lease())).outcome == "http_status"
-        followed.town.time.pass_(DAY)
+        assert (await followed.app.pipeline.poller.poll(await followed.lease())).outcome == "http_status"
+        followed.app.time.pass_(DAY)
     sample.is_down = False
     await browse(followed)
     assert await breaker(followed) == "closed"
     assert await open_outages(followed) == 1
-    assert (await followed.town.pipeline.poller.poll(await followed.lease())).outcome == "unchanged"
+    assert (await followed.app.pipeline.poller.poll(await followed.lease())).outcome == "unchanged"
     assert await open_outages(followed) == 0

@@ -93,9 +93,9 @@ async def test_many_names_at_once_all_arrive(server: Server):
     async with a_wakeup(server.url) as one, a_wakeup(server.url) as other, contextlib.AsyncExitStack() as stack:
         await repaired(one, other)
         names = [f"name-{number}" for number in range(250)]
-        ears = [stack.enter_context(other.listen(name)) for name in names]
+        listeners = [stack.enter_context(other.listen(name)) for name in names]
         one.wake(*names)
-        assert all(await asyncio.gather(*(listener.wait(LATENCY) for listener in ears)))
+        assert all(await asyncio.gather(*(listener.wait(LATENCY) for listener in listeners)))
 
 
 async def test_rel_18_the_bell_comes_back_by_itself_after_a_restart(server: Server):

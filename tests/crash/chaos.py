@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import msgspec
 
-from tests.crash.fleet import LEASE_S, Fleet, Ground
+from tests.crash.fleet import LEASE_S, Fleet, KillableServers
 from tests.crash.killable import POINTS
 from tests.crash.ledger import Ledger
 from tests.crash.script import BACK_CATALOGUE, Step
@@ -107,7 +107,7 @@ class Chaos:
         worker = self.fleet.workers[place]
         assert worker is not None
         await self._end(worker, "worker")
-        await self.fleet.start_worker(place, self._perhaps_mortal(worker=place))
+        await self.fleet.start_worker(place, self._perhaps_killable(worker=place))
 
     def _some_worker(self) -> int:
         """One that died already, if there is one."""
@@ -118,9 +118,9 @@ class Chaos:
         """The one that serves; in one process it is the one that works too."""
         assert self.fleet.server is not None
         await self._end(self.fleet.server, "server")
-        await self.fleet.start_server("" if self.fleet.workers else self._perhaps_mortal())
+        await self.fleet.start_server("" if self.fleet.workers else self._perhaps_killable())
 
-    def _perhaps_mortal(self, worker: int = -1) -> str:
+    def _perhaps_killable(self, worker: int = -1) -> str:
         """Where the next one is to die; nowhere in particular for every other."""
         if self.rng.random() < 0.5:
             self._points.pop(worker, None)
@@ -139,7 +139,7 @@ class Chaos:
             self.done[f"{who}, kill -9 at random"] += 1
         self._bury(child.pid)
 
-    async def replace_mortals(self) -> None:
+    async def replace_killables(self) -> None:
         """From here on nobody dies."""
         for place in [place for place in self._points if place >= 0]:
             worker = self.fleet.workers[place]
@@ -214,7 +214,7 @@ class Chaos:
 
     async def settle(self, patience: float = SETTLE_WITHIN) -> float:
         """Wait until everything has arrived, or nothing has moved for so long; the seconds since the last fault."""
-        await self.replace_mortals()
+        await self.replace_killables()
         self.allow(1.0)
         await asyncio.gather(*self._burials)
         began = moved = time.monotonic()
@@ -243,7 +243,7 @@ async def run_in_one_process(chaos: Chaos, plan: Plan) -> None:
         await chaos.kill_server()
 
 
-async def run_in_many_processes(chaos: Chaos, plan: Plan, deps: Ground) -> None:
+async def run_in_many_processes(chaos: Chaos, plan: Plan, deps: KillableServers) -> None:
     """A server and workers, and the servers under them."""
 
     async def postgres() -> None:

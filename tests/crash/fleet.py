@@ -57,27 +57,27 @@ class Fleet:
         for place in range(len(self.workers)):
             await self.start_worker(place)
 
-    async def start_server(self, mortal: str = "") -> Process:
+    async def start_server(self, killable: str = "") -> Process:
         """`serve`, with workers where there are no others; it has said that it is there when this returns."""
         self._must_be_ours(self.server)
         options = ["--no-workers"] if self.workers else []
-        self.server = await self._start("serve", "--port", "0", *options, mortal=mortal)
+        self.server = await self._start("serve", "--port", "0", *options, killable=killable)
         return self.server
 
-    async def start_worker(self, place: int, mortal: str = "") -> Process:
+    async def start_worker(self, place: int, killable: str = "") -> Process:
         self._must_be_ours(self.workers[place])
-        worker = await self._start("work", *self.work_options, mortal=mortal)
+        worker = await self._start("work", *self.work_options, killable=killable)
         self.workers[place] = worker
         return worker
 
-    async def _start(self, *arguments: str, mortal: str) -> Process:
+    async def _start(self, *arguments: str, killable: str) -> Process:
         """Its first line says that it is there. Without a database it ends instead, and is started again."""
         until = time.monotonic() + READY_WITHIN
-        module = "tests.crash.killable" if mortal or self.planted else "tsuzuki"
+        module = "tests.crash.killable" if killable or self.planted else "tsuzuki"
         while True:
             child = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", module, *arguments),
-                env=self._environment(mortal),
+                env=self._environment(killable),
                 stdin=DEVNULL,
                 stdout=PIPE,
                 stderr=self._log,
@@ -85,17 +85,17 @@ class Fleet:
             assert child.stdout is not None
             async with asyncio.timeout_at(asyncio.get_running_loop().time() + READY_WITHIN):
                 line = await child.stdout.readline()
-            if mortal:
+            if killable:
                 self._ours.add(child.pid)
             self.said[child.pid] = line.decode()
-            if line or mortal:
+            if line or killable:
                 return child
             status = await child.wait()
             if time.monotonic() > until:
                 raise RuntimeError(f"{arguments} ended with {status}: {self.log.read_text('utf-8')[-2000:]}")
             await asyncio.sleep(0.2)
 
-    def _environment(self, mortal: str) -> dict[str, str]:
+    def _environment(self, killable: str) -> dict[str, str]:
         ours = {
             "DATA_DIR": self.data_dir,
             "DATABASE_URL": self.database_url,
@@ -111,7 +111,7 @@ class Fleet:
         if self.redis_url is not None:
             ours["REDIS_URL"] = self.redis_url
         others = {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")}
-        extra = {"MORTAL": mortal} | ({"PLANTED": self.planted} if self.planted else {})
+        extra = {"MORTAL": killable} | ({"PLANTED": self.planted} if self.planted else {})
         return others | extra | {f"TSUZUKI_{name}": str(value) for name, value in ours.items()}
 
     def _must_be_ours(self, child: Process | None) -> None:
@@ -188,7 +188,7 @@ def is_stopped(pid: int) -> bool:
     return False
 
 
-class Ground:
+class KillableServers:
     """A PostgreSQL and a Redis of our own, which may be killed."""
 
     def __init__(self, folder: Path) -> None:
@@ -221,11 +221,11 @@ async def one_process(folder: Path) -> AsyncIterator[Fleet]:
 
 
 @contextlib.asynccontextmanager
-async def many_processes(folder: Path, workers: int) -> AsyncIterator[tuple[Fleet, Ground]]:
+async def many_processes(folder: Path, workers: int) -> AsyncIterator[tuple[Fleet, KillableServers]]:
     """`tsuzuki serve --no-workers` and workers, on PostgreSQL and Redis."""
     (folder / "data").mkdir()
     place = shared_folder()
-    deps = await asyncio.to_thread(Ground, place)
+    deps = await asyncio.to_thread(KillableServers, place)
     await asyncio.to_thread(deps.postgres.start)
     await asyncio.to_thread(deps.redis.start)
     fleet = None

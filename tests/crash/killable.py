@@ -18,7 +18,7 @@ POINTS = ("claimed", "visited", "saved", "storing", "ingested", "announcing", "a
 FAULTS = ("fencing", "unique", "transaction")
 
 
-class Mortal:
+class KillableProcess:
     """Counts how often it came to its point."""
 
     def __init__(self, spec: str) -> None:
@@ -34,57 +34,57 @@ class Mortal:
                 os.kill(os.getpid(), self._signal)
 
 
-def after(mortal: Mortal, point: str, owner: Any, name: str) -> None:
+def after(killable: KillableProcess, point: str, owner: Any, name: str) -> None:
     """Make a coroutine function come to a point when it has done its work."""
     original: Callable[..., Awaitable[Any]] = getattr(owner, name)
 
     async def wrapped(*arguments: Any, **options: Any) -> Any:
         answer = await original(*arguments, **options)
-        mortal.reach(point)
+        killable.reach(point)
         return answer
 
     setattr(owner, name, wrapped)
 
 
-def before(mortal: Mortal, point: str, owner: Any, name: str) -> None:
+def before(killable: KillableProcess, point: str, owner: Any, name: str) -> None:
     """Make a coroutine function come to a point before it does anything."""
     original: Callable[..., Awaitable[Any]] = getattr(owner, name)
 
     async def wrapped(*arguments: Any, **options: Any) -> Any:
-        mortal.reach(point)
+        killable.reach(point)
         return await original(*arguments, **options)
 
     setattr(owner, name, wrapped)
 
 
-def make_mortal(mortal: Mortal) -> None:
+def make_killable(killable: KillableProcess) -> None:
     from tsuzuki.ingest.service import Ingest
     from tsuzuki.notifications.announcer import Announcer
     from tsuzuki.notifications.sender import Sender
     from tsuzuki.polling import feeds, series
     from tsuzuki.polling.service import Poller
 
-    after(mortal, "claimed", Poller, "claim")
+    after(killable, "claimed", Poller, "claim")
     for module, poll in ((feeds, feeds.FeedPoll), (series, series.SeriesPoll)):
-        after(mortal, "visited", module, "run_visit")
-        after(mortal, "saved", poll, "_save")
-    after(mortal, "storing", Ingest, "_ingest_tx")
-    after(mortal, "ingested", Ingest, "handle_all")
-    before(mortal, "announcing", Announcer, "handle_all")
-    after(mortal, "announced", Announcer, "handle_all")
-    before(mortal, "telling", Sender, "_tell")
-    after(mortal, "told", Sender, "_tell")
+        after(killable, "visited", module, "run_visit")
+        after(killable, "saved", poll, "_save")
+    after(killable, "storing", Ingest, "_ingest_tx")
+    after(killable, "ingested", Ingest, "handle_all")
+    before(killable, "announcing", Announcer, "handle_all")
+    after(killable, "announced", Announcer, "handle_all")
+    before(killable, "telling", Sender, "_tell")
+    after(killable, "told", Sender, "_tell")
 
 
 # -- faults
 
 
-def plant(fault: str, mortal: Mortal) -> None:
+def plant(fault: str, killable: KillableProcess) -> None:
     """Take one safeguard out."""
-    {"fencing": _no_fencing, "unique": _no_unique_key, "transaction": _no_transaction}[fault](mortal)
+    {"fencing": _no_fencing, "unique": _no_unique_key, "transaction": _no_transaction}[fault](killable)
 
 
-def _no_fencing(_: Mortal) -> None:
+def _no_fencing(_: KillableProcess) -> None:
     """I4: whoever held a task once may finish it, whoever holds it now."""
     from tsuzuki.queue import store
 
@@ -92,7 +92,7 @@ def _no_fencing(_: Mortal) -> None:
     _rewrite(store.q, "finish_tasks", text[text.index(" and task.lease_token = held.token") :], "")
 
 
-def _no_unique_key(_: Mortal) -> None:
+def _no_unique_key(_: KillableProcess) -> None:
     """I1: items are inserted as they come. The test drops the constraint itself."""
     from tsuzuki.ingest import items
 
@@ -100,7 +100,7 @@ def _no_unique_key(_: Mortal) -> None:
     _rewrite(items.q, "upsert_items", text[text.index("on conflict") : text.index("returning")], "")
 
 
-def _no_transaction(mortal: Mortal) -> None:
+def _no_transaction(killable: KillableProcess) -> None:
     """R1: what is new is stored in one transaction, and put into inboxes in another."""
     from tsuzuki.delivery.fanout import NOTHING, Delivered, deliver_chapters_tx, deliver_feeds_tx
     from tsuzuki.ingest import chapters, items
@@ -125,7 +125,7 @@ def _no_transaction(mortal: Mortal) -> None:
 
     async def handle_all(self: Any, tasks: Any) -> None:
         await original(self, tasks)
-        mortal.reach("between")
+        killable.reach("between")
         while later:
             self._after_commit(await self._db.with_tx(later.pop()))
 
@@ -142,10 +142,10 @@ def _rewrite(queries: Queries, name: str, old: str, new: str) -> None:
 def main() -> None:
     from tsuzuki.cli import main as tsuzuki
 
-    mortal = Mortal(os.environ.get("MORTAL", ""))
-    make_mortal(mortal)
+    killable = KillableProcess(os.environ.get("MORTAL", ""))
+    make_killable(killable)
     if fault := os.environ.get("PLANTED"):
-        plant(fault, mortal)
+        plant(fault, killable)
     sys.argv[0] = "tsuzuki"
     tsuzuki()
 

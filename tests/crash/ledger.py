@@ -10,7 +10,7 @@ from tests.crash.fleet import Fleet
 from tests.crash.publisher import Publisher, definition
 from tests.crash.script import BACK_CATALOGUE, SITES
 from tests.delivery.builders import a_reader
-from tests.notifications.receivers import an_office
+from tests.notifications.receivers import a_notifier
 from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
@@ -99,9 +99,9 @@ class Ledger:
                 await self._add_mapping(series, source, site, name)
         for _ in range(self.readers):
             self.shelves.append(await a_reader(self.db, feeds=own_feeds, series=own_series))
-        async with an_office(self.db) as office:
+        async with a_notifier(self.db) as notifier:
             for reader, shelf in enumerate(self.shelves):
-                await office.webhook(shelf, self.publisher.hook_url(reader))
+                await notifier.webhook(shelf, self.publisher.hook_url(reader))
         silent = {"shelf_id": self.shelves[-1]}
         await self.db.with_tx(lambda tx: tx.run(q.silence, **silent))
         await self.db.with_tx(lambda tx: tx.run(q.silence_follows, **silent))

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import msgspec
 from aiohttp import web
 
-from tests.crash.script import BACK_CATALOGUE, SHOWN, SITES, Cast, Step
+from tests.crash.script import BACK_CATALOGUE, SHOWN, SITES, Publishers, Step
 
 RECEIVER = "127.0.1.{}"
 
@@ -62,7 +62,7 @@ class Outlet:
 class Publisher:
     """The ledger's own side: what was brought out, what was asked for, and which notices came."""
 
-    def __init__(self, cast: Cast) -> None:
+    def __init__(self, cast: Publishers) -> None:
         self.cast = cast
         self.feeds = {name: Outlet(name) for name in cast.feeds}
         self.comics = {(site, name): Outlet(name) for site in SITES for name in cast.comics}
@@ -141,7 +141,7 @@ class Publisher:
 
 
 @asynccontextmanager
-async def publishing(cast: Cast, readers: int) -> AsyncIterator[Publisher]:
+async def publishing(cast: Publishers, readers: int) -> AsyncIterator[Publisher]:
     """On one port of many loopback addresses: each is a host with a pace of its own."""
     publisher = Publisher(cast)
     app = web.Application()

@@ -28,7 +28,7 @@ class Step(msgspec.Struct, frozen=True):
         return f"{self.outlet}-{self.number}"
 
 
-class Cast(msgspec.Struct, frozen=True):
+class Publishers(msgspec.Struct, frozen=True):
     """Who brings things out."""
 
     feeds: tuple[str, ...]
@@ -39,14 +39,14 @@ class Cast(msgspec.Struct, frozen=True):
         return (*self.feeds, *self.comics)
 
 
-def cast_for(installments: int) -> Cast:
+def cast_for(installments: int) -> Publishers:
     """As many feeds and comics as it takes, three to two."""
     count = -(-installments // EACH)
     comics = max(1, count * 2 // 5)
-    return Cast(tuple(f"f{n}" for n in range(count - comics)), tuple(f"c{n}" for n in range(comics)))
+    return Publishers(tuple(f"f{n}" for n in range(count - comics)), tuple(f"c{n}" for n in range(comics)))
 
 
-def write(cast: Cast, installments: int, repeats: int, rng: random.Random) -> list[Step]:
+def write(cast: Publishers, installments: int, repeats: int, rng: random.Random) -> list[Step]:
     """So many new installments spread over all outlets, with repeats of earlier ones in between."""
     outlets = cast.outlets
     news: list[Step] = []

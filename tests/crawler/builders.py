@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tests.api.people import Town, Visitor, a_town
+from tests.api.people import RunningApp, Visitor, a_running_app
 from tests.net.builders import Served, a_server, answer
 from tsuzuki.crawler.runner import CRAWLS, CrawlTask
 from tsuzuki.crawler.store import begin_job_tx
@@ -139,20 +139,20 @@ async def a_site() -> AsyncIterator[Site]:
 
 
 @asynccontextmanager
-async def a_crawling_town(
+async def a_crawling_app(
     folder: Path, database_url: str, site: Site | None = None, **over: Any
-) -> AsyncIterator[Town]:
+) -> AsyncIterator[RunningApp]:
     """A server that may call loopback and knows this site."""
     (folder / "sources").mkdir(parents=True, exist_ok=True)
     if site is not None:
         (folder / "sources" / "site.yaml").write_text(DEFINITION.format(url=site.url), "utf-8")
     settings = {"database_url": database_url, "allow_private_networks": "127.0.0.0/8", "task_lease": "3s"} | over
-    async with a_town(folder, **settings) as town:
-        yield town
+    async with a_running_app(folder, **settings) as app:
+        yield app
 
 
-async def the_admin(town: Town) -> Visitor:
-    return await town.signed_in(await town.admin())
+async def the_admin(app: RunningApp) -> Visitor:
+    return await app.signed_in(await app.admin())
 
 
 def a_source_body(**over: Any) -> dict[str, Any]:

@@ -2,8 +2,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.api.people import Town, Visitor
-from tests.crawler.builders import Site, a_crawling_town, a_site, the_admin
+from tests.api.people import RunningApp, Visitor
+from tests.crawler.builders import Site, a_crawling_app, a_site, the_admin
 
 
 @pytest.fixture
@@ -13,12 +13,12 @@ async def site() -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def town(tmp_path, database_url, site) -> AsyncIterator[Town]:
+async def app(tmp_path, database_url, site) -> AsyncIterator[RunningApp]:
     """Nobody works here but the test."""
-    async with a_crawling_town(tmp_path / "data", database_url, site) as town:
-        yield town
+    async with a_crawling_app(tmp_path / "data", database_url, site) as app:
+        yield app
 
 
 @pytest.fixture
-async def admin(town: Town) -> Visitor:
-    return await the_admin(town)
+async def admin(app: RunningApp) -> Visitor:
+    return await the_admin(app)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.people import Town
+from tests.api.people import RunningApp
 from tests.crawler.builders import Site, a_mapped_comic, claimed, made, the_admin
 from tsuzuki.app.pipeline import Pipeline, folder_of
 from tsuzuki.crawler.discovery import Discovery
@@ -28,54 +28,54 @@ def site(site: Site) -> Site:
     return site
 
 
-def walker(pipeline: Pipeline, db: Database, town: Town) -> Discovery:
+def walker(pipeline: Pipeline, db: Database, app: RunningApp) -> Discovery:
     calls = SourceCalls(pipeline.fetching.registry, pipeline.fetching.driver, folder_of)
-    return Discovery(db, calls, town.time, new_id=lambda: uuid7(town.time(), os.urandom(10)), jitter=random.random)
+    return Discovery(db, calls, app.time, new_id=lambda: uuid7(app.time(), os.urandom(10)), jitter=random.random)
 
 
-async def walk(town: Town, job: BegunJob) -> None:
-    db = town.accounts.deps.db
-    journal = JobLog(db, job, town.time, random_bytes=os.urandom, written=lambda: None)
-    await walker(town.pipeline, db, town).run(job, journal)
+async def walk(app: RunningApp, job: BegunJob) -> None:
+    db = app.accounts.deps.db
+    journal = JobLog(db, job, app.time, random_bytes=os.urandom, written=lambda: None)
+    await walker(app.pipeline, db, app).run(job, journal)
 
 
-async def lose(town: Town) -> None:
-    db = town.accounts.deps.db
+async def lose(app: RunningApp) -> None:
+    db = app.accounts.deps.db
     leases = await db.read(lambda tx: running_tx(tx, "crawl"))
-    await db.with_tx(lambda tx: take_lost_tx(tx, leases, QueueSettings(), now=town.time()))
+    await db.with_tx(lambda tx: take_lost_tx(tx, leases, QueueSettings(), now=app.time()))
 
 
-async def test_a_discovery_that_died_goes_on_with_the_page_where_it_was(town: Town, site):
+async def test_a_discovery_that_died_goes_on_with_the_page_where_it_was(app: RunningApp, site):
     """R42: what was stored stays, and nothing is made twice."""
-    admin = await the_admin(town)
+    admin = await the_admin(app)
     source, _ = await a_mapped_comic(admin, site.url, "s0", config={"maxpages": 1})
     await made(admin, JOBS, {"sourceid": source})
-    _, first = await claimed(town.accounts.deps.db, town.time())
-    await walk(town, first)
+    _, first = await claimed(app.accounts.deps.db, app.time())
+    await walk(app, first)
     await admin.ask("PATCH", f"/admin/crawler/sources/{source}", {"config": {"ratelimit": 50}})
-    await lose(town)
+    await lose(app)
     before = len(site.asked)
-    _, second = await claimed(town.accounts.deps.db, town.time())
+    _, second = await claimed(app.accounts.deps.db, app.time())
     assert second.resume_from == "2"
-    await walk(town, second)
+    await walk(app, second)
     lists = [path for path in site.asked[before:] if path.startswith("/list-")]
     assert lists == ["/list-2.html", "/list-3.html"]
     comics = (await admin.get("/admin/comics")).json()
     assert comics["meta"]["total"] == 6
     assert all(comic["sources"] == 1 for comic in comics["data"])
     with pytest.raises(LeaseLost):
-        await walk(town, first)
+        await walk(app, first)
 
 
-async def test_what_was_discovered_is_watched_within_a_day_and_never_at_once(town: Town, site):
-    admin = await the_admin(town)
+async def test_what_was_discovered_is_watched_within_a_day_and_never_at_once(app: RunningApp, site):
+    admin = await the_admin(app)
     source, _ = await a_mapped_comic(admin, site.url, "s0", config={"ratelimit": 50})
     await made(admin, JOBS, {"sourceid": source})
-    _, job = await claimed(town.accounts.deps.db, town.time())
-    await walk(town, job)
+    _, job = await claimed(app.accounts.deps.db, app.time())
+    await walk(app, job)
     health: dict[str, Any] = (await admin.get(f"/admin/crawler/sources/{source}/health")).json()["data"]
     assert health["breaker"] == {"state": "closed", "open": 0, "watched": 6, "failing": 0}
-    claimed_now = await town.pipeline.poller.claim(10, {})
+    claimed_now = await app.pipeline.poller.claim(10, {})
     assert len(claimed_now) == 1
-    town.time.pass_(Millis(DAY))
-    assert len(await town.pipeline.poller.claim(10, {})) >= 1
+    app.time.pass_(Millis(DAY))
+    assert len(await app.pipeline.poller.claim(10, {})) >= 1

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from tests.api.people import Town, Visitor
+from tests.api.people import RunningApp, Visitor
 from tests.crawler.builders import a_mapped_comic, a_site, made, the_admin, until_over
 from tsuzuki.crawler.runner import CRAWLS
 from tsuzuki.db.queries import parse_queries
@@ -48,11 +48,11 @@ class CrawlTask(msgspec.Struct, frozen=True):
 
 
 @pytest.fixture
-async def town(town: Town) -> AsyncIterator[Town]:
+async def app(app: RunningApp) -> AsyncIterator[RunningApp]:
     """With its workers."""
-    town.worker_loops.start()
-    yield town
-    await town.worker_loops.stop()
+    app.worker_loops.start()
+    yield app
+    await app.worker_loops.stop()
 
 
 async def events_of(admin: Visitor, job_id: str) -> list[tuple[str, dict[str, Any]]]:
@@ -82,8 +82,8 @@ async def run(admin: Visitor, source_id: int, comic: str | None = None) -> dict[
     return await until_over(admin, job["id"])
 
 
-async def test_a_source_is_crawled_followed_disabled_by_its_failures_and_recovers(town: Town, site):
-    admin = await the_admin(town)
+async def test_a_source_is_crawled_followed_disabled_by_its_failures_and_recovers(app: RunningApp, site):
+    admin = await the_admin(app)
     source, comic = await a_mapped_comic(admin, site.url)
 
     job = await made(admin, JOBS, {"sourceid": source, "comicid": comic})
@@ -127,9 +127,9 @@ async def test_a_source_is_crawled_followed_disabled_by_its_failures_and_recover
     assert (await chapters(admin, "One", 3))["latestchapter"] == "3"
 
 
-async def test_a_running_job_is_stopped_within_a_second_and_calls_nobody_any_more(town: Town, site):
+async def test_a_running_job_is_stopped_within_a_second_and_calls_nobody_any_more(app: RunningApp, site):
     """R45."""
-    admin = await the_admin(town)
+    admin = await the_admin(app)
     site.series |= {f"s{number}": [1] for number in range(30)}
     source = (await a_mapped_comic(admin, site.url))[0]
     site.delay = 0.3
@@ -151,9 +151,9 @@ async def test_a_running_job_is_stopped_within_a_second_and_calls_nobody_any_mor
     assert (again.status, again.json()["error"]) == (400, "Job cannot be cancelled — it has already finished")
 
 
-async def test_a_discovery_makes_comics_and_mappings_once_and_matches_by_title_and_author(town: Town, site):
+async def test_a_discovery_makes_comics_and_mappings_once_and_matches_by_title_and_author(app: RunningApp, site):
     """R44: a job of a source is a discovery, one of a comic is targeted."""
-    admin = await the_admin(town)
+    admin = await the_admin(app)
     site.series = {slug: [1] for slug in ("one", "two", "three", "four", "five")}
     site.authors = {"two": "Ana Silva", "three": "Ben"}
     known = await made(admin, "/admin/comics", {"title": "TWO", "author": "ana silva"})
@@ -173,19 +173,19 @@ async def test_a_discovery_makes_comics_and_mappings_once_and_matches_by_title_a
     assert (lines[-1]["message"], lines[-1]["meta"]["pagescount"]) == ("Job completed successfully", 3)
 
 
-async def test_a_comic_that_was_only_looked_at_in_a_catalogue_is_watched_once_it_is_crawled(town: Town, site):
-    admin = await the_admin(town)
+async def test_a_comic_that_was_only_looked_at_in_a_catalogue_is_watched_once_it_is_crawled(app: RunningApp, site):
+    admin = await the_admin(app)
     source, comic = await a_mapped_comic(admin, site.url)
     await chapters(admin, "One", 2)
-    await town.db.with_tx(lambda tx: tx.run(q.unwatch))
+    await app.db.with_tx(lambda tx: tx.run(q.unwatch))
     site.series["one"].append(3)
     assert (await run(admin, source, comic))["pagescount"] == 1
     health = (await admin.get(f"/admin/crawler/sources/{source}/health")).json()["data"]
     assert health["breaker"]["watched"] == 1
 
 
-async def test_a_discovery_stops_at_maxpages(town: Town, site):
-    admin = await the_admin(town)
+async def test_a_discovery_stops_at_maxpages(app: RunningApp, site):
+    admin = await the_admin(app)
     site.series = {f"s{number}": [1] for number in range(9)}
     site.series["one"] = [1]
     source, _ = await a_mapped_comic(admin, site.url, config={"maxpages": 2})
@@ -193,8 +193,8 @@ async def test_a_discovery_stops_at_maxpages(town: Town, site):
     assert max(path for path in site.asked if path.startswith("/list-")) == "/list-2.html"
 
 
-async def test_a_paused_crawler_begins_nothing(town: Town, site):
-    admin = await the_admin(town)
+async def test_a_paused_crawler_begins_nothing(app: RunningApp, site):
+    admin = await the_admin(app)
     paused = (await admin.post("/admin/crawler/pause", {"reason": "moving"})).json()["data"]
     assert (paused["ispaused"], paused["reason"]) == (True, "moving")
     assert (await admin.get("/admin/crawler/pause")).json()["data"] == paused
@@ -205,7 +205,7 @@ async def test_a_paused_crawler_begins_nothing(town: Town, site):
     assert [line for line in logs if line["log_level"] in ("warning", "error")] == []
     assert (await admin.get(f"{JOBS}/{job['id']}")).json()["data"]["status"] == "queued"
     assert site.asked == []
-    [task] = await town.db.read(lambda tx: tx.many(CrawlTask, q.crawl_tasks))
+    [task] = await app.db.read(lambda tx: tx.many(CrawlTask, q.crawl_tasks))
     assert task == CrawlTask(status="queued", attempts=0, losses=0, error=None, first_failed_at=None)
     began = time.monotonic()
     resumed = (await admin.post("/admin/crawler/resume")).json()["data"]
@@ -214,52 +214,52 @@ async def test_a_paused_crawler_begins_nothing(town: Town, site):
     assert time.monotonic() - began < 5
 
 
-async def test_a_job_whose_task_was_taken_as_the_crawler_was_paused_is_given_back_as_it_was(town: Town, site):
-    admin = await the_admin(town)
+async def test_a_job_whose_task_was_taken_as_the_crawler_was_paused_is_given_back_as_it_was(app: RunningApp, site):
+    admin = await the_admin(app)
     source, comic = await a_mapped_comic(admin, site.url)
-    await town.worker_loops.stop()
+    await app.worker_loops.stop()
     await made(admin, JOBS, {"sourceid": source, "comicid": comic})
-    worker_context = WorkerContext(db=town.db, wakeup=town.wakeup, clock=town.time, name="w")
-    worker = Attempts(worker_context, CRAWLS, town.pipeline.crawler, LeaseKeeper(worker_context, CRAWLS))
-    rows = await town.db.with_tx(
-        lambda tx: claim_tx(tx, CRAWLS.name, CRAWLS.settings, worker="w", now=town.time(), most=1)
+    worker_context = WorkerContext(db=app.db, wakeup=app.wakeup, clock=app.time, name="w")
+    worker = Attempts(worker_context, CRAWLS, app.pipeline.crawler, LeaseKeeper(worker_context, CRAWLS))
+    rows = await app.db.with_tx(
+        lambda tx: claim_tx(tx, CRAWLS.name, CRAWLS.settings, worker="w", now=app.time(), most=1)
     )
     await admin.post("/admin/crawler/pause")
     with capture_logs() as logs:
         await worker.work(rows)
     assert [line["event"] for line in logs if line["log_level"] == "warning"] == []
-    [task] = await town.db.read(lambda tx: tx.many(CrawlTask, q.crawl_tasks))
+    [task] = await app.db.read(lambda tx: tx.many(CrawlTask, q.crawl_tasks))
     assert task == CrawlTask(status="queued", attempts=0, losses=0, error=None, first_failed_at=None)
 
 
-async def test_page_lists_are_fetched_where_the_config_says_so(town: Town, site):
+async def test_page_lists_are_fetched_where_the_config_says_so(app: RunningApp, site):
     """Whether the job found the chapters, or a scheduled poll was there before it."""
-    admin = await the_admin(town)
+    admin = await the_admin(app)
     source, comic = await a_mapped_comic(admin, site.url, config={"fetchpages": True})
     assert (await run(admin, source, comic))["pagescount"] in (2 * 3, 2 + 2 * 3)
-    assert await pages_of(town, "2") == [f"{site.url}/s/one/2/{number}.png" for number in range(3)]
+    assert await pages_of(app, "2") == [f"{site.url}/s/one/2/{number}.png" for number in range(3)]
     assert (await run(admin, source, comic))["pagescount"] == 0
 
 
-async def pages_of(town: Town, number: str) -> list[str]:
-    return await town.accounts.deps.db.read(lambda tx: tx.many(str, q.pages_of, number=number))
+async def pages_of(app: RunningApp, number: str) -> list[str]:
+    return await app.accounts.deps.db.read(lambda tx: tx.many(str, q.pages_of, number=number))
 
 
-async def test_a_stream_of_a_job_ends_when_the_server_stops(town: Town, site):
-    admin = await the_admin(town)
+async def test_a_stream_of_a_job_ends_when_the_server_stops(app: RunningApp, site):
+    admin = await the_admin(app)
     source = (await a_mapped_comic(admin, site.url))[0]
     job = await made(admin, JOBS, {"sourceid": source, "scheduledat": "2099-01-01T00:00:00Z"})
     listening = asyncio.create_task(events_of(admin, job["id"]))
     await asyncio.sleep(0.3)
-    town.crawling.follower.close()
+    app.crawling.follower.close()
     async with asyncio.timeout(5):
         told = await listening
     assert [(kind, data["status"]) for kind, data in told] == [("status", "queued")]
 
 
-async def test_a_mapping_that_leads_to_another_host_is_not_followed_there(town: Town, site):
+async def test_a_mapping_that_leads_to_another_host_is_not_followed_there(app: RunningApp, site):
     """SEC-05: the host is the definition's; what an operator types into a mapping does not choose it."""
-    admin = await the_admin(town)
+    admin = await the_admin(app)
     async with a_site() as elsewhere:
         source, comic = await a_mapped_comic(admin, site.url)
         [mapping] = (await admin.get(f"/admin/comics/{comic}/sources")).json()["data"]
@@ -271,9 +271,9 @@ async def test_a_mapping_that_leads_to_another_host_is_not_followed_there(town: 
         assert failed["lasterror"]
 
 
-async def test_a_job_says_when_it_waits_and_when_it_does_not(town: Town, site):
+async def test_a_job_says_when_it_waits_and_when_it_does_not(app: RunningApp, site):
     """A short Retry-After is waited out within the job; a long one ends it, and is not called a retry."""
-    admin = await the_admin(town)
+    admin = await the_admin(app)
     source, comic = await a_mapped_comic(admin, site.url)
     await run(admin, source, comic)  # the scheduled poll is over by then
     limits = {}

@@ -30,7 +30,7 @@ insert into crawl_tally (source_id, hour, jobs, spent_ms, longest_ms) values (:s
 )
 
 
-class Hand:
+class ManualClock:
     """A clock that is set by hand."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Hand:
         return self.now
 
 
-def figures_of(db: Database, clock: Hand) -> Figures:
+def figures_of(db: Database, clock: ManualClock) -> Figures:
     return Figures(db, Tasks(db, MemoryWakeup(), clock), clock)
 
 
@@ -54,15 +54,17 @@ async def test_feeds_that_fail_are_listed_with_the_worst_first(db):
     """On both engines; what is suspended is known to somebody, and comics are listed with their sources."""
     for failures in (0, 1, 7, 3):
         await polled(db, NOON, failures=failures)
-    rows, total = await figures_of(db, Hand()).failing_feeds(Slice(most=2))
+    rows, total = await figures_of(db, ManualClock()).failing_feeds(Slice(most=2))
     assert ([row.failures for row in rows], total) == ([7, 3], 3)
-    assert [row.failures for row in (await figures_of(db, Hand()).failing_feeds(Slice(most=2, skip=2)))[0]] == [1]
+    assert [row.failures for row in (await figures_of(db, ManualClock()).failing_feeds(Slice(most=2, skip=2)))[0]] == [
+        1
+    ]
     await db.with_tx(lambda tx: tx.run(q.suspend, at=NOON))
-    assert await figures_of(db, Hand()).failing_feeds(Slice()) == ([], 0)
+    assert await figures_of(db, ManualClock()).failing_feeds(Slice()) == ([], 0)
 
 
 async def test_what_is_due_is_counted_with_how_long_it_waits(db):
-    clock = Hand()
+    clock = ManualClock()
     for late in (10_000, 20_000, -60_000):
         await stored_watch(db, await stored_feed(db), next_check_at=Millis(NOON - late))
     await polled(db, Millis(NOON - 10_000), failures=1)
@@ -74,7 +76,7 @@ async def test_what_is_due_is_counted_with_how_long_it_waits(db):
 
 
 async def test_a_minute_says_what_was_polled_what_fails_and_what_was_given_up(db):
-    clock = Hand()
+    clock = ManualClock()
     await polled(db, Millis(NOON - 10_000))
     await polled(db, Millis(NOON - 20_000), failures=2)
     await polled(db, Millis(NOON - 2 * MINUTE), failures=1)
@@ -86,7 +88,7 @@ async def test_a_minute_says_what_was_polled_what_fails_and_what_was_given_up(db
 
 
 async def test_a_minute_is_taken_once_however_many_processes_try(db):
-    clock = Hand()
+    clock = ManualClock()
     figures = figures_of(db, clock)
     await figures.take()
     clock.now = Millis(NOON + 30_000)
@@ -95,7 +97,7 @@ async def test_a_minute_is_taken_once_however_many_processes_try(db):
 
 
 async def test_minutes_are_summed_up_and_forgotten_after_a_week(db):
-    clock = Hand()
+    clock = ManualClock()
     figures = figures_of(db, clock)
     for minute in range(3):
         clock.now = Millis(NOON + minute * MINUTE)
@@ -114,7 +116,7 @@ async def test_minutes_are_summed_up_and_forgotten_after_a_week(db):
 
 
 async def test_the_pulse_of_a_source_counts_polls_that_were_forgotten_too(db):
-    clock = Hand()
+    clock = ManualClock()
 
     async def add(tx):
         for number, status in enumerate(("done", "failed", "failed")):
@@ -133,7 +135,7 @@ async def test_the_pulse_of_a_source_counts_polls_that_were_forgotten_too(db):
 
 
 async def test_amounts_are_of_everything_that_grows(db):
-    amounts = await figures_of(db, Hand()).amounts()
+    amounts = await figures_of(db, ManualClock()).amounts()
     assert set(amounts) == {"database", "images", "items", "chapters", "entries", "watches", "logs"}
     assert amounts["database"] > 100_000
     assert amounts["images"] == 0
@@ -143,4 +145,4 @@ async def test_what_was_only_browsed_is_not_watched(db):
     shelf = await stored_shelf(db)
     await a_manga(db, a_catalogue(db, Fixed(series=3)), shelf)
     await stored_watch(db, await stored_feed(db))
-    assert (await figures_of(db, Hand()).amounts())["watches"] == 1
+    assert (await figures_of(db, ManualClock()).amounts())["watches"] == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.fleet import LEASE_S, Fleet
-from tests.crawler.builders import Site, a_crawling_town, a_mapped_comic, made, the_admin, until_over
+from tests.crawler.builders import Site, a_crawling_app, a_mapped_comic, made, the_admin, until_over
 from tests.scale import SOAK
 from tsuzuki.model.times import SECOND
 from tsuzuki.queue.policy import FLOOR
@@ -46,8 +46,8 @@ async def asked(site: Site) -> float:
 async def test_a_discovery_whose_worker_is_killed_is_gone_on_with_by_another(tmp_path, database_url, site, fleet):
     """R42, I3: within the lease and the floor, from the page where it was, and nothing is made twice."""
     site.gates[HELD] = asyncio.Event()
-    async with a_crawling_town(tmp_path / "data", database_url, site) as town:
-        admin = await the_admin(town)
+    async with a_crawling_app(tmp_path / "data", database_url, site) as app:
+        admin = await the_admin(app)
         source, _ = await a_mapped_comic(admin, site.url, "s0")
         job = await made(admin, JOBS, {"sourceid": source})
         first = await fleet.start_worker(0)

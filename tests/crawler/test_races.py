@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from tests.api.people import Town, Visitor
+from tests.api.people import RunningApp, Visitor
 from tests.app import Answer
-from tests.crawler.builders import a_crawling_town, a_source_body, claimed, made
+from tests.crawler.builders import a_crawling_app, a_source_body, claimed, made
 from tests.databases import until_blocked
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import SYSTEM
@@ -36,15 +36,15 @@ JOBS = "/admin/crawler/jobs"
 
 
 @pytest.fixture
-async def town(tmp_path, database_url) -> AsyncIterator[Town]:
+async def app(tmp_path, database_url) -> AsyncIterator[RunningApp]:
     """Nobody works here but the test."""
-    async with a_crawling_town(tmp_path / "data", database_url) as town:
-        yield town
+    async with a_crawling_app(tmp_path / "data", database_url) as app:
+        yield app
 
 
 @pytest.fixture
-async def caller(town: Town) -> Caller:
-    resumed = await town.accounts.sessions.resume(await town.session(await town.admin()), "")
+async def caller(app: RunningApp) -> Caller:
+    resumed = await app.accounts.sessions.resume(await app.session(await app.admin()), "")
     assert resumed is not None
     return resumed.caller
 
@@ -54,8 +54,8 @@ async def source(admin: Visitor) -> int:
     return int((await made(admin, SOURCES, a_source_body()))["id"])
 
 
-def db_of(town: Town) -> Database:
-    return town.accounts.deps.db
+def db_of(app: RunningApp) -> Database:
+    return app.accounts.deps.db
 
 
 async def mapped(admin: Visitor, source: int, key: str) -> str:
@@ -65,15 +65,15 @@ async def mapped(admin: Visitor, source: int, key: str) -> str:
     return comic
 
 
-async def end(town: Town, task: Task[CrawlTask], job: BegunJob, error: str | None = None) -> None:
+async def end(app: RunningApp, task: Task[CrawlTask], job: BegunJob, error: str | None = None) -> None:
     """As a worker ends its job."""
-    journal = JobLog(db_of(town), job, town.time, random_bytes=os.urandom, written=lambda: None)
-    ending, now = JobEnding(error), town.time()
-    await db_of(town).with_tx(lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=5, now=now))
+    journal = JobLog(db_of(app), job, app.time, random_bytes=os.urandom, written=lambda: None)
+    ending, now = JobEnding(error), app.time()
+    await db_of(app).with_tx(lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=5, now=now))
 
 
-async def fail_lost(town: Town) -> int:
-    return await fail_abandoned(db_of(town), town.time, threshold=5, cache=MemoryCache(CrawlerWrites(db_of(town))))
+async def fail_lost(app: RunningApp) -> int:
+    return await fail_abandoned(db_of(app), app.time, threshold=5, cache=MemoryCache(CrawlerWrites(db_of(app))))
 
 
 async def say(db: Database, job_id: JobId, lines: list[JobLogLine], now: Millis) -> None:
@@ -92,13 +92,13 @@ async def test_of_fifty_identical_triggers_one_makes_a_job_and_the_others_name_i
     assert (await admin.get("/admin/queues")).json()["data"][1]["depth"] == 1
 
 
-async def test_a_job_that_is_cancelled_as_it_ends_has_one_end(town: Town, caller, source):
+async def test_a_job_that_is_cancelled_as_it_ends_has_one_end(app: RunningApp, caller, source):
     """REL-12, R45: 200 trials; what follows from the end matches it."""
-    jobs, ends = town.crawling.jobs, Counter[str]()
+    jobs, ends = app.crawling.jobs, Counter[str]()
     for trial in range(200):
         made_job = await jobs.trigger(caller, NewCrawlJob(source))
-        task, begun = await claimed(db_of(town), town.time())
-        both = [jobs.cancel(SYSTEM, made_job.public_id, reason=None), end(town, task, begun)]
+        task, begun = await claimed(db_of(app), app.time())
+        both = [jobs.cancel(SYSTEM, made_job.public_id, reason=None), end(app, task, begun)]
         outcomes = await asyncio.gather(*both[:: -1 if trial % 2 else 1], return_exceptions=True)
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         [failure] = failures
@@ -108,7 +108,7 @@ async def test_a_job_that_is_cancelled_as_it_ends_has_one_end(town: Town, caller
         assert [line.message for line in lines] == (["Job cancelled"] if status == "cancelled" else [])
         ends[status] += 1
     assert ends.keys() == {"done", "cancelled"}
-    assert (await town.crawling.sources.get(source)).consecutive_fails == 0
+    assert (await app.crawling.sources.get(source)).consecutive_fails == 0
 
 
 async def test_a_job_for_a_comic_that_was_merged_meanwhile_is_one_for_the_comic_that_stays(admin, source):
@@ -122,15 +122,15 @@ async def test_a_job_for_a_comic_that_was_merged_meanwhile_is_one_for_the_comic_
 
 
 @pytest.mark.parametrize("engine", ["postgres"])  # SQLite has one writer
-async def test_a_job_that_ends_takes_its_source_first_as_one_that_is_asked_for_does(town, caller, source, database_url):
+async def test_a_job_that_ends_takes_its_source_first_as_one_that_is_asked_for_does(app, caller, source, database_url):
     """Else the one would hold the job and wait for the source, the other hold the source and wait for the job."""
-    await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
-    task, begun = await claimed(db_of(town), town.time())
+    await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    task, begun = await claimed(db_of(app), app.time())
     asking, onlooker = [await asyncpg.connect(database_url) for _ in range(2)]
     try:
         async with asking.transaction():
             await asking.execute("select id from source where id = $1 for update", source)
-            ending = asyncio.create_task(end(town, task, begun))
+            ending = asyncio.create_task(end(app, task, begun))
             await until_blocked(onlooker, ending)
             await onlooker.execute("select id from crawl_job where id = $1 for update nowait", begun.id)
         await ending
@@ -139,14 +139,14 @@ async def test_a_job_that_ends_takes_its_source_first_as_one_that_is_asked_for_d
         await onlooker.close()
 
 
-async def test_fifty_failures_at_once_count_fifty_and_disable_once(town: Town, admin, caller, source):
+async def test_fifty_failures_at_once_count_fifty_and_disable_once(app: RunningApp, admin, caller, source):
     """REL-11, R46."""
     comics = [await mapped(admin, source, f"c{number}") for number in range(50)]
     for comic in comics:
-        await town.crawling.jobs.trigger(caller, NewCrawlJob(source, read_id(comic)))
-    held = [await claimed(db_of(town), town.time()) for _ in comics]
-    await asyncio.gather(*(end(town, task, job, "It is down.") for task, job in held))
-    after = await town.crawling.sources.get(source)
+        await app.crawling.jobs.trigger(caller, NewCrawlJob(source, read_id(comic)))
+    held = [await claimed(db_of(app), app.time()) for _ in comics]
+    await asyncio.gather(*(end(app, task, job, "It is down.") for task, job in held))
+    after = await app.crawling.sources.get(source)
     assert (after.consecutive_fails, after.is_enabled) == (50, False)
     rows = (await admin.get(f"/admin/auditlog?action=crawlersource.disable&entityid={source}")).json()["data"]
     assert [(row["actor"], row["after"]["isenabled"]) for row in rows] == [("system", False)]
@@ -154,36 +154,38 @@ async def test_fifty_failures_at_once_count_fifty_and_disable_once(town: Town, a
     assert enabled.json()["data"]["consecutivefails"] == 0
 
 
-async def test_a_reason_is_kept_without_its_secrets(town: Town, caller, source):
+async def test_a_reason_is_kept_without_its_secrets(app: RunningApp, caller, source):
     """R47."""
-    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
-    await end(town, *(await claimed(db_of(town), town.time())), "https://me:hunter2@example.org/?token=abc is down.")
-    said = (await town.crawling.jobs.get(job.public_id)).last_error or ""
+    job = await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    await end(app, *(await claimed(db_of(app), app.time())), "https://me:hunter2@example.org/?token=abc is down.")
+    said = (await app.crawling.jobs.get(job.public_id)).last_error or ""
     assert said.endswith("is down.")
     assert not {"hunter2", "abc"} & set(re.findall(r"\w+", said))
 
 
-async def test_those_who_run_the_server_are_told_once_that_a_source_was_disabled(town: Town, admin, caller, source):
+async def test_those_who_run_the_server_are_told_once_that_a_source_was_disabled(
+    app: RunningApp, admin, caller, source
+):
     channel = {"kind": "webhook", "name": "Mine", "config": {"url": "http://127.0.0.1:9/key"}}
     assert (await admin.post("/channels", channel)).status == 201
     for _ in range(7):
-        if not (await town.crawling.sources.get(source)).is_enabled:
+        if not (await app.crawling.sources.get(source)).is_enabled:
             break
-        await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
-        await end(town, *(await claimed(db_of(town), town.time())), "It is down.")
+        await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
+        await end(app, *(await claimed(db_of(app), app.time())), "It is down.")
     queues = {queue["queue"]: queue["depth"] for queue in (await admin.get("/admin/queues")).json()["data"]}
     assert queues["channel-sends"] == 1
 
 
-async def test_four_writers_of_a_log_are_read_without_a_gap_or_a_double(town: Town, admin, caller, source):
+async def test_four_writers_of_a_log_are_read_without_a_gap_or_a_double(app: RunningApp, admin, caller, source):
     """REL-15, R49: 10,000 lines, paged while they are written."""
-    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
-    db, batch, each = db_of(town), 50, 2_500
+    job = await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    db, batch, each = db_of(app), 50, 2_500
 
     async def write(writer: int) -> None:
         for start in range(0, each, batch):
             lines = [JobLogLine("info", f"{writer}-{number}") for number in range(start, start + batch)]
-            await say(db, job.id, lines, town.time())
+            await say(db, job.id, lines, app.time())
 
     writing = asyncio.gather(*map(write, range(4)))
     read: list[str] = []
@@ -203,12 +205,12 @@ async def test_four_writers_of_a_log_are_read_without_a_gap_or_a_double(town: To
         assert own == [f"{writer}-{number}" for number in range(each)]
 
 
-async def test_since_takes_a_time_too(town: Town, admin, caller, source):
-    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
+async def test_since_takes_a_time_too(app: RunningApp, admin, caller, source):
+    job = await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
     for second in (1000, 2000, 3000):
         line = JobLogLine("info" if second < 3000 else "error", str(second))
-        now = Millis(town.time() + HOUR + second)
-        await say(db_of(town), job.id, [line], now)
+        now = Millis(app.time() + HOUR + second)
+        await say(db_of(app), job.id, [line], now)
     where = f"{JOBS}/{show_id(job.public_id)}/logs"
     lines = (await admin.get(where)).json()["data"]
     rest = (await admin.get(f"{where}?since={lines[0]['createdat']}")).json()
@@ -217,70 +219,70 @@ async def test_since_takes_a_time_too(town: Town, admin, caller, source):
     assert ([line["message"] for line in errors["data"]], errors["meta"]["total"]) == (["3000"], 1)
 
 
-async def test_a_job_waits_for_its_time(town: Town, caller, source):
+async def test_a_job_waits_for_its_time(app: RunningApp, caller, source):
     """R41."""
-    later = Millis(town.time() + HOUR)
-    await town.crawling.jobs.trigger(caller, NewCrawlJob(source, scheduled_at=later))
-    db = db_of(town)
+    later = Millis(app.time() + HOUR)
+    await app.crawling.jobs.trigger(caller, NewCrawlJob(source, scheduled_at=later))
+    db = db_of(app)
 
     async def claim(now: Millis) -> int:
         return len(await db.with_tx(lambda tx: claim_tx(tx, CRAWLS.name, CRAWLS.settings, worker="w", now=now, most=9)))
 
-    assert await claim(town.time()) == 0
+    assert await claim(app.time()) == 0
     assert await claim(later) == 1
 
 
-async def lose(town: Town, most_losses: int) -> None:
+async def lose(app: RunningApp, most_losses: int) -> None:
     """Whoever holds crawl tasks is dead, and somebody has noticed."""
     settings = QueueSettings(most_losses=most_losses)
-    leases = await db_of(town).read(lambda tx: running_tx(tx, CRAWLS.name))
-    await db_of(town).with_tx(lambda tx: take_lost_tx(tx, leases, settings, now=town.time()))
+    leases = await db_of(app).read(lambda tx: running_tx(tx, CRAWLS.name))
+    await db_of(app).with_tx(lambda tx: take_lost_tx(tx, leases, settings, now=app.time()))
 
 
-async def test_a_worker_that_lost_its_job_can_neither_count_nor_end_it(town: Town, caller, source):
+async def test_a_worker_that_lost_its_job_can_neither_count_nor_end_it(app: RunningApp, caller, source):
     """R42, I4: another has gone on with it."""
-    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
-    first = await claimed(db_of(town), town.time())
-    await lose(town, 3)
-    second = await claimed(db_of(town), town.time())
-    assert not await db_of(town).with_tx(lambda tx: move_job_tx(tx, first[1], pages=5, now=town.time()))
+    job = await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    first = await claimed(db_of(app), app.time())
+    await lose(app, 3)
+    second = await claimed(db_of(app), app.time())
+    assert not await db_of(app).with_tx(lambda tx: move_job_tx(tx, first[1], pages=5, now=app.time()))
     with pytest.raises(LeaseLost):
-        await end(town, *first)
-    await end(town, *second)
-    done = await town.crawling.jobs.get(job.public_id)
+        await end(app, *first)
+    await end(app, *second)
+    done = await app.crawling.jobs.get(job.public_id)
     assert (done.status, done.pages_count) == ("done", 0)
-    again = await db_of(town).with_tx(
-        lambda tx: begin_job_tx(tx, second[1].id, lease_token=second[0].lease_token, now=town.time())
+    again = await db_of(app).with_tx(
+        lambda tx: begin_job_tx(tx, second[1].id, lease_token=second[0].lease_token, now=app.time())
     )
     assert again is None
 
 
-async def test_a_job_that_kills_its_workers_is_failed_with_the_reason(town: Town, caller, source):
+async def test_a_job_that_kills_its_workers_is_failed_with_the_reason(app: RunningApp, caller, source):
     """R42: at the third loss."""
-    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
-    await claimed(db_of(town), town.time())
-    assert await fail_lost(town) == 0
-    await lose(town, 1)
-    assert await fail_lost(town) == 1
-    failed = await town.crawling.jobs.get(job.public_id)
+    job = await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    await claimed(db_of(app), app.time())
+    assert await fail_lost(app) == 0
+    await lose(app, 1)
+    assert await fail_lost(app) == 1
+    failed = await app.crawling.jobs.get(job.public_id)
     assert (failed.status, failed.error_count) == ("failed", 1)
     assert failed.last_error == "Its worker died or stopped answering, 3 times."
-    assert (await town.crawling.sources.get(source)).consecutive_fails == 1
+    assert (await app.crawling.sources.get(source)).consecutive_fails == 1
 
 
-async def test_a_source_with_a_running_job_cannot_go(town: Town, admin, caller, source):
+async def test_a_source_with_a_running_job_cannot_go(app: RunningApp, admin, caller, source):
     """R51."""
-    await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
-    await claimed(db_of(town), town.time())
+    await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    await claimed(db_of(app), app.time())
     answer = await admin.ask("DELETE", f"{SOURCES}/{source}")
     said = answer.json()
     assert (answer.status, said["code"]) == (409, "CONFLICT")
     assert said["error"] == "Cannot delete a source with running jobs. Cancel all jobs first."
 
 
-async def test_triggers_and_a_deletion_at_once_leave_no_job_without_its_source(town: Town, admin, caller, source):
+async def test_triggers_and_a_deletion_at_once_leave_no_job_without_its_source(app: RunningApp, admin, caller, source):
     deleting = admin.ask("DELETE", f"{SOURCES}/{source}")
-    triggering = [town.crawling.jobs.trigger(caller, NewCrawlJob(source)) for _ in range(5)]
+    triggering = [app.crawling.jobs.trigger(caller, NewCrawlJob(source)) for _ in range(5)]
     deleted, *triggered = await asyncio.gather(deleting, *triggering, return_exceptions=True)
     assert isinstance(deleted, Answer)
     assert deleted.status == 204

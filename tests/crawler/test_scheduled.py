@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from tests.api.people import Town, Visitor
+from tests.api.people import RunningApp, Visitor
 from tests.crawler.builders import a_mapped_comic, made, until_over
 from tsuzuki.crawler.service import forget_uneventful
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
@@ -13,9 +13,9 @@ JOBS = "/admin/crawler/jobs"
 SOURCES = "/admin/crawler/sources"
 
 
-async def poll(town: Town) -> list[Polled]:
+async def poll(app: RunningApp) -> list[Polled]:
     """What came of everything that is due."""
-    return [await town.pipeline.poller.poll(watch) for watch in await town.pipeline.poller.claim(10, {})]
+    return [await app.pipeline.poller.poll(watch) for watch in await app.pipeline.poller.claim(10, {})]
 
 
 async def jobs(admin: Visitor, query: str = "triggeredby=scheduler") -> list[dict[str, Any]]:
@@ -30,9 +30,9 @@ async def health(admin: Visitor, source: int) -> dict[str, Any]:
     return dict((await admin.get(f"{SOURCES}/{source}/health")).json()["data"])
 
 
-async def test_a_poll_that_was_due_is_a_job_that_nobody_triggered(town: Town, admin, site):
+async def test_a_poll_that_was_due_is_a_job_that_nobody_triggered(app: RunningApp, admin, site):
     source, comic = await a_mapped_comic(admin, site.url)
-    assert [polled.outcome for polled in await poll(town)] == ["changed"]
+    assert [polled.outcome for polled in await poll(app)] == ["changed"]
     [job] = await jobs(admin)
     assert (job["status"], job["kind"], job["comicid"], job["sourceid"]) == ("done", "targeted", comic, source)
     assert (job["triggeredby"], job["triggeredbyuser"]) == (None, None)
@@ -52,14 +52,14 @@ async def test_a_poll_that_was_due_is_a_job_that_nobody_triggered(town: Town, ad
     assert mapping["lastcrawlat"] is not None
 
 
-async def test_a_poll_that_failed_is_told_in_words_and_disables_nothing(town: Town, admin, site):
+async def test_a_poll_that_failed_is_told_in_words_and_disables_nothing(app: RunningApp, admin, site):
     """R57: only jobs that people trigger move the count; a series that fails on schedule has its own breaker (R23)."""
     source, _ = await a_mapped_comic(admin, site.url)
     site.is_down = True
     for _ in range(6):
-        [polled] = await poll(town)
+        [polled] = await poll(app)
         assert polled.outcome == "http_status"
-        town.time.pass_(2 * DAY)
+        app.time.pass_(2 * DAY)
     failed = await jobs(admin)
     assert [job["status"] for job in failed] == ["failed"] * 6
     assert all("500" in job["lasterror"] and job["errorcount"] >= 1 for job in failed)
@@ -69,64 +69,64 @@ async def test_a_poll_that_failed_is_told_in_words_and_disables_nothing(town: To
     assert (shown["consecutivefails"], shown["isenabled"]) == (0, True)
     assert (shown["lastfailure"]["jobid"], shown["breaker"]["state"]) == (failed[0]["id"], "open")
     assert shown["lastfailedat"] is not None
-    assert await forget_uneventful(town.db, Millis(town.time() + 30 * DAY)) == 0
+    assert await forget_uneventful(app.db, Millis(app.time() + 30 * DAY)) == 0
 
 
-async def test_a_poll_that_went_well_leaves_the_count_as_it_is(town: Town, admin, site):
+async def test_a_poll_that_went_well_leaves_the_count_as_it_is(app: RunningApp, admin, site):
     """R57."""
     source, comic = await a_mapped_comic(admin, site.url)
     site.is_down = True
-    town.worker_loops.start()
+    app.worker_loops.start()
     job = await made(admin, JOBS, {"sourceid": source, "comicid": comic})
     assert (await until_over(admin, job["id"]))["status"] == "failed"
-    await town.worker_loops.stop()
+    await app.worker_loops.stop()
     site.is_down = False
-    town.time.pass_(2 * DAY)
-    assert [polled.outcome for polled in await poll(town)] == ["changed"]
+    app.time.pass_(2 * DAY)
+    assert [polled.outcome for polled in await poll(app)] == ["changed"]
     assert (await health(admin, source))["consecutivefails"] == 1
 
 
 async def test_an_uneventful_poll_says_nothing_and_is_forgotten_after_a_day_but_counts_for_the_week(
-    town: Town, admin, site
+    app: RunningApp, admin, site
 ):
     """R52: no log row goes with it, because none was written."""
     site.series["one"] = []
     source, comic = await a_mapped_comic(admin, site.url)
-    assert [polled.outcome for polled in await poll(town)] == ["unchanged"]
+    assert [polled.outcome for polled in await poll(app)] == ["unchanged"]
     [job] = await jobs(admin)
     assert (job["status"], job["pagescount"], await lines(admin, job)) == ("done", 0, [])
     queued = await made(admin, JOBS, {"sourceid": source, "comicid": comic})
     await admin.ask("PATCH", f"{JOBS}/{queued['id']}/cancel")
 
-    assert await forget_uneventful(town.db, Millis(town.time() + DAY - MINUTE)) == 0
-    town.time.pass_(DAY + HOUR)
-    assert await forget_uneventful(town.db, town.time()) == 1
-    assert await forget_uneventful(town.db, town.time()) == 0
+    assert await forget_uneventful(app.db, Millis(app.time() + DAY - MINUTE)) == 0
+    app.time.pass_(DAY + HOUR)
+    assert await forget_uneventful(app.db, app.time()) == 1
+    assert await forget_uneventful(app.db, app.time()) == 0
     assert [each["id"] for each in await jobs(admin, "")] == [queued["id"]]
     assert (await admin.get(f"{JOBS}/{job['id']}")).status == 404
 
     site.is_down = True
-    assert [polled.outcome for polled in await poll(town)] == ["http_status"]
+    assert [polled.outcome for polled in await poll(app)] == ["http_status"]
     shown = await health(admin, source)
     assert (shown["last24h"]["jobs"], shown["last24h"]["errorrate"]) == (1, 1.0)
     assert (shown["last7d"]["jobs"], shown["last7d"]["failed"], shown["last7d"]["errorrate"]) == (2, 1, 0.5)
     assert shown["last7d"]["averagems"] is not None
-    town.time.pass_(9 * DAY)
-    await forget_uneventful(town.db, town.time())
-    await town.pipeline.cache.forget()
+    app.time.pass_(9 * DAY)
+    await forget_uneventful(app.db, app.time())
+    await app.pipeline.cache.forget()
     assert (await health(admin, source))["last7d"]["jobs"] == 0
 
 
-async def test_a_job_and_a_scheduled_poll_never_call_a_series_at_the_same_time(town: Town, admin, site):
+async def test_a_job_and_a_scheduled_poll_never_call_a_series_at_the_same_time(app: RunningApp, admin, site):
     """R43, R57: whoever has the watch's lease calls; the other waits or comes later."""
     site.delay = 0.5
     source, comic = await a_mapped_comic(admin, site.url)
-    [watch] = await town.pipeline.poller.claim(10, {})
-    polling = asyncio.create_task(town.pipeline.poller.poll(watch))
+    [watch] = await app.pipeline.poller.claim(10, {})
+    polling = asyncio.create_task(app.pipeline.poller.poll(watch))
     job = await made(admin, JOBS, {"sourceid": source, "comicid": comic})
-    town.worker_loops.start()
+    app.worker_loops.start()
     assert (await until_over(admin, job["id"]))["status"] == "done"
-    await town.worker_loops.stop()
+    await app.worker_loops.stop()
     assert (await polling).outcome == "changed"
     said = [message for _, message in await lines(admin, job)]
     assert "A scheduled poll is under way — waiting for it" in said
@@ -138,8 +138,8 @@ async def test_a_job_and_a_scheduled_poll_never_call_a_series_at_the_same_time(t
     assert site.most_at_once == 1
 
 
-async def test_a_poll_that_was_skipped_is_no_job(town: Town, admin, site):
+async def test_a_poll_that_was_skipped_is_no_job(app: RunningApp, admin, site):
     source, _ = await a_mapped_comic(admin, site.url)
     await admin.ask("PATCH", f"{SOURCES}/{source}/enable", {"isenabled": False})
-    assert [polled.outcome for polled in await poll(town)] == ["skipped"]
+    assert [polled.outcome for polled in await poll(app)] == ["skipped"]
     assert await jobs(admin) == []

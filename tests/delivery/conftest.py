@@ -1,5 +1,5 @@
 """What outages are told to: the receiver and the workers of notifications."""
 
-from tests.notifications.conftest import office, receiver
+from tests.notifications.conftest import notifier, receiver
 
-__all__ = ["office", "receiver"]
+__all__ = ["notifier", "receiver"]

@@ -39,9 +39,9 @@ async def watched_series(db, source, count):
     return [series for series, _ in found], [watch for _, watch in found]
 
 
-async def told(office, receiver):
-    async with office.open():
-        await office.until_idle()
+async def told(notifier, receiver):
+    async with notifier.open():
+        await notifier.until_idle()
     return [(got.document["type"], got.document["data"]["title"]) for got in receiver.got]
 
 
@@ -84,32 +84,32 @@ async def test_a_password_in_the_reason_is_not_told(db):
     assert "hunter2" not in str(event.payload)
 
 
-async def test_channels_are_told_by_the_name_of_the_feed(db, office, receiver):
+async def test_channels_are_told_by_the_name_of_the_feed(db, notifier, receiver):
     feed, watch = await a_watched_feed(db)
     reader = await a_reader(db, feeds=[feed])
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     assert SENDS.name in (await broke(db, watch)).wakeups
     await healed(db, watch)
-    assert sorted(kind for kind, _ in await told(office, receiver)) == ["source.broken", "source.healed"]
+    assert sorted(kind for kind, _ in await told(notifier, receiver)) == ["source.broken", "source.healed"]
 
 
-async def test_a_source_that_breaks_for_many_series_is_told_once_to_each_reader(db, office, receiver):
+async def test_a_source_that_breaks_for_many_series_is_told_once_to_each_reader(db, notifier, receiver):
     source = await stored_source(db, name="Mangaverse")
     series, watches = await watched_series(db, source, 3)
     fan = await a_reader(db, series=series)
     other = await a_reader(db, series=series[2:])
     for shelf in (fan, other):
-        await office.webhook(shelf, f"{receiver.url}/{shelf}")
+        await notifier.webhook(shelf, f"{receiver.url}/{shelf}")
     await asyncio.gather(*(broke(db, watch) for watch in watches))
-    assert await told(office, receiver) == [("source.broken", "Mangaverse")] * 2
+    assert await told(notifier, receiver) == [("source.broken", "Mangaverse")] * 2
     receiver.got.clear()
     await healed(db, watches[0])
     await healed(db, watches[2])
-    assert await told(office, receiver) == [("source.healed", "Mangaverse")]
+    assert await told(notifier, receiver) == [("source.healed", "Mangaverse")]
     assert [got.path for got in receiver.got] == [f"/{other}"]
     await healed(db, watches[1])
     assert [got.path for got in receiver.got] == [f"/{other}"]
-    await told(office, receiver)
+    await told(notifier, receiver)
     assert [got.path for got in receiver.got] == [f"/{other}", f"/{fan}"]
 
 

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 from PIL import Image as Picture
 
-from tests.api.people import Town, Visitor
+from tests.api.people import RunningApp, Visitor
 from tests.builders import NOON, a_new_chapter, a_new_release, stored_series, stored_series_source
-from tests.crawler.builders import DEFINITION, SITE, Site, a_crawling_town
+from tests.crawler.builders import DEFINITION, SITE, Site, a_crawling_app
 from tests.net.builders import a_server, answer
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db import Database, Tx
@@ -132,21 +132,21 @@ class PictureSite(Site):
         return sum(path.endswith(ending) for path in self.asked)
 
 
-async def stored_picture(town: Town, address: str) -> bytes:
+async def stored_picture(app: RunningApp, address: str) -> bytes:
     """An image that an article shows from there, on disk already."""
-    files, picture = town.pictures.room._files, a_picture()
+    files, picture = app.pictures.room._files, a_picture()
     with files.draft() as draft:
         draft.write(picture)
         new = NewImage(draft.keep(), "image/png", 60, 90, len(picture))
     subject = at_address(address)
-    await town.db.with_tx(lambda tx: save_image_tx(tx, subject, new, address=None, now=town.time()))
+    await app.db.with_tx(lambda tx: save_image_tx(tx, subject, new, address=None, now=app.time()))
     return picture
 
 
 class Gallery(msgspec.Struct, frozen=True):
     """A running server, a site, and a chapter of it with pages /s/one/1/0.png and so on."""
 
-    town: Town
+    app: RunningApp
     site: PictureSite
     reader: Visitor
     source_id: SourceId
@@ -167,7 +167,7 @@ class Gallery(msgspec.Struct, frozen=True):
 
     @property
     def db(self) -> Database:
-        return self.town.db
+        return self.app.db
 
     def show(self, position: int, data: bytes | Write) -> str:
         """The site shows this as a page."""
@@ -183,8 +183,8 @@ class Gallery(msgspec.Struct, frozen=True):
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
         """A worker keeps chapters within this block; what it has not finished then is given back."""
-        worker_context = WorkerContext(db=self.db, wakeup=self.town.wakeup, clock=self.town.time, name="test")
-        worker = Worker(worker_context, COPIES, self.town.pictures.copier)
+        worker_context = WorkerContext(db=self.db, wakeup=self.app.wakeup, clock=self.app.time, name="test")
+        worker = Worker(worker_context, COPIES, self.app.pictures.copier)
         working = asyncio.create_task(worker.run())
         try:
             yield
@@ -200,8 +200,8 @@ class Gallery(msgspec.Struct, frozen=True):
 
     async def evict_everything(self) -> None:
         """As if the cache had no room for anything."""
-        room = self.town.pictures.room
-        await ImageCache(self.db, room._files, self.town.time, size=0).evict()
+        room = self.app.pictures.room
+        await ImageCache(self.db, room._files, self.app.time, size=0).evict()
 
     async def until_kept(self, *statuses: str, seconds: float = 20.0) -> dict[str, Any]:
         """The download once it has one of these states."""
@@ -237,14 +237,14 @@ async def a_gallery(folder: Path, database_url: str, **over: Any) -> AsyncIterat
         site.server = server
         (folder / "sources").mkdir()
         (folder / "sources" / "site.yaml").write_text(DEFINITION.format(url=site.url) + more, "utf-8")
-        async with a_crawling_town(folder, database_url, **over) as town:
-            yield await _filled(town, site, is_listed=is_listed)
+        async with a_crawling_app(folder, database_url, **over) as app:
+            yield await _filled(app, site, is_listed=is_listed)
 
 
-async def _filled(town: Town, site: PictureSite, *, is_listed: bool) -> Gallery:
-    source = await town.crawling.sources.register(SYSTEM, a_wanted(site))
-    series = await stored_series(town.db)
-    manga = await stored_series_source(town.db, series, source.id)
+async def _filled(app: RunningApp, site: PictureSite, *, is_listed: bool) -> Gallery:
+    source = await app.crawling.sources.register(SYSTEM, a_wanted(site))
+    series = await stored_series(app.db)
+    manga = await stored_series_source(app.db, series, source.id)
 
     async def add(tx: Tx) -> tuple[ChapterId, ReleaseId]:
         [chapter] = await upsert_chapters_tx(tx, series, [a_new_chapter(1)], NOON)
@@ -255,9 +255,9 @@ async def _filled(town: Town, site: PictureSite, *, is_listed: bool) -> Gallery:
             await save_pages_tx(tx, release.id, listed, NOON)
         return chapter.id, release.id
 
-    chapter_id, release_id = await town.db.with_tx(add)
-    reader = await town.signed_in(await town.add())
-    return Gallery(town, site, reader, source.id, manga, chapter_id, release_id)
+    chapter_id, release_id = await app.db.with_tx(add)
+    reader = await app.signed_in(await app.add())
+    return Gallery(app, site, reader, source.id, manga, chapter_id, release_id)
 
 
 def a_wanted(site: PictureSite) -> SourceRegistration:

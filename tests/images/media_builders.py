@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.api.people import Town, Visitor, a_town
+from tests.api.people import RunningApp, Visitor, a_running_app
 from tests.net.builders import RawServer, a_server, answer
 from tsuzuki.images.media import Link, MediaLinks
 from tsuzuki.images.policy import Kind
@@ -68,10 +68,10 @@ def _part(data: bytes, media_type: str, asked: "re.Match[bytes] | None") -> byte
     return answer(206, data[first : last + 1], content_type=media_type, content_range=span)
 
 
-class Studio(msgspec.Struct, frozen=True):
+class MediaSetup(msgspec.Struct, frozen=True):
     """A running server, the publisher, and who listens."""
 
-    town: Town
+    app: RunningApp
     publisher: Publisher
     site: RawServer
     reader: Visitor
@@ -84,10 +84,10 @@ class Studio(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def a_studio(folder: Path, **settings: object) -> AsyncIterator[Studio]:
+async def a_studio(folder: Path, **settings: object) -> AsyncIterator[MediaSetup]:
     publisher = Publisher()
     wanted = {"allow_private_networks": "127.0.0.0/8"} | settings
-    async with a_server(publisher.handle) as site, a_town(folder, **wanted) as town:
-        links = await MediaLinks.open(town.db, bytes, town.time)
-        reader = await town.signed_in(await town.add())
-        yield Studio(town, publisher, site, reader, links)
+    async with a_server(publisher.handle) as site, a_running_app(folder, **wanted) as app:
+        links = await MediaLinks.open(app.db, bytes, app.time)
+        reader = await app.signed_in(await app.add())
+        yield MediaSetup(app, publisher, site, reader, links)

@@ -77,17 +77,17 @@ async def test_an_article_without_images_is_left_as_it_is():
 @on_sqlite
 async def test_a_shelf_that_wants_it_sees_articles_images_through_us(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
-        town, reader, site = gallery.town, gallery.reader, gallery.site
+        app, reader, site = gallery.app, gallery.reader, gallery.site
         site.pictures["/in/a.png"] = a_picture()
         site.pictures["/in/b.png"] = b"<svg onload='alert(1)'/>"
-        user = await town.add()
-        reader = await town.signed_in(user)
-        shelf = await town.accounts.current_user.shelf_of(user)
-        feed = await town.reading.subscriptions.add(shelf.id, NewSubscription(link=f"{site.url}/feed"))
-        await publish(town.db, feed.feed_id, ["1"])
+        user = await app.add()
+        reader = await app.signed_in(user)
+        shelf = await app.accounts.current_user.shelf_of(user)
+        feed = await app.reading.subscriptions.add(shelf.id, NewSubscription(link=f"{site.url}/feed"))
+        await publish(app.db, feed.feed_id, ["1"])
         content = f'<p><img src="{site.url}/in/a.png"><img src="{site.url}/in/b.png"></p>'
         image = f"{site.url}/in/a.png"
-        await town.db.with_tx(lambda tx: tx.run(_q.set_content, content=content, image=image))
+        await app.db.with_tx(lambda tx: tx.run(_q.set_content, content=content, image=image))
         [plain] = (await reader.get("/items?content=true")).json()["data"]
         assert plain["content"] == content
         assert (await reader.get("/shelf")).json()["data"]["proxy_images"] is False
@@ -106,12 +106,12 @@ async def test_a_shelf_that_wants_it_sees_articles_images_through_us(tmp_path, d
         [bookmark] = (await reader.get("/bookmarks")).json()["data"]
         again = (await reader.get(f"/bookmarks/{bookmark['id']}")).json()["data"]
         assert again["content"] == bookmark["content"] == one["content"]
-        bad = town.pictures.articles.url(f"{site.url}/in/b.png").removeprefix("/api/v1")
+        bad = app.pictures.articles.url(f"{site.url}/in/b.png").removeprefix("/api/v1")
         assert bad in one["content"]
         refused = await reader.get(bad)
         assert (refused.status, refused.headers["content-type"]) == (503, "application/json")
         assert "SVG" in refused.json()["error"]
-        assert (await town.anyone.get(bad)).status == 401
+        assert (await app.anyone.get(bad)).status == 401
 
 
 @on_sqlite
@@ -124,6 +124,6 @@ async def test_a_private_address_in_an_article_is_not_called(tmp_path, database_
             "file:///etc/passwd",
             "http://169.254.169.254/",
         ):
-            url = gallery.town.pictures.articles.url(address).removeprefix("/api/v1")
+            url = gallery.app.pictures.articles.url(address).removeprefix("/api/v1")
             answer = await gallery.reader.get(url)
             assert answer.status == 400, answer.text

@@ -52,7 +52,7 @@ def fill(gallery: Gallery) -> list[bytes]:
 async def test_a_kept_chapter_outlives_cache_and_source(tmp_path, database_url):
     """R51, I9."""
     async with a_gallery(tmp_path, database_url) as gallery:
-        reader, town = gallery.reader, gallery.town
+        reader, app = gallery.reader, gallery.app
         pictures = fill(gallery)
         assert (await reader.get(gallery.download)).status == 404
         begun = await reader.post(gallery.download)
@@ -69,7 +69,7 @@ async def test_a_kept_chapter_outlives_cache_and_source(tmp_path, database_url):
 
         gallery.site.pictures.clear()
         await gallery.evict_everything()
-        await town.crawling.sources.deregister(SYSTEM, gallery.source_id, reason=None, release=no_release_tx)
+        await app.crawling.sources.deregister(SYSTEM, gallery.source_id, reason=None, release=no_release_tx)
         [kept] = (await reader.get("/downloads")).json()["data"]
         assert (kept["is_available"], kept["done"]) == (False, 3)
         for address, picture in zip(kept["images"], pictures, strict=True):
@@ -78,8 +78,8 @@ async def test_a_kept_chapter_outlives_cache_and_source(tmp_path, database_url):
 
         small = await reader.get(gallery.page(0) + "?width=160")
         assert (small.status, small.headers["content-type"]) == (200, "image/webp")
-        for tenant in (town.other_tenant, None):  # R91: nor for a neighbour
-            stranger = await town.signed_in(await town.add(tenant_id=tenant))
+        for tenant in (app.other_tenant, None):  # R91: nor for a neighbour
+            stranger = await app.signed_in(await app.add(tenant_id=tenant))
             assert (await stranger.get(gallery.page(0))).status == 404
             assert (await stranger.get(gallery.page(0) + "?width=160")).status == 404
             assert (await stranger.get(gallery.download)).status == 404
@@ -96,11 +96,11 @@ async def test_one_copy_serves_every_shelf_until_the_last_lets_go(tmp_path, data
         fill(gallery)
         other = await stored_shelf(gallery.db)
         await gallery.reader.post(gallery.download)
-        await gallery.town.pictures.kept.keep(other, gallery.release_id)
+        await gallery.app.pictures.kept.keep(other, gallery.release_id)
         async with gallery.at_work():
             await gallery.until_kept("done")
         assert gallery.site.asked_for(".png") == 3
-        kept = gallery.town.pictures.kept
+        kept = gallery.app.pictures.kept
         await gallery.reader.ask("DELETE", gallery.download)
         await gallery.evict_everything()
         assert await kept.kept_of(other, [gallery.release_id]) == {gallery.release_id}
@@ -120,7 +120,7 @@ async def test_a_broken_page_is_said_and_tried_again_when_somebody_asks(tmp_path
             assert failed["error"].startswith("Page 2: ")
             assert (failed["done"], failed["total"]) == (1, 3)
             gallery.show(1, a_picture())
-            gallery.town.time.pass_(60_000)
+            gallery.app.time.pass_(60_000)
             assert (await gallery.reader.post(gallery.download)).json()["data"]["status"] == "queued"
             done = await gallery.until_kept("done")
         assert (done["done"], done["error"]) == (3, None)
@@ -143,7 +143,7 @@ async def test_a_copy_that_was_interrupted_goes_on_where_it_ended(tmp_path, data
             await is_asked.wait()
         half = (await gallery.reader.get(gallery.download)).json()["data"]
         assert (half["status"], half["done"]) == ("running", 3)
-        await gallery.town.pictures.images.close()
+        await gallery.app.pictures.images.close()
         gallery.show(3, picture)
         async with gallery.at_work():
             await gallery.until_kept("done")

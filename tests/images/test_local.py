@@ -4,9 +4,9 @@ import asyncio
 import zipfile
 from pathlib import Path
 
-from tests.api.people import Town, Visitor
+from tests.api.people import RunningApp, Visitor
 from tests.builders import NOON, a_new_chapter, a_new_release, stored_series, stored_series_source
-from tests.crawler.builders import a_crawling_town
+from tests.crawler.builders import a_crawling_app
 from tests.images.builders import a_picture, on_sqlite
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.connectors.local import address
@@ -16,21 +16,21 @@ from tsuzuki.model.ids import ReleaseId
 from tsuzuki.sources.types import SourceRegistration
 
 
-async def releases_of(town: Town, folder: Path, *paths: str) -> list[ReleaseId]:
+async def releases_of(app: RunningApp, folder: Path, *paths: str) -> list[ReleaseId]:
     """Chapters at these paths of a local source."""
     wanted = SourceRegistration(
         name="Local", slug="local", base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)}
     )
-    source = await town.crawling.sources.register(SYSTEM, wanted)
-    series = await stored_series(town.db)
-    manga = await stored_series_source(town.db, series, source.id)
+    source = await app.crawling.sources.register(SYSTEM, wanted)
+    series = await stored_series(app.db)
+    manga = await stored_series_source(app.db, series, source.id)
 
     async def add(tx: Tx) -> list[ReleaseId]:
         await upsert_chapters_tx(tx, series, [a_new_chapter(number) for number in range(len(paths))], NOON)
         new = [a_new_release(number, url=address(path)) for number, path in enumerate(paths)]
         return [release.id for release in await upsert_releases_tx(tx, series, manga, new, now=NOON)]
 
-    return await town.db.with_tx(add)
+    return await app.db.with_tx(add)
 
 
 def packed(path: Path, **entries: bytes) -> None:
@@ -55,9 +55,9 @@ async def test_folders_and_archives_are_read_verified_and_refused_like_any_sourc
     packed(library / "page.cbz", **{"1.png": b"<html><script>alert(1)</script>"})
     packed(library / "slip.cbz", **{"..__..__1.png": picture})
     names = ("One/folder", "One/good.cbz", "One/huge.cbz", "One/page.cbz", "One/slip.cbz", "../elsewhere")
-    async with a_crawling_town(tmp_path, database_url) as town:
-        folder, good, huge, page, slip, outside = await releases_of(town, library.parent, *names)
-        reader = await town.signed_in(await town.add())
+    async with a_crawling_app(tmp_path, database_url) as app:
+        folder, good, huge, page, slip, outside = await releases_of(app, library.parent, *names)
+        reader = await app.signed_in(await app.add())
         for release in (folder, good):
             assert (await first_page(reader, release)).body == picture
             part = await first_page(reader, release, range="bytes=3-7")

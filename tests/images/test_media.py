@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from tests.api.people import Visitor, a_town
-from tests.images.media_builders import API, MP3, Studio, a_studio
+from tests.api.people import Visitor, a_running_app
+from tests.images.media_builders import API, MP3, MediaSetup, a_studio
 from tests.net.builders import SOMEONE, a_client
 from tsuzuki.images.media import Link, MediaLinks, MediaService, StreamLimits, StreamSlots
 from tsuzuki.model.errors import TimedOut, TooLarge, Unavailable
@@ -20,9 +20,9 @@ MINE = ShelfId(1)
 
 
 @pytest.fixture
-async def studio(tmp_path) -> AsyncIterator[Studio]:
-    async with a_studio(tmp_path) as studio:
-        yield studio
+async def setup(tmp_path) -> AsyncIterator[MediaSetup]:
+    async with a_studio(tmp_path) as setup:
+        yield setup
 
 
 async def endless(writer: asyncio.StreamWriter) -> None:
@@ -43,8 +43,8 @@ async def dripping(writer: asyncio.StreamWriter) -> None:
 # -- what goes through
 
 
-async def test_a_recording_is_passed_on_and_nothing_of_it_can_run(studio):
-    got = await studio.reader.get(studio.offer("/a.mp3", MP3))
+async def test_a_recording_is_passed_on_and_nothing_of_it_can_run(setup):
+    got = await setup.reader.get(setup.offer("/a.mp3", MP3))
     assert (got.status, got.body) == (200, MP3)
     assert got.headers["content-type"] == "audio/mpeg"
     assert got.headers["content-length"] == str(len(MP3))
@@ -54,26 +54,26 @@ async def test_a_recording_is_passed_on_and_nothing_of_it_can_run(studio):
     assert got.headers["cache-control"] == "no-store"
 
 
-async def test_a_part_of_it_is_passed_on_as_a_part(studio):
-    path = studio.offer("/a.mp3", MP3)
-    got = await studio.reader.get(path, range="bytes=100-199")
+async def test_a_part_of_it_is_passed_on_as_a_part(setup):
+    path = setup.offer("/a.mp3", MP3)
+    got = await setup.reader.get(path, range="bytes=100-199")
     assert (got.status, got.body) == (206, MP3[100:200])
     assert got.headers["content-range"] == f"bytes 100-199/{len(MP3)}"
-    assert studio.publisher.ranges == ["0-63", "100-199"]  # what it is was looked at first
-    assert b"accept-encoding: identity" in studio.site.heads[-1].lower()  # a part of what is packed is no use
-    await studio.reader.get(path, range="bytes=200-")
-    assert studio.publisher.ranges[2:] == ["200-"]
-    assert (await studio.reader.get(path, range=f"bytes={len(MP3)}-")).status == 416
+    assert setup.publisher.ranges == ["0-63", "100-199"]  # what it is was looked at first
+    assert b"accept-encoding: identity" in setup.site.heads[-1].lower()  # a part of what is packed is no use
+    await setup.reader.get(path, range="bytes=200-")
+    assert setup.publisher.ranges[2:] == ["200-"]
+    assert (await setup.reader.get(path, range=f"bytes={len(MP3)}-")).status == 416
 
 
-async def test_a_head_is_answered_without_the_recording(studio):
-    got = await studio.reader.ask("HEAD", studio.offer("/a.mp3", MP3))
+async def test_a_head_is_answered_without_the_recording(setup):
+    got = await setup.reader.ask("HEAD", setup.offer("/a.mp3", MP3))
     assert (got.status, got.headers["content-length"], got.body) == (200, str(len(MP3)), b"")
 
 
-async def test_nothing_but_what_we_made_is_ever_called_by_the_publishers_name_for_it(studio):
+async def test_nothing_but_what_we_made_is_ever_called_by_the_publishers_name_for_it(setup):
     """The family is the publisher's word, the rest is ours."""
-    got = await studio.reader.get(studio.offer("/a", MP3, "audio/x-evil+html; charset=utf-7"))
+    got = await setup.reader.get(setup.offer("/a", MP3, "audio/x-evil+html; charset=utf-7"))
     assert got.headers["content-type"] == "audio/mpeg"
 
 
@@ -89,34 +89,34 @@ async def test_nothing_but_what_we_made_is_ever_called_by_the_publishers_name_fo
         (MP3, "image/svg+xml"),
     ],
 )
-async def test_sec_12_a_publisher_who_lies_is_not_passed_on(studio, data, media_type):
-    path = studio.offer("/a.mp3", data, media_type)
+async def test_sec_12_a_publisher_who_lies_is_not_passed_on(setup, data, media_type):
+    path = setup.offer("/a.mp3", data, media_type)
     for headers in ({}, {"range": "bytes=0-"}, {"range": "bytes=5-"}):
-        got = await studio.reader.get(path, **headers)
+        got = await setup.reader.get(path, **headers)
         assert got.status == 503, got.text
         assert got.headers["content-type"] == "application/json"
         assert b"alert" not in got.body
 
 
-async def test_a_publisher_who_fails_is_said_to_fail(studio):
-    path = studio.links.url(Link("audio", f"{studio.site.url}/missing.mp3")).removeprefix(API)
-    got = await studio.reader.get(path)
+async def test_a_publisher_who_fails_is_said_to_fail(setup):
+    path = setup.links.url(Link("audio", f"{setup.site.url}/missing.mp3")).removeprefix(API)
+    got = await setup.reader.get(path)
     assert (got.status, "404" in got.json()["error"]) == (503, True)
 
 
 async def test_sec_01_an_address_inside_is_refused_even_with_our_seal(tmp_path):
-    async with a_town(tmp_path) as town:
-        links = await MediaLinks.open(town.db, bytes, town.time)
-        reader = await town.signed_in(await town.add())
+    async with a_running_app(tmp_path) as app:
+        links = await MediaLinks.open(app.db, bytes, app.time)
+        reader = await app.signed_in(await app.add())
         for address in ("http://127.0.0.1:1/a.mp3", "http://169.254.169.254/latest", "http://[::1]/a.mp3"):
             got = await reader.get(links.url(Link("audio", address)).removeprefix(API))
             assert got.status == 400, address
 
 
-async def test_a_seal_that_is_forged_or_too_old_opens_nothing(studio):
-    path = studio.offer("/a.mp3", MP3)
+async def test_a_seal_that_is_forged_or_too_old_opens_nothing(setup):
+    path = setup.offer("/a.mp3", MP3)
     _, _, terms, seal, medium = path.split("/")
-    other = studio.offer("/b.mp3", MP3).split("/")
+    other = setup.offer("/b.mp3", MP3).split("/")
     for parts in (
         (terms, other[3], medium),
         (terms, seal, other[4]),
@@ -125,52 +125,52 @@ async def test_a_seal_that_is_forged_or_too_old_opens_nothing(studio):
         (terms, "x", medium),
         (terms, seal, "%25%25"),
     ):
-        assert (await studio.reader.get("/media/" + "/".join(parts))).status == 404, parts
-    assert studio.publisher.ranges == []
-    assert (await studio.reader.get(path)).status == 200
-    studio.town.time.pass_(2 * DAY)
-    later = await Visitor.get(await studio.town.signed_in(await studio.town.add()), path)
+        assert (await setup.reader.get("/media/" + "/".join(parts))).status == 404, parts
+    assert setup.publisher.ranges == []
+    assert (await setup.reader.get(path)).status == 200
+    setup.app.time.pass_(2 * DAY)
+    later = await Visitor.get(await setup.app.signed_in(await setup.app.add()), path)
     assert (later.status, "too old" in later.json()["error"]) == (404, True)
 
 
-async def test_whoever_is_not_signed_in_gets_nothing(studio):
-    assert (await studio.town.anyone.get(studio.offer("/a.mp3", MP3))).status == 401
+async def test_whoever_is_not_signed_in_gets_nothing(setup):
+    assert (await setup.app.anyone.get(setup.offer("/a.mp3", MP3))).status == 401
 
 
 # -- bounds
 
 
-async def test_the_publisher_is_left_when_the_browser_goes_away(studio):
-    path = studio.offer("/radio", endless)
+async def test_the_publisher_is_left_when_the_browser_goes_away(setup):
+    path = setup.offer("/radio", endless)
     async with (
         aiohttp.ClientSession() as session,
-        session.get(studio.town.client.base + API + path, headers=studio.reader.headers) as got,
+        session.get(setup.app.client.base + API + path, headers=setup.reader.headers) as got,
     ):
         assert got.status == 200
         assert await got.content.readexactly(len(MP3)) == MP3
     async with asyncio.timeout(10):
-        await studio.publisher.left.wait()
+        await setup.publisher.left.wait()
 
 
-async def test_a_poll_of_the_same_host_does_not_wait_for_who_listens(studio):
-    studio.offer("/radio", endless)
-    studio.offer("/feed", b"<rss/>", "text/xml")
+async def test_a_poll_of_the_same_host_does_not_wait_for_who_listens(setup):
+    setup.offer("/radio", endless)
+    setup.offer("/feed", b"<rss/>", "text/xml")
     async with a_client(allowed_slots=1) as client:
         media = MediaService(client)
-        async with media.open(Link("audio", f"{studio.site.url}/radio"), MINE), asyncio.timeout(5):
-            assert (await client.fetch(Ask(f"{studio.site.url}/feed"), SOMEONE)).body == b"<rss/>"
+        async with media.open(Link("audio", f"{setup.site.url}/radio"), MINE), asyncio.timeout(5):
+            assert (await client.fetch(Ask(f"{setup.site.url}/feed"), SOMEONE)).body == b"<rss/>"
 
 
-async def test_an_endless_stream_ends_at_the_cap(studio):
+async def test_an_endless_stream_ends_at_the_cap(setup):
     path = "/radio"
-    studio.offer(path, endless)
+    setup.offer(path, endless)
     async with a_client() as client:
         media = MediaService(client, StreamLimits(size=200_000))
         received = 0
 
         async def listen() -> None:
             nonlocal received
-            async with media.open(Link("audio", studio.site.url + path), MINE) as playing:
+            async with media.open(Link("audio", setup.site.url + path), MINE) as playing:
                 assert playing.length is None
                 async for piece in playing.pieces:
                     received += len(piece)
@@ -181,11 +181,11 @@ async def test_an_endless_stream_ends_at_the_cap(studio):
 
 
 @pytest.mark.parametrize("limits", [StreamLimits(beginning=0.3), StreamLimits(seconds=0.3)])
-async def test_one_that_drips_ends_at_the_deadline(studio, limits):
-    studio.offer("/slow", dripping)
+async def test_one_that_drips_ends_at_the_deadline(setup, limits):
+    setup.offer("/slow", dripping)
     async with a_client() as client:
         with pytest.raises(TimedOut):
-            async with MediaService(client, limits).open(Link("audio", f"{studio.site.url}/slow"), MINE):
+            async with MediaService(client, limits).open(Link("audio", f"{setup.site.url}/slow"), MINE):
                 pass
 
 

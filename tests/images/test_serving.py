@@ -34,7 +34,7 @@ async def test_a_page_comes_from_its_source_once_and_then_from_disk(tmp_path, da
         assert (known.status, known.body, known.headers["etag"]) == (304, b"", tag)
         head = await gallery.reader.ask("HEAD", gallery.page(0))
         assert (head.status, head.headers["content-length"]) == (200, str(len(picture)))
-        assert (await gallery.town.anyone.get(gallery.page(0))).status == 401
+        assert (await gallery.app.anyone.get(gallery.page(0))).status == 401
         assert (await gallery.reader.get(gallery.page(7))).status == 404
         assert (await gallery.reader.get("/chapters/999999/pages/0/image")).status == 404
         assert (await gallery.reader.get(gallery.page(0) + "?width=161")).status == 400
@@ -71,7 +71,7 @@ async def test_ranges_are_answered_from_disk(tmp_path, database_url, size):
 
 async def test_thumbnails_and_covers_are_made_once(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
-        manga, began = f"/manga/{gallery.manga_id}", iso(Millis(gallery.town.time()))
+        manga, began = f"/manga/{gallery.manga_id}", iso(Millis(gallery.app.time()))
         assert (await gallery.reader.get(gallery.cover)).status == 404
         assert (await gallery.reader.get(manga)).json()["data"]["thumbnail_last_fetched"] is None
         await gallery.show_cover(a_picture("JPEG", (600, 900)))
@@ -82,7 +82,7 @@ async def test_thumbnails_and_covers_are_made_once(tmp_path, database_url):
         assert (await gallery.reader.get(gallery.cover)).headers["content-type"] == "image/jpeg"
         assert gallery.site.asked_for("/cover.png") == 1
         fetched = (await gallery.reader.get(manga)).json()["data"]["thumbnail_last_fetched"]
-        assert began <= fetched <= iso(Millis(gallery.town.time()))
+        assert began <= fetched <= iso(Millis(gallery.app.time()))
 
         gallery.site.pictures["/new.png"] = a_picture("PNG", (300, 300), color="blue")
         renamed = f"{gallery.site.url}/new.png"
@@ -133,7 +133,7 @@ async def test_a_broken_image_is_left_alone_for_a_while_and_asked_for_again_late
         gallery.show(1, b"<html>")
         assert (await gallery.reader.get(gallery.page(1))).status == 503
         gallery.show(1, a_picture())
-        gallery.town.time.pass_(31_000)
+        gallery.app.time.pass_(31_000)
         assert (await gallery.reader.get(gallery.page(1))).status == 200
 
 
@@ -254,8 +254,8 @@ def test_subjects_of_different_kinds_are_never_the_same():
 
 async def test_r99_an_image_that_comes_closes_its_sources_breaker(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
-        new = NewWatch(series_source_id=gallery.manga_id, host="127.0.0.1", next_check_at=gallery.town.time())
-        await gallery.db.with_tx(lambda tx: add_watch_tx(tx, new, gallery.town.time()))
+        new = NewWatch(series_source_id=gallery.manga_id, host="127.0.0.1", next_check_at=gallery.app.time())
+        await gallery.db.with_tx(lambda tx: add_watch_tx(tx, new, gallery.app.time()))
         await gallery.db.with_tx(lambda tx: tx.run(q.break_watches))
         gallery.show(0, a_picture())
         assert (await gallery.reader.get(gallery.page(0))).status == 200

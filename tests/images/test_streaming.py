@@ -36,7 +36,7 @@ async def first_piece(gallery: Gallery, response: aiohttp.ClientResponse) -> byt
 
 
 def opened(gallery: Gallery, session: aiohttp.ClientSession, position: int = 0) -> aiohttp.ClientResponse:
-    url = gallery.town.client.base + API + gallery.page(position)
+    url = gallery.app.client.base + API + gallery.page(position)
     found: aiohttp.ClientResponse = session.get(url, headers=gallery.reader.headers)  # type: ignore[assignment]  # awaited
     return found
 
@@ -109,7 +109,7 @@ async def test_what_runs_ahead_of_a_reader_ends_when_the_reader_goes_elsewhere(t
         gallery.show(1, ahead)
         gallery.show(8, a_picture(color="blue"))
         await gallery.reader.get(gallery.page(0))
-        images = gallery.town.pictures.images
+        images = gallery.app.pictures.images
         async with asyncio.timeout(20):
             while not gallery.site.asked_for("/1.png"):  # noqa: ASYNC110  the site rings no bell
                 await asyncio.sleep(0.01)

@@ -214,7 +214,7 @@ async def test_events_that_were_restored_into_another_server_are_forgotten(db):
 
 
 @asynccontextmanager
-async def an_open_house(db, **over):
+async def open_accounts(db, **over):
     """Events whose streams are woken."""
     wakeup = MemoryWakeup()
     events = Events(db, wakeup, lambda: NOON, **over)
@@ -233,7 +233,7 @@ async def some(stream, count):
 
 async def test_an_open_stream_is_woken_by_the_bell_and_counts_what_is_unread(db):
     feed, [shelf] = await a_followed_feed(db)
-    async with an_open_house(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
+    async with open_accounts(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 2)
         reading = asyncio.create_task(some(stream, 2))
         wakeup.wake(*(await publish(db, feed, "abc")).wakeups)
@@ -249,7 +249,7 @@ async def test_an_open_stream_is_woken_by_the_bell_and_counts_what_is_unread(db)
 async def test_what_waits_for_an_older_transaction_is_told_soon_after_that_ended(db, database_url):
     feed, [shelf] = await a_followed_feed(db)
     slow = await asyncpg.connect(database_url)
-    async with an_open_house(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
+    async with open_accounts(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 2)
         async with slow.transaction():
             await slow.fetchval("select pg_current_xact_id()")
@@ -264,7 +264,7 @@ async def test_what_waits_for_an_older_transaction_is_told_soon_after_that_ended
 
 async def test_without_a_bell_a_stream_is_told_within_the_floor(db):
     feed, [shelf] = await a_followed_feed(db)
-    async with an_open_house(db) as (events, _), aclosing(events.follow(shelf, None)) as stream:
+    async with open_accounts(db) as (events, _), aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 2)
         await publish(db, feed, "a")
         assert [told.kind for told in await some(stream, 2)] == ["entry", "counts"]
@@ -323,7 +323,7 @@ async def test_one_who_was_away_for_longer_than_events_are_kept_is_told_so(db):
 
 async def test_a_shelf_without_events_gives_its_reader_a_place_to_come_back_to(db):
     feed, [shelf] = await a_followed_feed(db)
-    async with an_open_house(db) as (events, _):
+    async with open_accounts(db) as (events, _):
         async with aclosing(events.follow(shelf, None)) as stream:
             nowhere, somewhere = await some(stream, 2)
         assert (nowhere.id, somewhere.kind) == (None, "counts")
@@ -335,7 +335,7 @@ async def test_a_shelf_without_events_gives_its_reader_a_place_to_come_back_to(d
 async def test_marking_is_told_by_counts_that_are_counted_when_they_are_told(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, "abc")
-    async with an_open_house(db) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
+    async with open_accounts(db) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 1)
         ids = await entry_ids(db, shelf)
 
@@ -352,7 +352,7 @@ async def test_marking_is_told_by_counts_that_are_counted_when_they_are_told(db)
 async def test_a_shelf_hears_only_its_own(db):
     feed, _ = await a_followed_feed(db)
     other = await a_reader(db)
-    async with an_open_house(db) as (events, wakeup), aclosing(events.follow(other, None)) as stream:
+    async with open_accounts(db) as (events, wakeup), aclosing(events.follow(other, None)) as stream:
         await some(stream, 2)
         wakeup.wake(*(await publish(db, feed, "a")).wakeups)
         await write(db, other, "ours")

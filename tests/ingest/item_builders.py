@@ -47,12 +47,12 @@ class Row(msgspec.Struct, frozen=True):
     status: str
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredKey(msgspec.Struct, frozen=True):
     feed_id: FeedId
     key: str
 
 
-class Town(msgspec.Struct):
+class FollowedFeeds(msgspec.Struct):
     """Feeds with their watches, and a reader of all of them who wants to hear of everything."""
 
     db: Database
@@ -75,10 +75,10 @@ class Town(msgspec.Struct):
         return [row.status for row in await self.db.read(lambda tx: tx.many(Row, q.statuses))]
 
     async def items(self) -> list[tuple[FeedId, str]]:
-        return [(row.feed_id, row.key) for row in await self.db.read(lambda tx: tx.many(Kept, q.keys))]
+        return [(row.feed_id, row.key) for row in await self.db.read(lambda tx: tx.many(StoredKey, q.keys))]
 
     async def inbox(self) -> list[tuple[FeedId, str]]:
-        rows = await self.db.read(lambda tx: tx.many(Kept, q.inbox, shelf_id=self.shelf))
+        rows = await self.db.read(lambda tx: tx.many(StoredKey, q.inbox, shelf_id=self.shelf))
         return [(row.feed_id, row.key) for row in rows]
 
     async def until_done(self, patience: float = 30.0) -> None:
@@ -92,12 +92,12 @@ class Town(msgspec.Struct):
         return Tasks(self.db, MemoryWakeup(), wall_clock)
 
 
-async def a_town(db: Database, feeds: int) -> Town:
+async def followed_feeds(db: Database, feeds: int) -> FollowedFeeds:
     ids = [await stored_feed(db) for _ in range(feeds)]
     watches = [await stored_watch(db, feed) for feed in ids]
     shelf = await a_reader(db, feeds=ids)
     await a_channel(db, shelf)
-    return Town(db, list(zip(watches, ids, strict=True)), shelf)
+    return FollowedFeeds(db, list(zip(watches, ids, strict=True)), shelf)
 
 
 @contextlib.asynccontextmanager

@@ -12,7 +12,7 @@ from tests.builders import HERE
 from tests.delivery.builders import events_of, task_keys
 from tests.ingest.builders import claimed_all
 from tests.ingest.builders import q as poison
-from tests.ingest.item_builders import a_town, working
+from tests.ingest.item_builders import followed_feeds, working
 from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import Contention
@@ -49,42 +49,42 @@ class Remembering(ItemIngest):
         await super().handle_all(tasks)
 
 
-async def one_each(town, *keys):
-    await town.hand_on(*(town.batch(number, *keys) for number in range(FEEDS)))
+async def one_each(followed, *keys):
+    await followed.hand_on(*(followed.batch(number, *keys) for number in range(FEEDS)))
 
 
-def everything(town, *keys):
-    return [(feed, key) for _, feed in town.feeds for key in keys]
+def everything(followed, *keys):
+    return [(feed, key) for _, feed in followed.feeds for key in keys]
 
 
-async def work_off(town, kind=Remembering):
-    async with working(town.db, kind) as ingest:
-        await town.until_done()
+async def work_off(followed, kind=Remembering):
+    async with working(followed.db, kind) as ingest:
+        await followed.until_done()
     return ingest
 
 
 async def test_many_feeds_are_stored_and_delivered_in_one_transaction(db):
-    town = await a_town(db, FEEDS)
-    await one_each(town, "1", "2")
-    ingest = await work_off(town)
+    followed = await followed_feeds(db, FEEDS)
+    await one_each(followed, "1", "2")
+    ingest = await work_off(followed)
     assert ingest.sizes == [FEEDS]
-    assert await town.statuses() == ["done"] * FEEDS
-    assert await town.items() == await town.inbox() == everything(town, "1", "2")
+    assert await followed.statuses() == ["done"] * FEEDS
+    assert await followed.items() == await followed.inbox() == everything(followed, "1", "2")
     assert len(await task_keys(db, "notifications")) == FEEDS * 2
-    assert [event.payload["count"] for event in await events_of(db, town.shelf)] == [2] * FEEDS
+    assert [event.payload["count"] for event in await events_of(db, followed.shelf)] == [2] * FEEDS
 
 
 async def test_a_poisonous_one_is_given_up_alone_and_the_others_are_delivered_once(db):
-    town = await a_town(db, FEEDS)
+    followed = await followed_feeds(db, FEEDS)
     await db.with_tx(lambda tx: tx.run(poison.refuse_poison))
-    await one_each(town, "1")
-    bad = msgspec.structs.replace(town.batch(0, "2"), items=(FoundItem(key="p", title="Poison"),))
-    await town.hand_on(bad, poll=1)
-    await town.hand_on(town.batch(1, "2"), poll=2)
-    await work_off(town)
-    assert await town.inbox() == sorted([*everything(town, "1"), (town.feeds[1][1], "2")])
+    await one_each(followed, "1")
+    bad = msgspec.structs.replace(followed.batch(0, "2"), items=(FoundItem(key="p", title="Poison"),))
+    await followed.hand_on(bad, poll=1)
+    await followed.hand_on(followed.batch(1, "2"), poll=2)
+    await work_off(followed)
+    assert await followed.inbox() == sorted([*everything(followed, "1"), (followed.feeds[1][1], "2")])
     assert len(await task_keys(db, "notifications")) == FEEDS + 1
-    assert [letter.key for letter in await town.tasks.letters()] == [f"ingest-{town.feeds[0][0]}-p"]
+    assert [letter.key for letter in await followed.tasks.letters()] == [f"ingest-{followed.feeds[0][0]}-p"]
 
 
 async def test_i4_one_that_was_taken_away_undoes_the_batch_and_the_others_are_stored_without_it(db):
@@ -94,75 +94,75 @@ async def test_i4_one_that_was_taken_away_undoes_the_batch_and_the_others_are_st
                 await db.with_tx(lambda tx: cancel_tx(tx, tasks[1].id, now=wall_clock()))
             await super().handle_all(tasks)
 
-    town = await a_town(db, FEEDS)
-    await one_each(town, "1")
-    ingest = await work_off(town, Robbed)
+    followed = await followed_feeds(db, FEEDS)
+    await one_each(followed, "1")
+    ingest = await work_off(followed, Robbed)
     assert ingest.sizes == [FEEDS] + [1] * FEEDS
-    assert sorted(await town.statuses()) == ["cancelled", *["done"] * (FEEDS - 1)]
-    assert await town.inbox() == [each for each in everything(town, "1") if each[0] != town.feeds[1][1]]
+    assert sorted(await followed.statuses()) == ["cancelled", *["done"] * (FEEDS - 1)]
+    assert await followed.inbox() == [each for each in everything(followed, "1") if each[0] != followed.feeds[1][1]]
 
 
 async def test_i4_nothing_of_a_batch_stays_when_one_of_it_is_no_longer_ours(db):
-    town = await a_town(db, FEEDS)
-    await one_each(town, "1")
+    followed = await followed_feeds(db, FEEDS)
+    await one_each(followed, "1")
     tasks = await claimed_all(db, ITEMS, now=wall_clock())
     tasks[-1].lease_token -= 1
     with pytest.raises(LeaseLost):
         await ItemIngest(db, HERE, clock=wall_clock, after_commit=lambda _: None).handle_all(tasks)
-    assert await town.items() == await town.inbox() == []
-    assert await town.statuses() == ["running"] * FEEDS
+    assert await followed.items() == await followed.inbox() == []
+    assert await followed.statuses() == ["running"] * FEEDS
 
 
 async def test_r58_a_watch_that_is_gone_skips_its_task_and_no_other(db):
-    town = await a_town(db, FEEDS)
-    await one_each(town, "1")
-    await db.with_tx(lambda tx: tx.run(q.drop_watch, id=town.feeds[2][0]))
-    ingest = await work_off(town)
+    followed = await followed_feeds(db, FEEDS)
+    await one_each(followed, "1")
+    await db.with_tx(lambda tx: tx.run(q.drop_watch, id=followed.feeds[2][0]))
+    ingest = await work_off(followed)
     assert ingest.sizes == [FEEDS]
-    assert await town.statuses() == ["done", "done", "skipped", "done", "done"]
-    assert len(await town.inbox()) == FEEDS - 1
+    assert await followed.statuses() == ["done", "done", "skipped", "done", "done"]
+    assert len(await followed.inbox()) == FEEDS - 1
 
 
 @pytest.mark.parametrize("is_first_harvest_first", [True, False])
 async def test_r8_first_harvest_and_news_of_one_watch_may_be_claimed_together(db, is_first_harvest_first):
-    town = await a_town(db, 2)
-    first, news = town.batch(0, "1", "2", first=True), town.batch(0, "1", "2", "3")
-    await town.hand_on(town.batch(1, "1"), *((first, news) if is_first_harvest_first else (news, first)))
-    ingest = await work_off(town)
+    followed = await followed_feeds(db, 2)
+    first, news = followed.batch(0, "1", "2", first=True), followed.batch(0, "1", "2", "3")
+    await followed.hand_on(followed.batch(1, "1"), *((first, news) if is_first_harvest_first else (news, first)))
+    ingest = await work_off(followed)
     assert ingest.sizes == [2, 1]
-    here, there = town.feeds[0][1], town.feeds[1][1]
-    assert await town.inbox() == sorted([(here, "1"), (here, "2"), (here, "3"), (there, "1")])
+    here, there = followed.feeds[0][1], followed.feeds[1][1]
+    assert await followed.inbox() == sorted([(here, "1"), (here, "2"), (here, "3"), (there, "1")])
     assert len(await task_keys(db, "notifications")) == 2
 
 
 async def test_letters_of_several_feeds_are_settled_together(db):
     """Pieces of what was split: each carries the key of its letter."""
-    town = await a_town(db, 2)
+    followed = await followed_feeds(db, 2)
     await db.with_tx(lambda tx: tx.run(poison.refuse_poison))
     bad = FoundItem(key="p", title="Poison")
-    batches = [msgspec.structs.replace(town.batch(number), items=(bad,)) for number in range(2)]
-    await town.hand_on(*batches)
-    await work_off(town)
-    assert len(await town.tasks.letters()) == 2
+    batches = [msgspec.structs.replace(followed.batch(number), items=(bad,)) for number in range(2)]
+    await followed.hand_on(*batches)
+    await work_off(followed)
+    assert len(await followed.tasks.letters()) == 2
     await db.with_tx(lambda tx: tx.run(poison.allow_poison))
-    await town.tasks.replay_all()
-    ingest = await work_off(town)
+    await followed.tasks.replay_all()
+    ingest = await work_off(followed)
     assert ingest.sizes == [2]
-    assert await town.tasks.letters() == []
+    assert await followed.tasks.letters() == []
 
 
 async def test_rel_01_a_worker_that_is_killed_before_its_commit_leaves_nothing_and_nothing_is_doubled(database_url):
     db = await open_database(DatabaseOptions(database_url))
-    town = await a_town(db, FEEDS)
-    await one_each(town, "1", "2")
+    followed = await followed_feeds(db, FEEDS)
+    await one_each(followed, "1", "2")
     command = (sys.executable, "-m", "tests.ingest.killed_worker", database_url)
     child = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
     async with asyncio.timeout(60):
         told, _ = await child.communicate()
     assert (child.returncode, told) == (-signal.SIGKILL, b"%d\n" % FEEDS)
-    assert await town.items() == await town.inbox() == []
-    await work_off(town)
-    assert await town.inbox() == everything(town, "1", "2")
+    assert await followed.items() == await followed.inbox() == []
+    await work_off(followed)
+    assert await followed.inbox() == everything(followed, "1", "2")
     assert len(await task_keys(db, "notifications")) == FEEDS * 2
     await db.close()
 
@@ -183,15 +183,19 @@ async def test_rel_19d_workers_whose_feeds_overlap_never_lock_each_other_out(db)
                 met.append(error)
                 raise
 
-    town = await a_town(db, FEEDS)
+    followed = await followed_feeds(db, FEEDS)
     one, other = (ItemIngest(Watched(), HERE, clock=wall_clock, after_commit=lambda _: None) for _ in range(2))
     for number in range(ROUNDS):
-        await town.hand_on(*(town.batch(feed, f"a{number}", "same") for feed in range(FEEDS)), poll=100 * number)
-        await town.hand_on(*(town.batch(feed, "same", f"b{number}") for feed in range(FEEDS)), poll=100 * number + 50)
+        await followed.hand_on(
+            *(followed.batch(feed, f"a{number}", "same") for feed in range(FEEDS)), poll=100 * number
+        )
+        await followed.hand_on(
+            *(followed.batch(feed, "same", f"b{number}") for feed in range(FEEDS)), poll=100 * number + 50
+        )
         tasks = await claimed_all(db, ITEMS, now=wall_clock())
         mine, theirs = one.groups(tasks)
-        mark = Watched().with_tx(lambda tx: tx.run(q.mark_all, shelf_id=town.shelf))
+        mark = Watched().with_tx(lambda tx: tx.run(q.mark_all, shelf_id=followed.shelf))
         await asyncio.gather(one.handle_all(mine), other.handle_all(theirs[::-1]), mark)
     assert met == []
-    assert len(await town.inbox()) == FEEDS * (2 * ROUNDS + 1)
-    assert set(await town.statuses()) == {"done"}
+    assert len(await followed.inbox()) == FEEDS * (2 * ROUNDS + 1)
+    assert set(await followed.statuses()) == {"done"}

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import stored_feed
 from tests.databases import until_blocked
-from tests.ingest.item_builders import a_town, working
+from tests.ingest.item_builders import followed_feeds, working
 from tsuzuki.db.locks import FEED, ITEMS, lock_feeds_shared_tx, lock_items_tx
 from tsuzuki.ingest.service import MOST_TRANSACTIONS
 from tsuzuki.queue.policy import INGEST
@@ -42,17 +42,17 @@ async def test_feeds_are_locked_by_their_ids_whatever_the_order_they_are_named_i
 
 @pytest.mark.parametrize("engine", ["postgres"])
 async def test_batches_that_wait_for_one_feed_leave_connections_for_whoever_reads(db, database_url):
-    town = await a_town(db, feeds=1)
-    [(_, feed)] = town.feeds
-    batches = [town.batch(0, str(number)) for number in range(INGEST.batch * INGEST.concurrency)]
-    await town.hand_on(*batches)
+    followed = await followed_feeds(db, feeds=1)
+    [(_, feed)] = followed.feeds
+    batches = [followed.batch(0, str(number)) for number in range(INGEST.batch * INGEST.concurrency)]
+    await followed.hand_on(*batches)
     holder = await asyncpg.connect(database_url)
     await holder.execute(f"select pg_advisory_lock({ITEMS.number}, cast($1 as integer))", feed)
     async with working(db):
         while await holder.fetchval(BLOCKED) < MOST_TRANSACTIONS:  # noqa: ASYNC110  a lock rings no bell
             await asyncio.sleep(0.01)
         async with asyncio.timeout(10):
-            assert await town.items() == []
+            assert await followed.items() == []
         await holder.close()
-        await town.until_done()
-    assert len(await town.items()) == len(batches)
+        await followed.until_done()
+    assert len(await followed.items()) == len(batches)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from tests.delivery.builders import chapters_tx
-from tests.notifications.receivers import Office, an_office
+from tests.notifications.receivers import Notifier, a_notifier
 from tsuzuki.db import DatabaseOptions, Tx, open_database
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx
 from tsuzuki.model.ids import SeriesId
@@ -25,7 +25,7 @@ TELLING = ("telling", "told")
 AFTER = ("after commit", "announcing", "announced", *TELLING)
 
 
-class Mortal:
+class KillableWorker:
     """Dies when it comes to its point."""
 
     def __init__(self, point: str) -> None:
@@ -36,49 +36,49 @@ class Mortal:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-class MortalAnnouncer(Announcer):
-    mortal: Mortal
+class KillableAnnouncer(Announcer):
+    killable: KillableWorker
 
     async def handle_all(self, tasks: Sequence[Task[Notice]]) -> None:
-        self.mortal.reach("announcing")
+        self.killable.reach("announcing")
         await super().handle_all(tasks)
-        self.mortal.reach("announced")
+        self.killable.reach("announced")
 
 
-class MortalSender(Sender):
-    mortal: Mortal
+class KillableSender(Sender):
+    killable: KillableWorker
 
     async def handle(self, task: Task[Send]) -> None:
-        self.mortal.reach("telling")
+        self.killable.reach("telling")
         await super().handle(task)
 
     async def _tell(self, *arguments: object) -> None:
         await super()._tell(*arguments)  # type: ignore[arg-type]  # whatever they are
-        self.mortal.reach("told")
+        self.killable.reach("told")
 
 
-async def ingest(office: Office, series: SeriesId, number: int, mortal: Mortal) -> None:
+async def ingest(notifier: Notifier, series: SeriesId, number: int, killable: KillableWorker) -> None:
     async def work(tx: Tx) -> Delivered:
-        new = await chapters_tx(tx, series, [number], office.clock())
-        delivered = await deliver_chapters_tx(tx, series, new, is_first_harvest=False, now=office.clock())
-        mortal.reach("before commit")
+        new = await chapters_tx(tx, series, [number], notifier.clock())
+        delivered = await deliver_chapters_tx(tx, series, new, is_first_harvest=False, now=notifier.clock())
+        killable.reach("before commit")
         return delivered
 
-    delivered = await office.db.with_tx(work)
-    mortal.reach("after commit")
-    office.wakeup.wake(*delivered.wakeups)
+    delivered = await notifier.db.with_tx(work)
+    killable.reach("after commit")
+    notifier.wakeup.wake(*delivered.wakeups)
 
 
 async def live(url: str, series: SeriesId, number: int, point: str) -> None:
-    db, mortal = await open_database(DatabaseOptions(url)), Mortal(point)
-    async with an_office(db) as office:
-        office.announcer = MortalAnnouncer(db, office.wakeup, office.clock)
-        office.announcer.mortal = mortal
-        office.sender = MortalSender(db, office.client, office.clock, jitter=lambda: 0.0)
-        office.sender.mortal = mortal
-        await ingest(office, series, number, mortal)  # first: what others left behind may be where we die
-        async with office.open():
-            await office.until_idle()
+    db, killable = await open_database(DatabaseOptions(url)), KillableWorker(point)
+    async with a_notifier(db) as notifier:
+        notifier.announcer = KillableAnnouncer(db, notifier.wakeup, notifier.clock)
+        notifier.announcer.killable = killable
+        notifier.sender = KillableSender(db, notifier.client, notifier.clock, jitter=lambda: 0.0)
+        notifier.sender.killable = killable
+        await ingest(notifier, series, number, killable)  # first: what others left behind may be where we die
+        async with notifier.open():
+            await notifier.until_idle()
     await db.close()
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.notifications.receivers import Office, Receiver, a_receiver, an_office
+from tests.notifications.receivers import Notifier, Receiver, a_notifier, a_receiver
 from tsuzuki.db import Database
 
 
@@ -15,6 +15,6 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 @pytest.fixture
-async def office(db: Database) -> AsyncIterator[Office]:
-    async with an_office(db) as opened:
+async def notifier(db: Database) -> AsyncIterator[Notifier]:
+    async with a_notifier(db) as opened:
         yield opened

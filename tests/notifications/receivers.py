@@ -67,7 +67,7 @@ async def a_receiver() -> AsyncIterator[Receiver]:
         yield receiver
 
 
-class Office:
+class Notifier:
     """Channels, and the workers that tell them."""
 
     def __init__(self, db: Database, client: Client) -> None:
@@ -135,6 +135,6 @@ class Office:
 
 
 @asynccontextmanager
-async def an_office(db: Database, **over: Any) -> AsyncIterator[Office]:
+async def a_notifier(db: Database, **over: Any) -> AsyncIterator[Notifier]:
     async with AsyncExitStack() as stack:
-        yield Office(db, await stack.enter_async_context(a_client(**over)))
+        yield Notifier(db, await stack.enter_async_context(a_client(**over)))

@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders import a_public_id
 from tests.delivery.builders import a_reader
-from tests.notifications.receivers import a_receiver, an_office
+from tests.notifications.receivers import a_notifier, a_receiver
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.secrets import MASKED
 from tsuzuki.net.guard import AddressGuard
@@ -26,43 +26,43 @@ def a_config(**over):
 # -- saving
 
 
-async def test_a_new_webhook_shows_the_secret_that_we_made_once(db, office):
+async def test_a_new_webhook_shows_the_secret_that_we_made_once(db, notifier):
     shelf = await a_reader(db)
-    added = await office.webhook(shelf, HOOK)
+    added = await notifier.webhook(shelf, HOOK)
     assert added.made["secret"].startswith("whsec_")
-    shown = await office.only_channel(shelf)
+    shown = await notifier.only_channel(shelf)
     assert shown == added.channel
     assert shown.config == {"url": f"http://127.0.0.1:9/{MASKED}", "secret": MASKED}
 
 
-async def test_a_secret_that_the_owner_brings_is_not_shown_back(db, office):
-    added = await office.webhook(await a_reader(db), HOOK, secret=SECRET)
+async def test_a_secret_that_the_owner_brings_is_not_shown_back(db, notifier):
+    added = await notifier.webhook(await a_reader(db), HOOK, secret=SECRET)
     assert added.made == {}
     assert SECRET not in repr(added)
 
 
-async def test_neither_topic_nor_token_of_ntfy_is_shown(db, office):
+async def test_neither_topic_nor_token_of_ntfy_is_shown(db, notifier):
     shelf = await a_reader(db)
-    await office.ntfy(shelf, "http://127.0.0.1:9", topic="my-secret-topic", token="tk_abc")
-    shown = (await office.only_channel(shelf)).config
+    await notifier.ntfy(shelf, "http://127.0.0.1:9", topic="my-secret-topic", token="tk_abc")
+    shown = (await notifier.only_channel(shelf)).config
     assert shown == {"url": "http://127.0.0.1:9/", "topic": MASKED, "token": MASKED, "priority": 3}
 
 
 @pytest.mark.parametrize(
     "url", ["http://169.254.169.254/", "http://10.0.0.1/", "ftp://example.org/", "nonsense", "http://me:pw@127.0.0.1/"]
 )
-async def test_an_address_that_the_guard_refuses_is_not_saved(db, office, url):
+async def test_an_address_that_the_guard_refuses_is_not_saved(db, notifier, url):
     shelf = await a_reader(db)
     with pytest.raises(Invalid) as refused:
-        await office.webhook(shelf, url)
+        await notifier.webhook(shelf, url)
     assert refused.value.problems[0].field == "config.url"
-    assert await office.channels.list(shelf) == []
+    assert await notifier.channels.list(shelf) == []
 
 
 async def test_loopback_is_refused_where_the_operator_did_not_open_it(db):
-    async with an_office(db, guard=AddressGuard()) as office:
+    async with a_notifier(db, guard=AddressGuard()) as notifier:
         with pytest.raises(Invalid):
-            await office.webhook(await a_reader(db), HOOK)
+            await notifier.webhook(await a_reader(db), HOOK)
 
 
 @pytest.mark.parametrize(
@@ -79,82 +79,82 @@ async def test_loopback_is_refused_where_the_operator_did_not_open_it(db):
         ("pigeon", {}, "kind"),
     ],
 )
-async def test_a_wrong_config_is_named(db, office, kind, config, field):
+async def test_a_wrong_config_is_named(db, notifier, kind, config, field):
     with pytest.raises(Invalid) as refused:
-        await office.channels.add(await a_reader(db), kind, name="A", config=config)
+        await notifier.channels.add(await a_reader(db), kind, name="A", config=config)
     assert refused.value.problems[0].field == field
 
 
-async def test_an_address_that_is_none_is_not_changed_to(db, office):
+async def test_an_address_that_is_none_is_not_changed_to(db, notifier):
     shelf = await a_reader(db)
-    added = await office.webhook(shelf, HOOK)
+    added = await notifier.webhook(shelf, HOOK)
     with pytest.raises(Invalid):
-        await office.channels.change(
+        await notifier.channels.change(
             shelf, added.channel.id, ChannelChange(config={"url": "no address", "secret": SECRET})
         )
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 101])
-async def test_a_channel_needs_a_name(db, office, name):
+async def test_a_channel_needs_a_name(db, notifier, name):
     with pytest.raises(Invalid):
-        await office.webhook(await a_reader(db), HOOK, name=name)
+        await notifier.webhook(await a_reader(db), HOOK, name=name)
 
 
-async def test_a_name_is_taken_once_on_a_shelf(db, office):
+async def test_a_name_is_taken_once_on_a_shelf(db, notifier):
     shelf, other = await a_reader(db), await a_reader(db)
-    await office.webhook(shelf, HOOK)
+    await notifier.webhook(shelf, HOOK)
     with pytest.raises(Conflict):
-        await office.webhook(shelf, HOOK)
-    await office.webhook(other, HOOK)
+        await notifier.webhook(shelf, HOOK)
+    await notifier.webhook(other, HOOK)
 
 
 # -- changing
 
 
-async def test_what_is_sent_back_as_it_was_shown_stays_as_it_is(db, office):
+async def test_what_is_sent_back_as_it_was_shown_stays_as_it_is(db, notifier):
     shelf = await a_reader(db)
     async with a_receiver() as receiver:
-        added = await office.webhook(shelf, f"{receiver.url}/key", secret=SECRET)
+        added = await notifier.webhook(shelf, f"{receiver.url}/key", secret=SECRET)
         change = ChannelChange(config=added.channel.config, name="Renamed")
-        changed = await office.channels.change(shelf, added.channel.id, change)
+        changed = await notifier.channels.change(shelf, added.channel.id, change)
         assert (changed.name, changed.config) == ("Renamed", added.channel.config)
-        await office.channels.try_out(shelf, added.channel.id)
-        async with office.open():
-            await office.until_idle()
+        await notifier.channels.try_out(shelf, added.channel.id)
+        async with notifier.open():
+            await notifier.until_idle()
     [got] = receiver.got
     expected = sign(SECRET, got.id, got.headers["webhook-timestamp"], body=got.body)
     assert (got.path, got.headers["webhook-signature"]) == ("/key", f"v1,{expected}")
     assert got.document["type"] == "channel.test"
 
 
-async def test_a_secret_does_not_follow_to_another_origin(db, office):
+async def test_a_secret_does_not_follow_to_another_origin(db, notifier):
     shelf = await a_reader(db)
-    added = await office.ntfy(shelf, "http://127.0.0.1:9", token="tk_abc")
+    added = await notifier.ntfy(shelf, "http://127.0.0.1:9", token="tk_abc")
     moved = added.channel.config | {"url": "http://127.0.0.2:9/"}
     with pytest.raises(Invalid) as refused:
-        await office.channels.change(shelf, added.channel.id, ChannelChange(config=moved))
+        await notifier.channels.change(shelf, added.channel.id, ChannelChange(config=moved))
     assert refused.value.problems[0].field in {"config.token", "config.topic"}
-    assert (await office.only_channel(shelf)).config == added.channel.config
+    assert (await notifier.only_channel(shelf)).config == added.channel.config
 
 
-async def test_nobody_touches_the_channels_of_another_shelf(db, office):
+async def test_nobody_touches_the_channels_of_another_shelf(db, notifier):
     owner, stranger = await a_reader(db), await a_reader(db)
-    channel = (await office.webhook(owner, HOOK)).channel.id
+    channel = (await notifier.webhook(owner, HOOK)).channel.id
     with pytest.raises(NotFound):
-        await office.channels.change(stranger, channel, ChannelChange(name="Mine"))
+        await notifier.channels.change(stranger, channel, ChannelChange(name="Mine"))
     with pytest.raises(NotFound):
-        await office.channels.remove(stranger, channel)
+        await notifier.channels.remove(stranger, channel)
     with pytest.raises(NotFound):
-        await office.channels.try_out(stranger, channel)
-    assert await office.channels.list(stranger) == []
-    await office.channels.remove(owner, channel)
+        await notifier.channels.try_out(stranger, channel)
+    assert await notifier.channels.list(stranger) == []
+    await notifier.channels.remove(owner, channel)
     with pytest.raises(NotFound):
-        await office.channels.remove(owner, channel)
+        await notifier.channels.remove(owner, channel)
 
 
-async def test_what_is_not_there_is_not_found(db, office):
+async def test_what_is_not_there_is_not_found(db, notifier):
     with pytest.raises(NotFound):
-        await office.channels.change(await a_reader(db), a_public_id(), ChannelChange(name="A"))
+        await notifier.channels.change(await a_reader(db), a_public_id(), ChannelChange(name="A"))
 
 
 # -- the kinds

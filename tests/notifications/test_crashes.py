@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.delivery.builders import a_followed_series, entries_of, release
 from tests.notifications.child import AFTER, BEFORE, TELLING
-from tests.notifications.receivers import a_receiver, an_office
+from tests.notifications.receivers import a_notifier, a_receiver
 from tsuzuki.db import DatabaseOptions, open_database
 
 ROOT = Path(__file__).parents[2]
@@ -28,22 +28,22 @@ async def test_rel_01_whoever_dies_on_the_way_every_chapter_comes_once_and_is_to
     async with a_receiver() as receiver:
         db = await open_database(DatabaseOptions(database_url))
         series, readers = await a_followed_series(db, readers=2)
-        async with an_office(db) as office:
+        async with a_notifier(db) as notifier:
             for reader in readers:
-                await office.webhook(reader, f"{receiver.url}/{reader}")
+                await notifier.webhook(reader, f"{receiver.url}/{reader}")
         await db.close()
 
         for number, point in points.items():
             await dies(database_url, series, number, point)
 
         db = await open_database(DatabaseOptions(database_url))
-        async with an_office(db) as office:
+        async with a_notifier(db) as notifier:
             # What was rolled back was never stored: the source still has it, and the next poll brings it.
-            again = await release(db, series, points, now=office.clock())
+            again = await release(db, series, points, now=notifier.clock())
             assert again.entries == len(BEFORE) * len(readers)
-            async with office.open():
-                await office.until_idle()
-            assert await office.tasks.letters() == []
+            async with notifier.open():
+                await notifier.until_idle()
+            assert await notifier.tasks.letters() == []
         for reader in readers:
             assert len(await entries_of(db, reader)) == len(points)
         await db.close()
@@ -59,13 +59,13 @@ async def test_a_repeat_outward_has_the_same_id_and_the_same_words(database_url)
     async with a_receiver() as receiver:
         db = await open_database(DatabaseOptions(database_url))
         series, [reader] = await a_followed_series(db)
-        async with an_office(db) as office:
-            await office.webhook(reader, receiver.url)
+        async with a_notifier(db) as notifier:
+            await notifier.webhook(reader, receiver.url)
         await db.close()
         await dies(database_url, series, 1, "told")
         db = await open_database(DatabaseOptions(database_url))
-        async with an_office(db) as office, office.open():
-            await office.until_idle()
+        async with a_notifier(db) as notifier, notifier.open():
+            await notifier.until_idle()
         await db.close()
     assert len(receiver.got) == 2
     assert len({(got.id, got.body) for got in receiver.got}) == 1

@@ -23,7 +23,7 @@ from tests.delivery.builders import (
     subscribe_tx,
     task_keys,
 )
-from tests.notifications.receivers import Receiver, a_receiver, an_office
+from tests.notifications.receivers import Receiver, a_notifier, a_receiver
 from tests.waiting import eventually
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.crawler.dead_letters import DeadLetters
@@ -48,32 +48,32 @@ def titles(receiver: Receiver) -> list[tuple[str, str]]:
 # -- who is told of what
 
 
-async def test_a_new_chapter_is_told_once_to_everyone_with_a_channel(db, office, receiver):
+async def test_a_new_chapter_is_told_once_to_everyone_with_a_channel(db, notifier, receiver):
     series, readers = await a_followed_series(db, readers=3)
     for reader in readers[:2]:
-        await office.webhook(reader, receiver.url)
-    async with office.open():
-        office.wakeup.wake(*(await release(db, series, [45])).wakeups)
-        await office.until_idle()
+        await notifier.webhook(reader, receiver.url)
+    async with notifier.open():
+        notifier.wakeup.wake(*(await release(db, series, [45])).wakeups)
+        await notifier.until_idle()
     assert titles(receiver) == [("chapter.new", "Chapter 45")] * 2
     assert len({got.id for got in receiver.got}) == 2
 
 
-async def test_a_channel_is_told_of_each_new_item_by_the_readers_own_name(db, office, receiver):
+async def test_a_channel_is_told_of_each_new_item_by_the_readers_own_name(db, notifier, receiver):
     feed, reader = await stored_feed(db), await a_reader(db)
     await subscribe(db, reader, feed, name="My paper")
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     await publish(db, feed, "ab")
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert titles(receiver) == [("item.new", "Item a"), ("item.new", "Item b")]
     assert {got.document["data"]["title"] for got in receiver.got} == {"My paper"}
 
 
-async def test_a_channel_is_told_of_an_item_without_a_title_by_its_words_or_its_day(db, office, receiver):
+async def test_a_channel_is_told_of_an_item_without_a_title_by_its_words_or_its_day(db, notifier, receiver):
     """R103."""
     feed, [reader] = await a_followed_feed(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     new = [a_new_item("a", title="", content="<p>First words</p>"), a_new_item("b", title="", content="")]
 
     async def ingest(tx):
@@ -81,46 +81,46 @@ async def test_a_channel_is_told_of_an_item_without_a_title_by_its_words_or_its_
         await deliver_items_tx(tx, feed, [one.id for one in stored], is_first_harvest=False, now=NOON)
 
     await db.with_tx(ingest)
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert titles(receiver) == [("item.new", "First words"), ("item.new", f"New on {iso(NOON)[:10]}")]
 
 
-async def test_nothing_is_enqueued_where_nobody_has_a_channel(db, office):
+async def test_nothing_is_enqueued_where_nobody_has_a_channel(db, notifier):
     feed, _ = await a_followed_feed(db)
     await publish(db, feed, "a")
     assert await task_keys(db, NOTICES.name) == []
 
 
-async def test_the_keys_of_notices_name_what_is_new(db, office, receiver):
+async def test_the_keys_of_notices_name_what_is_new(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     delivered = await release(db, series, [1, 2])
     assert NOTICES.name in delivered.wakeups
     keys = await task_keys(db, NOTICES.name)
     assert [key.rpartition("-")[0] for key in keys] == [f"notify-chapter-{series}"] * 2
 
 
-async def test_a_muted_follow_gets_its_entry_and_no_notice(db, office, receiver):
+async def test_a_muted_follow_gets_its_entry_and_no_notice(db, notifier, receiver):
     series, feed, reader = await stored_series(db), await stored_feed(db), await a_reader(db)
     await follow(db, reader, series, notify=False)
     await subscribe(db, reader, feed, notify=False)
     other = await a_reader(db, feeds=[feed], series=[series])
-    await office.webhook(reader, f"{receiver.url}/muted")
-    await office.webhook(other, f"{receiver.url}/told")
+    await notifier.webhook(reader, f"{receiver.url}/muted")
+    await notifier.webhook(other, f"{receiver.url}/told")
     assert (await release(db, series, [1])).entries == 2
     assert (await publish(db, feed, "a")).entries == 2
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert [got.path for got in receiver.got] == ["/told", "/told"]
 
 
-async def test_r8_a_first_harvest_and_a_new_subscription_notify_nobody(db, office, receiver):
+async def test_r8_a_first_harvest_and_a_new_subscription_notify_nobody(db, notifier, receiver):
     feed, [reader] = await a_followed_feed(db)
     series, [fan] = await a_followed_series(db)
     late = await a_reader(db)
     for shelf in (reader, fan, late):
-        await office.webhook(shelf, receiver.url)
+        await notifier.webhook(shelf, receiver.url)
     await publish(db, feed, range(5), first=True)
     await release(db, series, range(1, 6), first=True)
 
@@ -129,158 +129,158 @@ async def test_r8_a_first_harvest_and_a_new_subscription_notify_nobody(db, offic
         await deliver_known_items_tx(tx, late, feed, now=NOON)
 
     await db.with_tx(join)
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert receiver.got == []
 
 
-async def test_one_who_subscribes_before_the_notice_is_expanded_is_not_told_of_what_was_there(db, office, receiver):
+async def test_one_who_subscribes_before_the_notice_is_expanded_is_not_told_of_what_was_there(db, notifier, receiver):
     feed, [reader] = await a_followed_feed(db)
-    await office.webhook(reader, f"{receiver.url}/first")
+    await notifier.webhook(reader, f"{receiver.url}/first")
     await publish(db, feed, "a")
     late = await a_reader(db)
-    await office.webhook(late, f"{receiver.url}/late")
+    await notifier.webhook(late, f"{receiver.url}/late")
 
     async def join(tx: Tx) -> None:
         await subscribe_tx(tx, late, feed)
         await deliver_known_items_tx(tx, late, feed, now=Millis(NOON + 1))
 
     await db.with_tx(join)
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert [got.path for got in receiver.got] == ["/first"]
 
 
-async def test_rel_29_a_flood_is_stored_and_told_once(db, office, receiver):
+async def test_rel_29_a_flood_is_stored_and_told_once(db, notifier, receiver):
     feed, [reader] = await a_followed_feed(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     delivered = [await publish(db, feed, range(start, start + 200)) for start in range(0, 5_000, 200)]
-    async with office.open():
-        office.later(SETTLING)
-        await office.until_idle()
+    async with notifier.open():
+        notifier.later(SETTLING)
+        await notifier.until_idle()
     assert sum(each.entries for each in delivered) == 5_000
     assert titles(receiver) == [("items.new", "5,000 new items")]
     assert receiver.got[0].document["data"]["count"] == 5_000
 
 
-async def test_rel_29_a_flood_whose_batches_are_stored_at_once_by_many_is_told_once(db, office, receiver):
+async def test_rel_29_a_flood_whose_batches_are_stored_at_once_by_many_is_told_once(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     batches = [range(start, start + 7) for start in range(1, 71, 7)]
     await asyncio.gather(*(release(db, series, batch) for batch in batches))
-    async with office.open():
-        office.later(SETTLING)
-        await office.until_idle()
+    async with notifier.open():
+        notifier.later(SETTLING)
+        await notifier.until_idle()
     floods = [text for kind, text in titles(receiver) if kind == "chapters.new"]
     assert floods == ["70 new chapters"]
     # Those of the first two batches were told one by one before it was seen to be a flood.
     assert len(receiver.got) == 1 + 14
 
 
-async def test_what_comes_later_is_no_part_of_the_flood(db, office, receiver):
+async def test_what_comes_later_is_no_part_of_the_flood(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     await release(db, series, range(1, 22))
     await release(db, series, [22], now=Millis(NOON + AT_ONCE))
-    async with office.open():
-        office.later(AT_ONCE + SETTLING)
-        await office.until_idle()
+    async with notifier.open():
+        notifier.later(AT_ONCE + SETTLING)
+        await notifier.until_idle()
     assert titles(receiver) == [("chapter.new", "Chapter 22"), ("chapters.new", "21 new chapters")]
 
 
-async def test_what_comes_after_the_flood_was_told_is_told_too(db, office, receiver):
+async def test_what_comes_after_the_flood_was_told_is_told_too(db, notifier, receiver):
     """Half a minute later, well within what would have counted as at once."""
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     await release(db, series, range(1, 31))
-    async with office.open():
-        office.later(SETTLING)
-        await office.until_idle()
+    async with notifier.open():
+        notifier.later(SETTLING)
+        await notifier.until_idle()
         assert titles(receiver) == [("chapters.new", "30 new chapters")]
-        office.later(30 * SECOND)
+        notifier.later(30 * SECOND)
         await release(db, series, [31], now=Millis(NOON + SETTLING + 30 * SECOND))
-        await office.until_idle()
+        await notifier.until_idle()
         assert titles(receiver) == [("chapter.new", "Chapter 31"), ("chapters.new", "30 new chapters")]
     assert len(await entry_ids(db, reader)) == 31
 
 
-async def test_what_comes_before_the_flood_is_told_is_counted_with_it(db, office, receiver):
+async def test_what_comes_before_the_flood_is_told_is_counted_with_it(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     await release(db, series, range(1, 31))
     await release(db, series, [31], now=Millis(NOON + SETTLING - 1))
-    async with office.open():
-        office.later(SETTLING)
-        await office.until_idle()
+    async with notifier.open():
+        notifier.later(SETTLING)
+        await notifier.until_idle()
     assert titles(receiver) == [("chapters.new", "31 new chapters")]
 
 
-async def test_r8_the_rest_of_a_flood_is_no_news_after_it_was_told(db, office, receiver):
+async def test_r8_the_rest_of_a_flood_is_no_news_after_it_was_told(db, notifier, receiver):
     """Of the same poll: a batch that is stored late. Another poll's is news."""
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     await release(db, series, range(1, 31), harvest="7-1")
-    async with office.open():
-        office.later(SETTLING)
-        await office.until_idle()
+    async with notifier.open():
+        notifier.later(SETTLING)
+        await notifier.until_idle()
         later = Millis(NOON + SETTLING + SECOND)
-        office.later(SECOND)
+        notifier.later(SECOND)
         await release(db, series, [31], harvest="7-1", now=later)
         await release(db, series, [32], harvest="7-2", now=later)
-        await office.until_idle()
+        await notifier.until_idle()
     assert titles(receiver) == [("chapter.new", "Chapter 32"), ("chapters.new", "30 new chapters")]
 
 
-async def test_a_surge_of_a_clock_that_was_wrong_silences_nobody(db, office, receiver):
+async def test_a_surge_of_a_clock_that_was_wrong_silences_nobody(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     await release(db, series, range(1, 31), now=Millis(NOON + 9 * HOUR))
     await release(db, series, [31])
-    async with office.open():
-        office.later(10 * HOUR)
-        await office.until_idle()
+    async with notifier.open():
+        notifier.later(10 * HOUR)
+        await notifier.until_idle()
     assert ("chapter.new", "Chapter 31") in titles(receiver)
 
 
-async def test_one_who_comes_after_a_flood_is_not_told_of_it(db, office, receiver):
+async def test_one_who_comes_after_a_flood_is_not_told_of_it(db, notifier, receiver):
     feed, [reader] = await a_followed_feed(db)
-    await office.webhook(reader, f"{receiver.url}/first")
+    await notifier.webhook(reader, f"{receiver.url}/first")
     await publish(db, feed, range(30))
     late = await a_reader(db)
-    await office.webhook(late, f"{receiver.url}/late")
+    await notifier.webhook(late, f"{receiver.url}/late")
 
     async def join(tx: Tx) -> None:
         await subscribe_tx(tx, late, feed, now=Millis(NOON + 1))
         await deliver_known_items_tx(tx, late, feed, now=Millis(NOON + 1))
 
     await db.with_tx(join)
-    async with office.open():
-        office.later(SETTLING)
-        await office.until_idle()
+    async with notifier.open():
+        notifier.later(SETTLING)
+        await notifier.until_idle()
     assert [got.path for got in receiver.got] == ["/first"]
 
 
-async def test_rel_02_the_same_chapter_from_two_sources_is_told_once(db, office, receiver):
+async def test_rel_02_the_same_chapter_from_two_sources_is_told_once(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     await asyncio.gather(*(release(db, series, [45]) for _ in range(6)))
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert titles(receiver) == [("chapter.new", "Chapter 45")]
 
 
-async def test_a_channel_that_is_gone_or_asleep_is_not_told(db, office, receiver):
+async def test_a_channel_that_is_gone_or_asleep_is_not_told(db, notifier, receiver):
     feed, readers = await a_followed_feed(db, readers=2)
-    added = [await office.webhook(reader, receiver.url) for reader in readers]
+    added = [await notifier.webhook(reader, receiver.url) for reader in readers]
     await publish(db, feed, "a")
-    async with office.open(sending=False):
+    async with notifier.open(sending=False):
         await eventually(lambda: has_sends(db, 2))
-    await office.channels.remove(readers[0], added[0].channel.id)
-    await office.channels.change(readers[1], added[1].channel.id, ChannelChange(is_enabled=False))
-    async with office.open():
-        await office.until_idle()
+    await notifier.channels.remove(readers[0], added[0].channel.id)
+    await notifier.channels.change(readers[1], added[1].channel.id, ChannelChange(is_enabled=False))
+    async with notifier.open():
+        await notifier.until_idle()
     assert receiver.got == []
-    assert await office.tasks.letters() == []
+    assert await notifier.tasks.letters() == []
 
 
 async def has_sends(db, count):
@@ -290,12 +290,12 @@ async def has_sends(db, count):
 # -- what a webhook gets
 
 
-async def test_a_webhook_is_signed_so_that_anyone_with_the_secret_can_verify_it(db, office, receiver):
+async def test_a_webhook_is_signed_so_that_anyone_with_the_secret_can_verify_it(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    secret = (await office.webhook(reader, f"{receiver.url}/hook?x=1")).made["secret"]
+    secret = (await notifier.webhook(reader, f"{receiver.url}/hook?x=1")).made["secret"]
     await release(db, series, [45])
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     [got] = receiver.got
     # Computed here by hand, from the document of Standard Webhooks and not from our code.
     key = base64.b64decode(secret.removeprefix("whsec_"))
@@ -312,26 +312,28 @@ async def test_a_webhook_is_signed_so_that_anyone_with_the_secret_can_verify_it(
     }
 
 
-async def test_a_server_that_knows_its_own_address_links_to_the_page_of_what_is_new(db, office, receiver):
+async def test_a_server_that_knows_its_own_address_links_to_the_page_of_what_is_new(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
-    await office.ntfy(reader, f"{receiver.url}/ntfy")
-    office.sender = Sender(db, office.client, office.clock, jitter=lambda: 0.0, public_url="https://reader.example.org")
+    await notifier.webhook(reader, receiver.url)
+    await notifier.ntfy(reader, f"{receiver.url}/ntfy")
+    notifier.sender = Sender(
+        db, notifier.client, notifier.clock, jitter=lambda: 0.0, public_url="https://reader.example.org"
+    )
     await release(db, series, [45])
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     [hook] = [got.document for got in receiver.got if "data" in got.document]
     [ntfy] = [got.document for got in receiver.got if "topic" in got.document]
     assert re.fullmatch(r"https://reader\.example\.org/series/[0-9a-f-]{36}/chapters/\d+", hook["data"]["page"])
     assert ntfy["click"] == hook["data"]["page"]
 
 
-async def test_an_ntfy_topic_gets_a_message_with_its_token(db, office, receiver):
+async def test_an_ntfy_topic_gets_a_message_with_its_token(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.ntfy(reader, receiver.url, token="tk_secret", priority=4)
+    await notifier.ntfy(reader, receiver.url, token="tk_secret", priority=4)
     await release(db, series, [45])
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     [got] = receiver.got
     assert got.headers["authorization"] == "Bearer tk_secret"
     document = got.document
@@ -343,135 +345,135 @@ async def test_an_ntfy_topic_gets_a_message_with_its_token(db, office, receiver)
 # -- when it fails
 
 
-async def test_a_try_that_fails_is_repeated_under_the_same_id(db, office, receiver):
+async def test_a_try_that_fails_is_repeated_under_the_same_id(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     receiver.answers = [500, 502]
     await release(db, series, [1])
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert len(receiver.got) == 3
     assert len({(got.id, got.body) for got in receiver.got}) == 1
-    channel = await office.only_channel(reader)
+    channel = await notifier.only_channel(reader)
     assert (channel.consecutive_failures, channel.last_error) == (0, None)
 
 
 @pytest.mark.parametrize("status", [401, 404, 410])
-async def test_r56_what_will_never_work_is_a_dead_letter_at_once(db, office, receiver, status):
+async def test_r56_what_will_never_work_is_a_dead_letter_at_once(db, notifier, receiver, status):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     receiver.always = status
     await release(db, series, [1])
-    async with office.open():
-        await office.until_idle()
-    [letter] = await office.tasks.letters()
+    async with notifier.open():
+        await notifier.until_idle()
+    [letter] = await notifier.tasks.letters()
     assert (letter.queue, letter.attempts, len(receiver.got)) == (SENDS.name, 1, 1)
     assert str(status) in letter.error
 
 
-async def test_r55_a_dead_letter_that_is_replayed_keeps_its_delivery_id(db, office, receiver):
+async def test_r55_a_dead_letter_that_is_replayed_keeps_its_delivery_id(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     receiver.answers = [404]
     await release(db, series, [1])
-    async with office.open():
-        await office.until_idle()
-        assert await office.tasks.replay_all() == 1
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
+        assert await notifier.tasks.replay_all() == 1
+        await notifier.until_idle()
     first, second = receiver.got
     assert first.id == second.id
 
 
-async def test_an_address_that_is_refused_later_is_named_nowhere(db, office, receiver):
+async def test_an_address_that_is_refused_later_is_named_nowhere(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, f"{receiver.url}/a-long-key")
+    await notifier.webhook(reader, f"{receiver.url}/a-long-key")
     await release(db, series, [1])
-    async with an_office(db, guard=AddressGuard()) as stricter, stricter.open():
+    async with a_notifier(db, guard=AddressGuard()) as stricter, stricter.open():
         await stricter.until_idle()
-    [letter] = await office.tasks.letters()
+    [letter] = await notifier.tasks.letters()
     assert letter.error_code == "refused_address"
-    said = repr(letter) + repr(await office.only_channel(reader))
+    said = repr(letter) + repr(await notifier.only_channel(reader))
     assert "a-long-key" not in said
     assert receiver.got == []
 
 
-async def test_a_redirect_is_not_followed(db, office, receiver):
+async def test_a_redirect_is_not_followed(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     receiver.answers = [307]
     await release(db, series, [1])
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert [got.path for got in receiver.got] == ["/", "/"]
 
 
-async def test_a_channel_that_keeps_failing_rests_and_the_others_do_not(db, office, receiver):
+async def test_a_channel_that_keeps_failing_rests_and_the_others_do_not(db, notifier, receiver):
     series, [reader, other] = await a_followed_series(db, readers=2)
-    await office.webhook(reader, f"{receiver.url}/bad")
+    await notifier.webhook(reader, f"{receiver.url}/bad")
     async with a_receiver() as good:
-        await office.webhook(other, good.url)
+        await notifier.webhook(other, good.url)
         receiver.always = 500
         await release(db, series, range(1, 11))
-        async with office.open():
-            await office.until_quiet()
+        async with notifier.open():
+            await notifier.until_quiet()
         assert len(good.got) == 10
         tried = len(receiver.got)
         # At most those that were under way together when the breaker opened.
         assert FAILURES <= tried <= FAILURES + 4
-        channel = await office.only_channel(reader)
+        channel = await notifier.only_channel(reader)
         assert channel.rests_until is not None
-        assert channel.rests_until > office.clock()
+        assert channel.rests_until > notifier.clock()
 
         # Its rest is over: one tries it, it works, and then all that waited are told.
         receiver.always = 200
-        office.later(2 * MINUTE)
-        async with office.open():
-            await office.until_quiet()
-            office.later(2 * MINUTE)
-            await office.until_quiet()
-            await office.until_idle()
-    assert await office.tasks.letters() == []
+        notifier.later(2 * MINUTE)
+        async with notifier.open():
+            await notifier.until_quiet()
+            notifier.later(2 * MINUTE)
+            await notifier.until_quiet()
+            await notifier.until_idle()
+    assert await notifier.tasks.letters() == []
     assert len({got.id for got in receiver.got}) == 10
-    assert (await office.only_channel(reader)).rests_until is None
+    assert (await notifier.only_channel(reader)).rests_until is None
 
 
-async def test_what_a_resting_channel_could_not_be_told_for_a_day_is_a_dead_letter(db, office, receiver):
+async def test_what_a_resting_channel_could_not_be_told_for_a_day_is_a_dead_letter(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     receiver.always = 500
     await release(db, series, range(1, 11))
-    async with office.open():
-        await office.until_quiet()
+    async with notifier.open():
+        await notifier.until_quiet()
         for _ in range(4):
-            office.later(8 * HOUR)
-            await office.until_quiet()
-        await office.until_idle()
-    letters = await office.tasks.letters()
+            notifier.later(8 * HOUR)
+            await notifier.until_quiet()
+        await notifier.until_idle()
+    letters = await notifier.tasks.letters()
     assert len(letters) == 10
     assert {letter.queue for letter in letters} == {SENDS.name}
 
 
-async def test_replaying_to_a_resting_channel_says_when_it_is_sent(db, office, receiver):
+async def test_replaying_to_a_resting_channel_says_when_it_is_sent(db, notifier, receiver):
     """Also what is older than news are: somebody wants it told."""
     _, [reader] = await a_followed_series(db)
-    await office.webhook(reader, receiver.url)
+    await notifier.webhook(reader, receiver.url)
     only = ChannelId(1)
-    await db.with_tx(lambda tx: channel_worked_tx(tx, only, office.clock()))
+    await db.with_tx(lambda tx: channel_worked_tx(tx, only, notifier.clock()))
     for _ in range(FAILURES):
-        await db.with_tx(lambda tx: channel_failed_tx(tx, only, error="It is down.", now=office.clock()))
-    channel = await office.only_channel(reader)
-    message = Message(type="item.new", title="A feed", text="An item", at=Millis(office.clock() - 3 * DAY))
+        await db.with_tx(lambda tx: channel_failed_tx(tx, only, error="It is down.", now=notifier.clock()))
+    channel = await notifier.only_channel(reader)
+    message = Message(type="item.new", title="A feed", text="An item", at=Millis(notifier.clock() - 3 * DAY))
     send = Send(channel_id=only, delivery_id="1", message=message, channel=show_id(channel.id))
-    letters = DeadLetters(db, office.tasks, office.clock)
-    _, not_before = await letters.replay(SYSTEM, await given_up(db, SENDS, send, office.clock()))
+    letters = DeadLetters(db, notifier.tasks, notifier.clock)
+    _, not_before = await letters.replay(SYSTEM, await given_up(db, SENDS, send, notifier.clock()))
     assert not_before == channel.rests_until is not None
-    async with office.open():
-        await office.until_quiet()
+    async with notifier.open():
+        await notifier.until_quiet()
         assert receiver.got == []
-        office.later(MINUTE)
-        await office.until_idle()
+        notifier.later(MINUTE)
+        await notifier.until_idle()
     assert [got.id for got in receiver.got] == ["1"]
-    _, at_once = await letters.replay(SYSTEM, await given_up(db, SENDS, send, office.clock()))
+    _, at_once = await letters.replay(SYSTEM, await given_up(db, SENDS, send, notifier.clock()))
     assert at_once is None
 
 

@@ -32,48 +32,48 @@ async def a_member(db, shelf: ShelfId, name: str, role: str = "reader") -> UserI
     return user
 
 
-async def test_a_channel_of_somebody_locked_out_is_silent(db, office, receiver):
+async def test_a_channel_of_somebody_locked_out_is_silent(db, notifier, receiver):
     feed = await stored_feed(db)
     shelf = await a_reader(db, feeds=[feed])
     user = await a_member(db, shelf, "member")
-    await office.channels.add(shelf, "webhook", name="Hook", config={"url": receiver.url}, user_id=user)
+    await notifier.channels.add(shelf, "webhook", name="Hook", config={"url": receiver.url}, user_id=user)
     await publish(db, feed, "a")
     await db.with_tx(lambda tx: tx.run(q.lock_out, id=user))
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert receiver.got == []
     await db.with_tx(lambda tx: tx.run(q.let_in, id=user))
     await publish(db, feed, "b")
-    async with office.open():
-        await office.until_idle()
+    async with notifier.open():
+        await notifier.until_idle()
     assert len(receiver.got) == 1
 
 
-async def test_news_of_a_channel_that_is_gone_reach_no_other(db, office, receiver):
+async def test_news_of_a_channel_that_is_gone_reach_no_other(db, notifier, receiver):
     """SQLite gives its number to the next channel, which may be somebody else's."""
     feed = await stored_feed(db)
     shelf, other = await a_reader(db, feeds=[feed]), await a_reader(db)
-    gone = await office.webhook(shelf, receiver.url)
+    gone = await notifier.webhook(shelf, receiver.url)
     await publish(db, feed, "a")
 
     async def is_queued() -> bool:
         return len(await task_keys(db, SENDS.name)) == 1
 
-    async with office.open(sending=False):
+    async with notifier.open(sending=False):
         await eventually(is_queued)
-    await office.channels.remove(shelf, gone.channel.id)
-    await office.webhook(other, receiver.url)
-    async with office.open():
-        await office.until_idle()
+    await notifier.channels.remove(shelf, gone.channel.id)
+    await notifier.webhook(other, receiver.url)
+    async with notifier.open():
+        await notifier.until_idle()
     assert receiver.got == []
 
 
-async def test_what_concerns_the_server_is_told_to_its_operators_alone(db, office, receiver):
+async def test_what_concerns_the_server_is_told_to_its_operators_alone(db, notifier, receiver):
     """On the shelf that they read from, by their own channels: not by those of people whom they share it with."""
     shelf = await a_reader(db)
     admin, reader = await a_member(db, shelf, "admin", "admin"), await a_member(db, shelf, "reader")
     for user, name in ((admin, "Operator"), (reader, "Reader")):
-        await office.channels.add(shelf, "webhook", name=name, config={"url": receiver.url}, user_id=user)
-    [mine] = await office.channels.list(shelf, admin)
+        await notifier.channels.add(shelf, "webhook", name=name, config={"url": receiver.url}, user_id=user)
+    [mine] = await notifier.channels.list(shelf, admin)
     recipients = await db.read(lambda tx: operator_recipients_tx(tx, "Disk"))
     assert [recipient.channel_public_id for recipient in recipients] == [mine.id]

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import tsuzuki.web
-from tests.api.people import API, Town, Visitor
+from tests.api.people import API, RunningApp, Visitor
 from tests.authorisation.objects import OBJECTS, Filling, filled
 from tests.authorisation.policy import POLICY, STREAMS
 from tsuzuki.accounts.types import SYSTEM, User
@@ -26,15 +26,15 @@ _NAMED = re.compile(r'name="([a-z_]+)"')
 class Attack:
     """Calls routes as an administrator, on objects that are there, and notes every failure."""
 
-    def __init__(self, town: Town, seed: int) -> None:
-        self.town = town
+    def __init__(self, app: RunningApp, seed: int) -> None:
+        self.app = app
         self.rng = random.Random(seed)
         self.failed: dict[str, str] = {}
         self._user: User | None = None
 
     async def enter(self) -> None:
         """Come as an administrator."""
-        self._user = await self.town.add(role="admin")
+        self._user = await self.app.add(role="admin")
 
     async def objects(self, name: str) -> tuple[str, Filling | None]:
         """The route's path with objects of somebody's own in it, and what they are. That is who calls from now on."""
@@ -43,16 +43,16 @@ class Attack:
         await self.enter()
         if not parameters or parameters[-1] not in OBJECTS:
             return template, None
-        tenant = await self.town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
-        self._user = await self.town.add(role="admin", tenant_id=tenant.public_id)
-        made = await OBJECTS[parameters[-1]](self.town, self._user)
+        tenant = await self.app.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
+        self._user = await self.app.add(role="admin", tenant_id=tenant.public_id)
+        made = await OBJECTS[parameters[-1]](self.app, self._user)
         return (API if template.startswith(API) else "") + filled(template, made), made
 
     async def call(self, name: str, path: str, **options: Any) -> int:
         """The answer's status. With a session of its own: some calls end the caller's."""
-        who = Visitor(self.town.client) if self._user is None else await self.town.signed_in(self._user)
+        who = Visitor(self.app.client) if self._user is None else await self.app.signed_in(self._user)
         headers = who.headers | options.pop("headers", {})
-        client = self.town.client
+        client = self.app.client
         ask = client.begin if name in STREAMS else client.ask
         status = (await ask(name.split(maxsplit=1)[0], path, headers=headers, **options)).status
         if status >= FAILED and status != SORRY:

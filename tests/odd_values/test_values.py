@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.authorisation.objects import body_for
 from tests.authorisation.policy import POLICY, endpoints
 from tests.odd_values.attack import Attack, field_names, pages, with_text
@@ -25,13 +25,13 @@ JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture
-async def town(tmp_path: Path, database_url: str) -> AsyncIterator[Town]:
-    async with a_town(tmp_path, billing="on", database_url=database_url, login_limit=100_000) as town:
-        yield town
+async def app(tmp_path: Path, database_url: str) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path, billing="on", database_url=database_url, login_limit=100_000) as app:
+        yield app
 
 
-async def test_no_text_in_a_path_makes_a_route_fail(town):
-    attack = Attack(town, 1)
+async def test_no_text_in_a_path_makes_a_route_fail(app):
+    attack = Attack(app, 1)
     texts = [text for text in TEXTS if text]
     await attack.enter()
     for name in POLICY:
@@ -41,8 +41,8 @@ async def test_no_text_in_a_path_makes_a_route_fail(town):
     assert attack.failed == {}
 
 
-async def test_no_query_makes_a_page_fail(town):
-    attack, names = Attack(town, 2), field_names()
+async def test_no_query_makes_a_page_fail(app):
+    attack, names = Attack(app, 2), field_names()
     assert len(names) > 50
     for name in pages("GET"):
         path, _ = await attack.objects(name)
@@ -53,8 +53,8 @@ async def test_no_query_makes_a_page_fail(town):
     assert attack.failed == {}
 
 
-async def test_no_query_makes_an_endpoint_fail(town):
-    attack = Attack(town, 3)
+async def test_no_query_makes_an_endpoint_fail(app):
+    attack = Attack(app, 3)
     for name, endpoint in endpoints().items():
         for form in signature_of(endpoint).query.values():
             path, _ = await attack.objects(name)
@@ -64,8 +64,8 @@ async def test_no_query_makes_an_endpoint_fail(town):
     assert attack.failed == {}
 
 
-async def test_no_form_makes_a_page_fail(town):
-    attack, names = Attack(town, 4), field_names()
+async def test_no_form_makes_a_page_fail(app):
+    attack, names = Attack(app, 4), field_names()
     for name in pages("POST"):
         for _ in range(scaled(1, 10)):
             path, _ = await attack.objects(name)
@@ -76,8 +76,8 @@ async def test_no_form_makes_a_page_fail(town):
     await every_page_still_answers(attack)
 
 
-async def test_no_body_makes_an_endpoint_fail(town):
-    attack = Attack(town, 5)
+async def test_no_body_makes_an_endpoint_fail(app):
+    attack = Attack(app, 5)
     for name, endpoint in endpoints().items():
         for form in signature_of(endpoint).body.values():
             for _ in range(scaled(1, 10)):

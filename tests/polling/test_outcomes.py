@@ -52,7 +52,7 @@ select cast(to_jsonb(watch) - 'id' - 'feed_id' as text) from watch where id = :i
 )
 
 
-class Portrait(msgspec.Struct, frozen=True):
+class MetadataRow(msgspec.Struct, frozen=True):
     title: str
     description: str | None
     has_unstable_keys: bool
@@ -213,7 +213,9 @@ async def saved_with_news(db, watches, answers):
 
 
 async def portraits(db, watches):
-    return [await db.read(lambda tx, watch=watch: tx.one(Portrait, q.portrait, id=watch.feed_id)) for watch in watches]
+    return [
+        await db.read(lambda tx, watch=watch: tx.one(MetadataRow, q.portrait, id=watch.feed_id)) for watch in watches
+    ]
 
 
 async def test_i4_what_polls_bring_is_handed_on_with_their_answers_and_of_one_that_lost_its_lease_nothing(db):
@@ -224,7 +226,7 @@ async def test_i4_what_polls_bring_is_handed_on_with_their_answers_and_of_one_th
     assert await saved_with_news(db, watches, [PLAIN] * 3) == [True, False, True]
     first, lost, last = await portraits(db, watches)
     assert lost == before
-    assert first == Portrait(f"Title {watches[0].id}", "いつか", has_unstable_keys=True)
+    assert first == MetadataRow(f"Title {watches[0].id}", "いつか", has_unstable_keys=True)
     assert last.title == f"Title {watches[2].id}"
     batches = await item_batches(db)
     assert sorted(batch.watch_id for batch in batches) == [watches[0].id, watches[2].id]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.app import in_settings
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
@@ -54,7 +54,7 @@ where item.key like '%-last' and exists (
 )
 
 
-class Presses:
+class GrowingFeeds:
     """Every call brings two items more; `last` is what all bring in the end."""
 
     def __init__(self) -> None:
@@ -69,9 +69,9 @@ class Presses:
         writer.write(answer(200, a_feed(*last, *keys), content_type="application/rss+xml"))
 
 
-async def come_and_go(town: Town, shelf: ShelfId, base: str, seed: int) -> None:
+async def come_and_go(app: RunningApp, shelf: ShelfId, base: str, seed: int) -> None:
     """Whatever comes to a reader's mind; nothing but a second subscription is refused."""
-    feeds, rng = town.reading.subscriptions, random.Random(seed)
+    feeds, rng = app.reading.subscriptions, random.Random(seed)
     for _ in range(ACTS):
         mine, choice = await feeds.list(shelf), rng.random()
         if choice < 0.45 or not mine:
@@ -89,37 +89,37 @@ async def come_and_go(town: Town, shelf: ShelfId, base: str, seed: int) -> None:
 @pytest.mark.timeout(180)
 async def test_whoever_comes_and_goes_while_feeds_are_polled_loses_nothing_and_keeps_nothing(database_url, tmp_path):
     """I2, I5, R70: nobody is refused, nothing is given up, and in the end every follower has what came last, once."""
-    presses = Presses()
+    presses = GrowingFeeds()
     url = in_settings(database_url)
     async with (
         a_publisher(presses.handle) as publisher,
-        a_town(tmp_path, database_url=url, allow_private_networks="127.0.0.0/8", pull_interval="1s") as town,
+        a_running_app(tmp_path, database_url=url, allow_private_networks="127.0.0.0/8", pull_interval="1s") as app,
     ):
-        shelves = [await _a_shelf(town) for _ in range(READERS)]
-        town.worker_loops.start()
-        await asyncio.gather(*(come_and_go(town, shelf, publisher.url, seed) for seed, shelf in enumerate(shelves)))
+        shelves = [await _a_shelf(app) for _ in range(READERS)]
+        app.worker_loops.start()
+        await asyncio.gather(*(come_and_go(app, shelf, publisher.url, seed) for seed, shelf in enumerate(shelves)))
         presses.is_over = True
         for shelf in shelves:
-            await follow_all(town, shelf, publisher.url)
-        await eventually(lambda: is_here(town, shelves), within=60)
-        await town.worker_loops.stop()
-        assert await town.db.read(lambda tx: tx.one(int, q.wrong)) == 0
+            await follow_all(app, shelf, publisher.url)
+        await eventually(lambda: is_here(app, shelves), within=60)
+        await app.worker_loops.stop()
+        assert await app.db.read(lambda tx: tx.one(int, q.wrong)) == 0
 
 
-async def _a_shelf(town: Town) -> ShelfId:
+async def _a_shelf(app: RunningApp) -> ShelfId:
     """Of a tenant of its own: those of one tenant share theirs."""
-    tenant = await town.accounts.tenants.add(SYSTEM, f"Tenant {random.random()}", "self-hosted")
-    return (await town.accounts.current_user.shelf_of(await town.add(tenant_id=tenant.public_id))).id
+    tenant = await app.accounts.tenants.add(SYSTEM, f"Tenant {random.random()}", "self-hosted")
+    return (await app.accounts.current_user.shelf_of(await app.add(tenant_id=tenant.public_id))).id
 
 
-async def follow_all(town: Town, shelf: ShelfId, base: str) -> None:
+async def follow_all(app: RunningApp, shelf: ShelfId, base: str) -> None:
     for number in range(FEEDS):
         with contextlib.suppress(Conflict):
-            await town.reading.subscriptions.add(shelf, NewSubscription(link=f"{base}/{number}"))
+            await app.reading.subscriptions.add(shelf, NewSubscription(link=f"{base}/{number}"))
 
 
-async def is_here(town: Town, shelves: Sequence[ShelfId]) -> bool:
+async def is_here(app: RunningApp, shelves: Sequence[ShelfId]) -> bool:
     """Whether every follower has the last item of every feed; asks for it while that is not so."""
     for shelf in shelves:
-        await town.reading.subscriptions.refresh_all(shelf)
-    return await town.db.read(lambda tx: tx.one(int, q.newest)) == FEEDS * READERS
+        await app.reading.subscriptions.refresh_all(shelf)
+    return await app.db.read(lambda tx: tx.one(int, q.newest)) == FEEDS * READERS

@@ -71,7 +71,7 @@ def wall() -> Millis:
     return Millis(time.time_ns() // 1_000_000)
 
 
-class World:
+class QueueHarness:
     """Everything around a queue."""
 
     def __init__(self, db: Database, wakeup: Wakeup, urls: tuple[str, str]) -> None:
@@ -155,9 +155,9 @@ async def forget_everything(database_url: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def a_world(db: Database, database_url: str, bell_url: str) -> AsyncIterator[World]:
-    async with a_wakeup(bell_url) as wakeup:
-        yield World(db, wakeup, (database_url, bell_url))
+async def a_harness(db: Database, database_url: str, wakeup_url: str) -> AsyncIterator[QueueHarness]:
+    async with a_wakeup(wakeup_url) as wakeup:
+        yield QueueHarness(db, wakeup, (database_url, wakeup_url))
 
 
 @contextlib.asynccontextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import databases
-from tests.queue.builders import World, a_world, forget_everything
+from tests.queue.builders import QueueHarness, a_harness, forget_everything
 from tsuzuki.db import Database
 
 
@@ -44,7 +44,7 @@ def database_url(engine: str, request: pytest.FixtureRequest, tmp_path: Path) ->
 
 
 @pytest.fixture
-def bell_url(engine: str, database_url: str, request: pytest.FixtureRequest) -> str:
+def wakeup_url(engine: str, database_url: str, request: pytest.FixtureRequest) -> str:
     """What carries the bell between processes: Redis, PostgreSQL, or nothing."""
     if engine == "postgres_redis":
         url: str = request.getfixturevalue("redis_url")
@@ -53,9 +53,9 @@ def bell_url(engine: str, database_url: str, request: pytest.FixtureRequest) -> 
 
 
 @pytest.fixture
-async def world(db: Database, database_url: str, bell_url: str) -> AsyncIterator[World]:
+async def harness(db: Database, database_url: str, wakeup_url: str) -> AsyncIterator[QueueHarness]:
     """A database, a bell that rings between processes where there can be one, and the services on them."""
-    async with a_world(db, database_url, bell_url) as made:
+    async with a_harness(db, database_url, wakeup_url) as made:
         yield made
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.queue.builders import Effects, Note, World, a_queue
+from tests.queue.builders import Effects, Note, QueueHarness, a_queue
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.queue.store import claim_tx
 from tsuzuki.queue.tasks import Task
@@ -16,7 +16,7 @@ Handle = Callable[[Task[Note]], Awaitable[None]]
 no_bell = pytest.mark.parametrize("engine", ["sqlite", "postgres"])  # leases are the database's alone
 
 
-class Doing:
+class FunctionHandler:
     """A handler made of a function."""
 
     def __init__(self, handle: Handle) -> None:
@@ -63,24 +63,24 @@ class Gated(Effects):
         await super().handle(task)
 
 
-async def is_over(world: World, key: str) -> bool:
-    statuses = await world.statuses()
+async def is_over(harness: QueueHarness, key: str) -> bool:
+    statuses = await harness.statuses()
     return statuses[key] not in {"queued", "running"}
 
 
-async def abandon(world, worker_context: Any) -> None:
+async def abandon(harness, worker_context: Any) -> None:
     """Claim everything and do nothing with it."""
     queue = a_queue()
     now = worker_context.clock()
-    await world.db.with_tx(
+    await harness.db.with_tx(
         lambda tx: claim_tx(tx, queue.name, queue.settings, worker=worker_context.name, now=now, most=100)
     )
 
 
-async def give_back_all_but(world, kept: str) -> None:
+async def give_back_all_but(harness, kept: str) -> None:
     back = parse_queries(
         "tests",
         "-- name: back\n"
         "update task set status = 'queued', lease_token = lease_token + 1, lease_until = null where key <> :kept",
     ).back
-    await world.db.with_tx(lambda tx: tx.run(back, kept=kept))
+    await harness.db.with_tx(lambda tx: tx.run(back, kept=kept))

@@ -33,45 +33,45 @@ class InPairs(BatchEffects):
 
 
 @no_bell
-async def test_tasks_that_come_one_by_one_gather_behind_the_batch_that_is_being_done(world):
-    handler = Holding(world.db)
-    async with world.working(handler, a_queue(gather=MINUTE)):
-        await world.enqueue(0)
+async def test_tasks_that_come_one_by_one_gather_behind_the_batch_that_is_being_done(harness):
+    handler = Holding(harness.db)
+    async with harness.working(handler, a_queue(gather=MINUTE)):
+        await harness.enqueue(0)
         await handler.begun.wait()
         for number in range(1, 6):
-            await world.enqueue(number)
+            await harness.enqueue(number)
         handler.may_go_on.set()
-        await world.until_all_are("done")
+        await harness.until_all_are("done")
     assert handler.sizes == [1, 5]
-    assert await world.effects() == [*"012345"]
+    assert await harness.effects() == [*"012345"]
 
 
 @no_bell
-async def test_they_do_not_wait_longer_than_their_queue_says(world):
-    handler = Holding(world.db)
-    async with world.working(handler, a_queue(gather=1)):
-        await world.enqueue(0)
+async def test_they_do_not_wait_longer_than_their_queue_says(harness):
+    handler = Holding(harness.db)
+    async with harness.working(handler, a_queue(gather=1)):
+        await harness.enqueue(0)
         await handler.begun.wait()
         handler.begun.clear()
-        await world.enqueue(1)
+        await harness.enqueue(1)
         await asyncio.wait_for(handler.begun.wait(), 20)
         handler.may_go_on.set()
-        await world.until_all_are("done")
+        await harness.until_all_are("done")
     assert handler.sizes == [1, 1]
 
 
 @no_bell
-async def test_a_handler_says_which_go_together_and_what_fails_is_tried_alone_within_its_group(world):
-    handler = InPairs(world.db)
-    await world.enqueue(0, 1, 2)
-    await world.enqueue(3, manner="badly")
-    await world.enqueue(4, 5)
-    async with world.working(handler, a_queue(attempts=1)):
-        await world.until(lambda: over(world))
+async def test_a_handler_says_which_go_together_and_what_fails_is_tried_alone_within_its_group(harness):
+    handler = InPairs(harness.db)
+    await harness.enqueue(0, 1, 2)
+    await harness.enqueue(3, manner="badly")
+    await harness.enqueue(4, 5)
+    async with harness.working(handler, a_queue(attempts=1)):
+        await harness.until(lambda: over(harness))
     assert handler.handled == ["54", "32", "3", "2", "10"]
-    assert await world.effects() == [*"01245"]
-    assert (await world.statuses())["3"] == "failed"
+    assert await harness.effects() == [*"01245"]
+    assert (await harness.statuses())["3"] == "failed"
 
 
-async def over(world):
-    return not {"queued", "running"} & set((await world.statuses()).values())
+async def over(harness):
+    return not {"queued", "running"} & set((await harness.statuses()).values())

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.queue.builders import NOTES, Effects, Note, World, a_queue
+from tests.queue.builders import NOTES, Effects, Note, QueueHarness, a_queue
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.queue.errors import NotRetryable
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, NewTask, Task
@@ -17,96 +17,98 @@ class Refusing:
         raise LookupError("perhaps")
 
 
-async def given_up(world: World, *numbers: int, queue_name: str = "notes", manner: str = "badly") -> list[DeadLetter]:
+async def given_up(
+    harness: QueueHarness, *numbers: int, queue_name: str = "notes", manner: str = "badly"
+) -> list[DeadLetter]:
     """Dead letters, the oldest first."""
     queue = a_queue(queue_name, attempts=1, concurrency=1)
-    await world.enqueue(*numbers, queue=queue, manner=manner)
-    async with world.working(Refusing(), queue):
-        await world.until_all_are("failed")
-    return (await world.tasks.letters(LetterFilter(queue=queue_name)))[::-1]
+    await harness.enqueue(*numbers, queue=queue, manner=manner)
+    async with harness.working(Refusing(), queue):
+        await harness.until_all_are("failed")
+    return (await harness.tasks.letters(LetterFilter(queue=queue_name)))[::-1]
 
 
-async def test_a_letter_that_is_replayed_takes_effect_with_its_own_payload(world):
-    [letter] = await given_up(world, 1)
-    task_id = await world.tasks.replay(letter.id)
-    row = await world.tasks.find(task_id)
+async def test_a_letter_that_is_replayed_takes_effect_with_its_own_payload(harness):
+    [letter] = await given_up(harness, 1)
+    task_id = await harness.tasks.replay(letter.id)
+    row = await harness.tasks.find(task_id)
     assert (row.queue, row.key, row.status, row.attempts, row.losses) == ("notes", "1", "queued", 0, 0)
-    async with world.working(Effects(world.db)):
-        await world.until(lambda: _has_effects(world, ["1"]))
-    assert await world.tasks.letters() == []
+    async with harness.working(Effects(harness.db)):
+        await harness.until(lambda: _has_effects(harness, ["1"]))
+    assert await harness.tasks.letters() == []
 
 
-async def _has_effects(world: World, keys: list[str]) -> bool:
-    return await world.effects() == keys
+async def _has_effects(harness: QueueHarness, keys: list[str]) -> bool:
+    return await harness.effects() == keys
 
 
-async def test_replaying_is_idempotent(world):
-    [letter] = await given_up(world, 1)
-    ids = set(await asyncio.gather(*(world.tasks.replay(letter.id) for _ in range(10))))
-    async with world.working(Effects(world.db)):
-        await world.until(lambda: _has_effects(world, ["1"]))
-    ids.add(await world.tasks.replay(letter.id))
-    assert ids == {(await world.tasks.letter(letter.id)).replayed_as}
-    assert await world.tasks.replay_all() == 0
-    assert await world.effects() == ["1"]
+async def test_replaying_is_idempotent(harness):
+    [letter] = await given_up(harness, 1)
+    ids = set(await asyncio.gather(*(harness.tasks.replay(letter.id) for _ in range(10))))
+    async with harness.working(Effects(harness.db)):
+        await harness.until(lambda: _has_effects(harness, ["1"]))
+    ids.add(await harness.tasks.replay(letter.id))
+    assert ids == {(await harness.tasks.letter(letter.id)).replayed_as}
+    assert await harness.tasks.replay_all() == 0
+    assert await harness.effects() == ["1"]
 
 
-async def test_all_are_replayed_once_however_many_people_ask_at_once(world):
-    await given_up(world, *range(30))
-    counts = await asyncio.gather(*(world.tasks.replay_all() for _ in range(4)))
+async def test_all_are_replayed_once_however_many_people_ask_at_once(harness):
+    await given_up(harness, *range(30))
+    counts = await asyncio.gather(*(harness.tasks.replay_all() for _ in range(4)))
     assert sum(counts) == 30
-    async with world.working(Effects(world.db)):
-        await world.until(lambda: _has_effects(world, sorted(str(number) for number in range(30))))
+    async with harness.working(Effects(harness.db)):
+        await harness.until(lambda: _has_effects(harness, sorted(str(number) for number in range(30))))
 
 
-async def test_letters_are_listed_replayed_and_discarded_by_queue_code_and_key(world):
-    await given_up(world, 1, 2)
-    await given_up(world, 3, manner="oddly")
-    await given_up(world, 4, queue_name="others")
-    assert [letter.key for letter in await world.tasks.letters()] == ["4", "3", "2", "1"]
-    assert [letter.key for letter in await world.tasks.letters(LetterFilter(error_code="LookupError"))] == ["3"]
-    assert await world.tasks.replay_all(LetterFilter(queue="notes", error_code="not_retryable")) == 2
-    assert await world.tasks.discard_all(LetterFilter(key="4")) == 1
-    assert [letter.key for letter in await world.tasks.letters()] == ["3"]
+async def test_letters_are_listed_replayed_and_discarded_by_queue_code_and_key(harness):
+    await given_up(harness, 1, 2)
+    await given_up(harness, 3, manner="oddly")
+    await given_up(harness, 4, queue_name="others")
+    assert [letter.key for letter in await harness.tasks.letters()] == ["4", "3", "2", "1"]
+    assert [letter.key for letter in await harness.tasks.letters(LetterFilter(error_code="LookupError"))] == ["3"]
+    assert await harness.tasks.replay_all(LetterFilter(queue="notes", error_code="not_retryable")) == 2
+    assert await harness.tasks.discard_all(LetterFilter(key="4")) == 1
+    assert [letter.key for letter in await harness.tasks.letters()] == ["3"]
 
 
-async def test_a_page_of_letters_ends_where_the_next_begins(world):
-    await given_up(world, *range(5))
-    first = await world.tasks.letters(most=2)
-    second = await world.tasks.letters(most=2, before=first[-1].id)
-    third = await world.tasks.letters(most=2, before=second[-1].id)
+async def test_a_page_of_letters_ends_where_the_next_begins(harness):
+    await given_up(harness, *range(5))
+    first = await harness.tasks.letters(most=2)
+    second = await harness.tasks.letters(most=2, before=first[-1].id)
+    third = await harness.tasks.letters(most=2, before=second[-1].id)
     assert [letter.key for letter in first + second + third] == ["4", "3", "2", "1", "0"]
 
 
-async def test_a_letter_whose_key_is_busy_stays_open_and_says_by_whom(world):
-    [letter] = await given_up(world, 1)
-    [busy] = await world.tasks.enqueue_many(NOTES, [NewTask("1", Note(2))])
+async def test_a_letter_whose_key_is_busy_stays_open_and_says_by_whom(harness):
+    [letter] = await given_up(harness, 1)
+    [busy] = await harness.tasks.enqueue_many(NOTES, [NewTask("1", Note(2))])
     with pytest.raises(Conflict, match=str(busy.id)):
-        await world.tasks.replay(letter.id)
-    assert await world.tasks.replay_all() == 0
-    assert [open_letter.id for open_letter in await world.tasks.letters()] == [letter.id]
+        await harness.tasks.replay(letter.id)
+    assert await harness.tasks.replay_all() == 0
+    assert [open_letter.id for open_letter in await harness.tasks.letters()] == [letter.id]
 
 
-async def test_a_discarded_letter_is_kept_but_neither_listed_nor_replayed(world):
-    [letter] = await given_up(world, 1)
-    assert await world.tasks.discard(letter.id)
-    assert not await world.tasks.discard(letter.id)
-    assert await world.tasks.letters() == []
-    assert (await world.tasks.letter(letter.id)).discarded_at is not None
+async def test_a_discarded_letter_is_kept_but_neither_listed_nor_replayed(harness):
+    [letter] = await given_up(harness, 1)
+    assert await harness.tasks.discard(letter.id)
+    assert not await harness.tasks.discard(letter.id)
+    assert await harness.tasks.letters() == []
+    assert (await harness.tasks.letter(letter.id)).discarded_at is not None
     with pytest.raises(Conflict, match="discarded"):
-        await world.tasks.replay(letter.id)
+        await harness.tasks.replay(letter.id)
 
 
-async def test_a_letter_that_never_was_is_not_found(world):
+async def test_a_letter_that_never_was_is_not_found(harness):
     with pytest.raises(NotFound):
-        await world.tasks.replay(DeadLetterId(99))
+        await harness.tasks.replay(DeadLetterId(99))
 
 
-async def test_a_letter_that_fails_again_is_another_letter(world):
-    [letter] = await given_up(world, 1)
-    await world.tasks.replay(letter.id)
-    async with world.working(Refusing(), a_queue(attempts=1)):
-        await world.until_all_are("failed")
-    [again] = await world.tasks.letters()
+async def test_a_letter_that_fails_again_is_another_letter(harness):
+    [letter] = await given_up(harness, 1)
+    await harness.tasks.replay(letter.id)
+    async with harness.working(Refusing(), a_queue(attempts=1)):
+        await harness.until_all_are("failed")
+    [again] = await harness.tasks.letters()
     assert again.id != letter.id
     assert again.key == "1"

@@ -57,47 +57,47 @@ async def test_rel_10_of_fifty_who_enqueue_the_same_key_at_once_one_is_first_and
     assert len({answer.id for answer in answers}) == 1
 
 
-async def test_rel_07_nobody_gets_a_ghost_while_the_task_comes_and_goes(world):
+async def test_rel_07_nobody_gets_a_ghost_while_the_task_comes_and_goes(harness):
     """Every id that was answered belongs to a task that was really there."""
 
     async def submit() -> list[int]:
-        return [(await world.tasks.enqueue(NOTES, "1", Note())).id for _ in range(25)]
+        return [(await harness.tasks.enqueue(NOTES, "1", Note())).id for _ in range(25)]
 
-    async with world.working(Effects(world.db)):
+    async with harness.working(Effects(harness.db)):
         ids = {task_id for ids in await asyncio.gather(*(submit() for _ in range(8))) for task_id in ids}
-        await world.until_all_are("done")
-    assert all([(await world.tasks.find(task_id)).key == "1" for task_id in ids])
-    assert len(await world.effects()) == len(ids)
+        await harness.until_all_are("done")
+    assert all([(await harness.tasks.find(task_id)).key == "1" for task_id in ids])
+    assert len(await harness.effects()) == len(ids)
 
 
-async def test_a_batch_is_answered_in_its_order_and_the_first_of_a_key_counts(world):
-    known = await enqueue(world.db, "b", now=wall())
+async def test_a_batch_is_answered_in_its_order_and_the_first_of_a_key_counts(harness):
+    known = await enqueue(harness.db, "b", now=wall())
     wanted = [NewTask("c", Note(1)), NewTask("b", Note(2)), NewTask("a", Note(3)), NewTask("c", Note(4))]
-    answers = await world.tasks.enqueue_many(NOTES, wanted)
+    answers = await harness.tasks.enqueue_many(NOTES, wanted)
     assert [answer.is_new for answer in answers] == [True, False, True, False]
     assert answers[1].id == known.id
     assert answers[0].id == answers[3].id
-    [row] = [row for row in await claimed(world.db, now=wall()) if row.key == "c"]
+    [row] = [row for row in await claimed(harness.db, now=wall()) if row.key == "c"]
     assert NOTES.decode(row.payload) == Note(1)
 
 
-async def test_two_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(world):
+async def test_two_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(harness):
     for number in range(20):
         keys = [f"{number}-{key}" for key in range(20)]
         one, other = ([NewTask(key, Note()) for key in order] for order in (keys, keys[::-1]))
         first, second = await asyncio.gather(
-            world.tasks.enqueue_many(NOTES, one), world.tasks.enqueue_many(NOTES, other)
+            harness.tasks.enqueue_many(NOTES, one), harness.tasks.enqueue_many(NOTES, other)
         )
         assert [task.id for task in first] == [task.id for task in second[::-1]]
 
 
-async def test_a_thousand_tasks_in_one_batch(world):
-    answers = await world.tasks.enqueue_many(NOTES, [NewTask(str(number), Note(number)) for number in range(1000)])
+async def test_a_thousand_tasks_in_one_batch(harness):
+    answers = await harness.tasks.enqueue_many(NOTES, [NewTask(str(number), Note(number)) for number in range(1000)])
     assert len({answer.id for answer in answers}) == 1000
 
 
-async def test_an_empty_batch_is_nothing(world):
-    assert await world.tasks.enqueue_many(NOTES, []) == []
+async def test_an_empty_batch_is_nothing(harness):
+    assert await harness.tasks.enqueue_many(NOTES, []) == []
 
 
 async def test_a_priority_beyond_the_three_is_refused(db):
@@ -138,12 +138,12 @@ async def test_rel_19_a_task_scheduled_beyond_the_lease_runs_once_and_not_before
     assert await claimed(db, now=Millis(later + HOUR)) == []
 
 
-async def test_four_who_claim_at_once_never_get_the_same_task(world):
-    await world.enqueue(*range(400))
+async def test_four_who_claim_at_once_never_get_the_same_task(harness):
+    await harness.enqueue(*range(400))
 
     async def take() -> list[int]:
         found = []
-        while rows := await claimed(world.db, now=wall(), most=7):
+        while rows := await claimed(harness.db, now=wall(), most=7):
             found += [row.id for row in rows]
         return found
 

@@ -22,8 +22,8 @@ async def lose(db) -> None:
 
 
 @pytest.mark.parametrize("how", ["taken and claimed again", "taken", "cancelled", "given back", "finished"])
-async def test_a_worker_without_its_lease_cannot_write(world, how):
-    db = world.db
+async def test_a_worker_without_its_lease_cannot_write(harness, how):
+    db = harness.db
     first = await enqueue(db)
     task = task_of((await claimed(db))[0])
     match how:
@@ -40,13 +40,13 @@ async def test_a_worker_without_its_lease_cannot_write(world, how):
     with pytest.raises(LeaseLost) as refused:
         await Effects(db).take_effect([task])
     assert refused.value.task_ids == (task.id,)
-    assert await world.effects() == []
+    assert await harness.effects() == []
     assert not await db.with_tx(lambda tx: fail_tx(tx, task, TaskFailure(error="x", code="x"), now=NOON))
     assert await db.with_tx(lambda tx: release_tx(tx, [task], now=NOON)) == 0
 
 
-async def test_a_batch_of_which_one_was_lost_leaves_no_effect_and_names_the_one(world):
-    db = world.db
+async def test_a_batch_of_which_one_was_lost_leaves_no_effect_and_names_the_one(harness):
+    db = harness.db
     for key in "abc":
         await enqueue(db, key)
     tasks = [task_of(row) for row in await claimed(db)]
@@ -54,7 +54,7 @@ async def test_a_batch_of_which_one_was_lost_leaves_no_effect_and_names_the_one(
     with pytest.raises(LeaseLost) as refused:
         await Effects(db).take_effect(tasks)
     assert refused.value.task_ids == (tasks[1].id,)
-    assert await world.effects() == []
+    assert await harness.effects() == []
 
 
 async def test_a_lease_that_was_renewed_meanwhile_is_not_taken(db):
@@ -79,9 +79,9 @@ async def test_two_who_take_the_same_lost_task_take_it_once(db):
     assert sum(await asyncio.gather(*(take() for _ in range(8)))) == 1
 
 
-async def test_rel_12_cancel_and_finish_at_once_leave_one_ending_and_effects_that_match_it(world):
+async def test_rel_12_cancel_and_finish_at_once_leave_one_ending_and_effects_that_match_it(harness):
     """R45: 200 trials, both sides let go by a barrier."""
-    db, effects = world.db, Effects(world.db)
+    db, effects = harness.db, Effects(harness.db)
     for number in range(TRIALS):
         key = f"{number:03d}"
         task_id = (await enqueue(db, key)).id
@@ -89,10 +89,10 @@ async def test_rel_12_cancel_and_finish_at_once_leave_one_ending_and_effects_tha
         barrier = asyncio.Barrier(2)
         cancelled, finished = await asyncio.gather(cancel(db, barrier, task_id), finish(effects, barrier, task))
         assert cancelled is not finished
-        row = await world.tasks.find(task_id)
+        row = await harness.tasks.find(task_id)
         assert row.status == ("cancelled" if cancelled else "done")
         assert row.finished_at is not None
-        assert (key in await world.effects()) is finished
+        assert (key in await harness.effects()) is finished
         assert not await db.with_tx(lambda tx, task_id=task_id: cancel_tx(tx, task_id, now=NOON))
 
 
@@ -114,6 +114,6 @@ async def test_a_lease_of_a_task_that_is_gone_is_nobodys(db):
     assert await db.with_tx(lambda tx: take_lost_tx(tx, [LeasedTask(99, 1, NOON)], NOTES.settings, now=NOON)) == []
 
 
-async def test_a_task_that_is_forgotten_is_not_found(world):
+async def test_a_task_that_is_forgotten_is_not_found(harness):
     with pytest.raises(NotFound):
-        await world.tasks.find(TaskId(99))
+        await harness.tasks.find(TaskId(99))

@@ -3,7 +3,7 @@
 import apsw
 import pytest
 
-from tests.queue.builders import NOTES, Note, World, a_queue, count_by_status, put_ended, put_letters, wall
+from tests.queue.builders import NOTES, Note, QueueHarness, a_queue, count_by_status, put_ended, put_letters, wall
 from tsuzuki.db import Database
 from tsuzuki.db.sqlite import path_of
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
@@ -17,34 +17,34 @@ async def kept(db: Database, status: str) -> int:
 
 
 @pytest.mark.parametrize("status", ["done", "skipped", "cancelled"])
-async def test_r58_finished_tasks_are_kept_an_hour_and_no_more_than_a_thousand(world, status):
+async def test_r58_finished_tasks_are_kept_an_hour_and_no_more_than_a_thousand(harness, status):
     now = wall()
-    await put_ended(world.db, status, 1_200, finished_at=now - MINUTE)
-    await put_ended(world.db, status, 50, finished_at=now - HOUR - MINUTE)
-    await world.enqueue(*range(10))
-    assert await world.tasks.prune() == 250
-    assert await kept(world.db, status) == 1_000
-    assert len(await world.statuses()) >= 10
-    assert await world.tasks.prune() == 0
+    await put_ended(harness.db, status, 1_200, finished_at=now - MINUTE)
+    await put_ended(harness.db, status, 50, finished_at=now - HOUR - MINUTE)
+    await harness.enqueue(*range(10))
+    assert await harness.tasks.prune() == 250
+    assert await kept(harness.db, status) == 1_000
+    assert len(await harness.statuses()) >= 10
+    assert await harness.tasks.prune() == 0
 
 
-async def test_r58_failed_tasks_are_kept_a_week(world):
+async def test_r58_failed_tasks_are_kept_a_week(harness):
     now = wall()
-    await put_ended(world.db, "failed", 1_500, finished_at=now - 6 * DAY)
-    await put_ended(world.db, "failed", 30, finished_at=now - 8 * DAY)
-    assert await world.tasks.prune() == 30
-    assert await kept(world.db, "failed") == 1_500
+    await put_ended(harness.db, "failed", 1_500, finished_at=now - 6 * DAY)
+    await put_ended(harness.db, "failed", 30, finished_at=now - 8 * DAY)
+    assert await harness.tasks.prune() == 30
+    assert await kept(harness.db, "failed") == 1_500
 
 
-async def test_r58_no_more_than_five_thousand_failed_ones_are_kept(world):
-    await put_ended(world.db, "failed", 5_010, finished_at=wall())
-    assert await world.tasks.prune() == 10
+async def test_r58_no_more_than_five_thousand_failed_ones_are_kept(harness):
+    await put_ended(harness.db, "failed", 5_010, finished_at=wall())
+    assert await harness.tasks.prune() == 10
 
 
-async def test_open_letters_are_kept_for_ever_and_settled_ones_for_a_week(world):
+async def test_open_letters_are_kept_for_ever_and_settled_ones_for_a_week(harness):
     clock_at = [wall()]
-    tasks = Tasks(world.db, world.wakeup, lambda: clock_at[0])
-    await put_letters(world.db, "a", "b", "c", now=clock_at[0])
+    tasks = Tasks(harness.db, harness.wakeup, lambda: clock_at[0])
+    await put_letters(harness.db, "a", "b", "c", now=clock_at[0])
     [c, b, a] = await tasks.letters()
     await tasks.replay(a.id)
     await tasks.discard(b.id)
@@ -55,16 +55,16 @@ async def test_open_letters_are_kept_for_ever_and_settled_ones_for_a_week(world)
     assert [letter.id for letter in await tasks.letters()] == [c.id]
 
 
-async def test_how_a_queue_fares_is_counted(world: World):
+async def test_how_a_queue_fares_is_counted(harness: QueueHarness):
     now = wall()
-    tasks = Tasks(world.db, world.wakeup, lambda: now)
+    tasks = Tasks(harness.db, harness.wakeup, lambda: now)
     await tasks.enqueue_many(NOTES, [NewTask(str(number), Note()) for number in range(5)])
     await tasks.enqueue(NOTES, "old", Note(), run_at=Millis(now - MINUTE))
     await tasks.enqueue(NOTES, "later", Note(), run_at=Millis(now + HOUR))
-    await world.db.with_tx(lambda tx: claim_tx(tx, "notes", NOTES.settings, worker="w", now=Millis(now - 1), most=1))
-    await put_ended(world.db, "done", 3, finished_at=now - 1)
-    await put_ended(world.db, "failed", 2, finished_at=now - 2 * MINUTE)
-    await put_letters(world.db, "x", queue="gone", now=now)
+    await harness.db.with_tx(lambda tx: claim_tx(tx, "notes", NOTES.settings, worker="w", now=Millis(now - 1), most=1))
+    await put_ended(harness.db, "done", 3, finished_at=now - 1)
+    await put_ended(harness.db, "failed", 2, finished_at=now - 2 * MINUTE)
+    await put_letters(harness.db, "x", queue="gone", now=now)
     [gone, notes] = await tasks.stats()
     assert (gone.queue, gone.depth, gone.dead_letters) == ("gone", 0, 1)
     assert (notes.due, notes.scheduled, notes.running, notes.depth) == (5, 1, 1, 7)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import NOON
 from tests.queue.builders import Clock, Effects, Note, a_queue
-from tests.queue.handlers import Doing, Failing, Gated, abandon, give_back_all_but, no_bell
+from tests.queue.handlers import Failing, FunctionHandler, Gated, abandon, give_back_all_but, no_bell
 from tsuzuki.db import Tx
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.queue.errors import LeaseLost
@@ -24,13 +24,13 @@ each_step = pytest.mark.parametrize("step", STEPS, ids=["an hour back", "a day a
 
 
 @no_bell
-async def test_a_lease_is_kept_for_as_long_as_the_handler_runs(world):
+async def test_a_lease_is_kept_for_as_long_as_the_handler_runs(harness):
     """REL-19b: commits inside the job drop no lock, because the lease is a row; nobody picks it up a second time."""
 
     async def handle(task: Task[Note]) -> None:
         handled.append(task.key)
         for _ in range(12):
-            await world.db.with_tx(some_commit)
+            await harness.db.with_tx(some_commit)
             await asyncio.sleep(0.2)
         await effects.take_effect([task])
 
@@ -38,31 +38,31 @@ async def test_a_lease_is_kept_for_as_long_as_the_handler_runs(world):
         return None
 
     handled: list[str] = []
-    effects = Effects(world.db)
-    await world.enqueue(1)
-    async with world.working(Doing(handle)), world.working(Doing(handle)):
-        await world.until_all_are("done")
+    effects = Effects(harness.db)
+    await harness.enqueue(1)
+    async with harness.working(FunctionHandler(handle)), harness.working(FunctionHandler(handle)):
+        await harness.until_all_are("done")
     assert handled == ["1"]
 
 
-async def test_r42_a_task_of_a_worker_that_died_runs_again(world):
-    handler = Gated(world.db)
-    [task_id] = await world.enqueue(1)
-    dead = world.worker_context()
-    await abandon(world, dead)
+async def test_r42_a_task_of_a_worker_that_died_runs_again(harness):
+    handler = Gated(harness.db)
+    [task_id] = await harness.enqueue(1)
+    dead = harness.worker_context()
+    await abandon(harness, dead)
     began = time.monotonic()
     handler.may_end.set()
-    async with world.working(handler):
-        await world.until_all_are("done")
+    async with harness.working(handler):
+        await harness.until_all_are("done")
     assert time.monotonic() - began < 0.9 + 1.5  # lease + floor, and some time to look
-    row = await world.tasks.find(task_id)
+    row = await harness.tasks.find(task_id)
     assert (row.losses, row.attempts) == (1, 0)
-    assert await world.effects() == ["1"]
+    assert await harness.effects() == ["1"]
 
 
 @no_bell
 @each_step
-async def test_rel_19g_no_step_of_the_clock_makes_a_living_worker_lose_its_task(world, step):
+async def test_rel_19g_no_step_of_the_clock_makes_a_living_worker_lose_its_task(harness, step):
     """Two leases long; two workers whose clocks both step, or stand still, in the middle of the task."""
     clock = Clock()
 
@@ -74,63 +74,66 @@ async def test_rel_19g_no_step_of_the_clock_makes_a_living_worker_lose_its_task(
         await effects.take_effect([task])
 
     handled: list[str] = []
-    effects = Effects(world.db)
-    await enqueue_at(world, clock, "1")
-    async with world.working(Doing(handle), clock=clock), world.working(Doing(handle), clock=clock):
-        await world.until_all_are("done")
+    effects = Effects(harness.db)
+    await enqueue_at(harness, clock, "1")
+    async with (
+        harness.working(FunctionHandler(handle), clock=clock),
+        harness.working(FunctionHandler(handle), clock=clock),
+    ):
+        await harness.until_all_are("done")
     assert handled == ["1"]
 
 
 @no_bell
 @each_step
-async def test_rel_19g_nothing_is_stuck_longer_than_a_lease_whatever_the_clock_does(world, step):
+async def test_rel_19g_nothing_is_stuck_longer_than_a_lease_whatever_the_clock_does(harness, step):
     """What a dead worker held, what was due, and what waits for its next try."""
     clock = Clock()
     for key in ("held", "due", "failed"):
-        await enqueue_at(world, clock, key)
-    await abandon(world, world.worker_context(clock=clock))
-    await give_back_all_but(world, "held")
-    async with world.working(Failing(Effects(world.db), ValueError("once")), clock=clock):
+        await enqueue_at(harness, clock, key)
+    await abandon(harness, harness.worker_context(clock=clock))
+    await give_back_all_but(harness, "held")
+    async with harness.working(Failing(Effects(harness.db), ValueError("once")), clock=clock):
         step(clock)
         await asyncio.sleep(0.3)
         clock.thaw()
         began = time.monotonic()
-        await world.until_all_are("done")
+        await harness.until_all_are("done")
         assert time.monotonic() - began < 0.9 + 2.0
-    assert await world.effects() == ["due", "failed", "held"]
+    assert await harness.effects() == ["due", "failed", "held"]
 
 
-async def enqueue_at(world, clock: Clock, key: str, **over: Any) -> None:
-    await world.db.with_tx(lambda tx: enqueue_tx(tx, a_queue(), key, Note(), now=clock(), **over))
+async def enqueue_at(harness, clock: Clock, key: str, **over: Any) -> None:
+    await harness.db.with_tx(lambda tx: enqueue_tx(tx, a_queue(), key, Note(), now=clock(), **over))
 
 
 @no_bell
-async def test_rel_19g_a_task_that_a_person_scheduled_keeps_its_time_when_the_clock_goes_back(world):
+async def test_rel_19g_a_task_that_a_person_scheduled_keeps_its_time_when_the_clock_goes_back(harness):
     clock = Clock()
-    await enqueue_at(world, clock, "later", run_at=Millis(NOON + 2 * HOUR))
-    async with world.working(Effects(world.db), clock=clock):
+    await enqueue_at(harness, clock, "later", run_at=Millis(NOON + 2 * HOUR))
+    async with harness.working(Effects(harness.db), clock=clock):
         await asyncio.sleep(0.3)
         clock.step(-HOUR)
         await asyncio.sleep(1.2)
-        assert await world.statuses() == {"later": "queued"}
+        assert await harness.statuses() == {"later": "queued"}
         clock.step(3 * HOUR)
-        await world.until_all_are("done")
+        await harness.until_all_are("done")
 
 
-async def test_a_worker_whose_task_was_taken_stops_its_handler(world):
-    handler = Gated(world.db)
-    await world.enqueue(1)
-    async with world.working(handler):
+async def test_a_worker_whose_task_was_taken_stops_its_handler(harness):
+    handler = Gated(harness.db)
+    await harness.enqueue(1)
+    async with harness.working(handler):
         await handler.begun.wait()
-        await give_back_all_but(world, "")
+        await give_back_all_but(harness, "")
 
         async def stopped() -> bool:
             return handler.cancelled == 1
 
-        await world.until(stopped)
+        await harness.until(stopped)
         handler.may_end.set()
-        await world.until_all_are("done")
-    assert await world.effects() == ["1"]
+        await harness.until_all_are("done")
+    assert await harness.effects() == ["1"]
 
 
 def test_a_lost_lease_names_its_tasks():

@@ -12,41 +12,41 @@ from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.queue.tasks import Task
 
 
-async def test_a_queued_task_is_cancelled_at_once_and_never_runs(world):
-    [task_id] = await world.enqueue(1)
-    assert await world.tasks.cancel(task_id)
-    assert not await world.tasks.cancel(task_id)
-    row = await world.tasks.find(task_id)
+async def test_a_queued_task_is_cancelled_at_once_and_never_runs(harness):
+    [task_id] = await harness.enqueue(1)
+    assert await harness.tasks.cancel(task_id)
+    assert not await harness.tasks.cancel(task_id)
+    row = await harness.tasks.find(task_id)
     assert row.status == "cancelled"
     assert row.finished_at is not None
-    async with world.working(Effects(world.db), a_queue(concurrency=1)):
-        await world.enqueue(2)
-        await world.until(lambda: is_over(world, "2"))
-    assert await world.effects() == ["2"]
+    async with harness.working(Effects(harness.db), a_queue(concurrency=1)):
+        await harness.enqueue(2)
+        await harness.until(lambda: is_over(harness, "2"))
+    assert await harness.effects() == ["2"]
 
 
-async def test_a_running_task_is_stopped_within_a_second_and_the_row_says_so(world):
+async def test_a_running_task_is_stopped_within_a_second_and_the_row_says_so(harness):
     """R45; it is no failure, and nothing of it stays."""
-    handler = Gated(world.db)
-    [task_id, _] = await world.enqueue(1, 2)
-    async with world.working(handler, a_queue(lease=Millis(30 * SECOND))):
+    handler = Gated(harness.db)
+    [task_id, _] = await harness.enqueue(1, 2)
+    async with harness.working(handler, a_queue(lease=Millis(30 * SECOND))):
         await handler.begun.wait()
-        assert await world.tasks.cancel(task_id)
+        assert await harness.tasks.cancel(task_id)
         began = time.monotonic()
 
         async def stopped() -> bool:
             return handler.cancelled == 1
 
-        await world.until(stopped)
+        await harness.until(stopped)
         assert time.monotonic() - began < 1.5
         handler.may_end.set()
-        await world.until(lambda: is_over(world, "2"))
-    assert await world.statuses() == {"1": "cancelled", "2": "done"}
-    assert await world.effects() == ["2"]
-    assert await world.tasks.letters() == []
+        await harness.until(lambda: is_over(harness, "2"))
+    assert await harness.statuses() == {"1": "cancelled", "2": "done"}
+    assert await harness.effects() == ["2"]
+    assert await harness.tasks.letters() == []
 
 
-async def test_cancelling_one_of_a_batch_stops_only_that_one(world):
+async def test_cancelling_one_of_a_batch_stops_only_that_one(harness):
     class Waiting(BatchEffects):
         async def handle_all(self, tasks: Sequence[Task[Note]]) -> None:
             self.sizes.append(len(tasks))
@@ -54,54 +54,54 @@ async def test_cancelling_one_of_a_batch_stops_only_that_one(world):
                 await asyncio.sleep(60)
             await self.take_effect(tasks)
 
-    handler = Waiting(world.db)
-    ids = await world.enqueue(1, 2, 3)
-    async with world.working(handler):
+    handler = Waiting(harness.db)
+    ids = await harness.enqueue(1, 2, 3)
+    async with harness.working(handler):
 
         async def begun() -> bool:
             return handler.sizes == [3]
 
-        await world.until(begun)
-        await world.tasks.cancel(ids[1])
-        await world.until(lambda: is_over(world, "3"))
-    assert await world.statuses() == {"1": "done", "2": "cancelled", "3": "done"}
-    assert await world.effects() == ["1", "3"]
+        await harness.until(begun)
+        await harness.tasks.cancel(ids[1])
+        await harness.until(lambda: is_over(harness, "3"))
+    assert await harness.statuses() == {"1": "done", "2": "cancelled", "3": "done"}
+    assert await harness.effects() == ["1", "3"]
 
 
-async def test_a_worker_that_stops_lets_what_it_began_come_to_its_end(world):
-    handler = Gated(world.db)
-    await world.enqueue(1, 2, 3)
-    async with world.working(handler, a_queue(concurrency=1)) as worker:
+async def test_a_worker_that_stops_lets_what_it_began_come_to_its_end(harness):
+    handler = Gated(harness.db)
+    await harness.enqueue(1, 2, 3)
+    async with harness.working(handler, a_queue(concurrency=1)) as worker:
         await handler.begun.wait()
         worker.stop()
         handler.may_end.set()
-    assert await world.statuses() == {"1": "done", "2": "queued", "3": "queued"}
+    assert await harness.statuses() == {"1": "done", "2": "queued", "3": "queued"}
 
 
-async def test_what_does_not_end_in_time_is_given_back_uncounted_and_done_by_another(world):
-    handler = Gated(world.db)
-    [task_id] = await world.enqueue(1)
-    async with world.working(handler, patience=0.1):
+async def test_what_does_not_end_in_time_is_given_back_uncounted_and_done_by_another(harness):
+    handler = Gated(harness.db)
+    [task_id] = await harness.enqueue(1)
+    async with harness.working(handler, patience=0.1):
         await handler.begun.wait()
-    row = await world.tasks.find(task_id)
+    row = await harness.tasks.find(task_id)
     assert (row.status, row.attempts, row.losses, row.worker) == ("queued", 0, 0, None)
-    async with world.working(Effects(world.db)):
-        await world.until_all_are("done")
-    assert await world.effects() == ["1"]
+    async with harness.working(Effects(harness.db)):
+        await harness.until_all_are("done")
+    assert await harness.effects() == ["1"]
 
 
 @pytest.mark.parametrize("after", [0.0, 0.001, 0.003, 0.01, 0.05])
-async def test_a_worker_that_is_cancelled_at_any_moment_loses_nothing(world, after):
-    await world.enqueue(*range(20))
+async def test_a_worker_that_is_cancelled_at_any_moment_loses_nothing(harness, after):
+    await harness.enqueue(*range(20))
     for _ in range(5):
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(after), world.working(Effects(world.db)):
+            async with asyncio.timeout(after), harness.working(Effects(harness.db)):
                 await asyncio.sleep(60)
 
         async def nothing_runs() -> bool:
-            return "running" not in (await world.statuses()).values()
+            return "running" not in (await harness.statuses()).values()
 
-        await world.until(nothing_runs, 2)
-    async with world.working(Effects(world.db)):
-        await world.until_all_are("done")
-    assert len(await world.effects()) == 20
+        await harness.until(nothing_runs, 2)
+    async with harness.working(Effects(harness.db)):
+        await harness.until_all_are("done")
+    assert len(await harness.effects()) == 20

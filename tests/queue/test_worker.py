@@ -4,76 +4,76 @@ import asyncio
 import time
 
 from tests.queue.builders import Effects, Note, a_queue
-from tests.queue.handlers import Doing, Failing, Gated
+from tests.queue.handlers import Failing, FunctionHandler, Gated
 from tsuzuki.queue.tasks import Task
 
 
-async def test_each_task_takes_effect_once(world):
-    await world.enqueue(*range(50))
-    async with world.working(Effects(world.db)):
-        await world.until_all_are("done")
-    assert await world.effects() == sorted(str(number) for number in range(50))
+async def test_each_task_takes_effect_once(harness):
+    await harness.enqueue(*range(50))
+    async with harness.working(Effects(harness.db)):
+        await harness.until_all_are("done")
+    assert await harness.effects() == sorted(str(number) for number in range(50))
 
 
-async def test_a_bell_wakes_a_sleeping_worker_long_before_its_floor(world):
-    async with world.working(Effects(world.db)):
+async def test_a_bell_wakes_a_sleeping_worker_long_before_its_floor(harness):
+    async with harness.working(Effects(harness.db)):
         await asyncio.sleep(0.3)
         began = time.monotonic()
-        await world.enqueue(1)
-        await world.until_all_are("done")
+        await harness.enqueue(1)
+        await harness.until_all_are("done")
         assert time.monotonic() - began < 0.7
 
 
-async def test_without_a_bell_a_task_waits_no_longer_than_the_floor(world):
+async def test_without_a_bell_a_task_waits_no_longer_than_the_floor(harness):
     class Deaf:
         def wake(self, *_: str) -> None:
             return None
 
-        listen = world.wakeup.listen
+        listen = harness.wakeup.listen
 
-    async with world.working(Effects(world.db)):
+    async with harness.working(Effects(harness.db)):
         await asyncio.sleep(0.3)
-        world.tasks._wakeup = Deaf()
+        harness.tasks._wakeup = Deaf()
         began = time.monotonic()
-        await world.enqueue(1)
-        await world.until_all_are("done")
+        await harness.enqueue(1)
+        await harness.until_all_are("done")
         assert time.monotonic() - began < 2.0
 
 
-async def test_no_more_handlers_run_at_once_than_the_settings_say(world):
-    handler = Gated(world.db)
-    await world.enqueue(*range(10))
-    async with world.working(handler, a_queue(concurrency=3)):
+async def test_no_more_handlers_run_at_once_than_the_settings_say(harness):
+    handler = Gated(harness.db)
+    await harness.enqueue(*range(10))
+    async with harness.working(handler, a_queue(concurrency=3)):
         await handler.begun.wait()
         await asyncio.sleep(0.1)
         handler.may_end.set()
-        await world.until_all_are("done")
+        await harness.until_all_are("done")
     assert handler.most_at_once == 3
 
 
-async def test_a_long_task_does_not_keep_the_other_places_empty(world):
+async def test_a_long_task_does_not_keep_the_other_places_empty(harness):
     async def handle(task: Task[Note]) -> None:
         if task.payload.manner == "slowly":
             await release.wait()
         await effects.handle(task)
 
-    release, effects = asyncio.Event(), Effects(world.db)
-    await world.enqueue(*range(3), manner="slowly")
-    await world.enqueue(*range(3, 30))
-    async with world.working(Doing(handle), a_queue(concurrency=4)):
+    release, effects = asyncio.Event(), Effects(harness.db)
+    await harness.enqueue(*range(3), manner="slowly")
+    await harness.enqueue(*range(3, 30))
+    async with harness.working(FunctionHandler(handle), a_queue(concurrency=4)):
 
         async def others_done() -> bool:
-            return len(await world.effects()) == 27
+            return len(await harness.effects()) == 27
 
-        await world.until(others_done)
+        await harness.until(others_done)
         release.set()
-        await world.until_all_are("done")
+        await harness.until_all_are("done")
 
 
-async def test_how_long_a_task_took_and_how_it_ended_is_told(world):
+async def test_how_long_a_task_took_and_how_it_ended_is_told(harness):
     told: list[tuple[str, str]] = []
-    await world.enqueue(1)
-    handler = Failing(Effects(world.db), ValueError("once"))
-    async with world.working(handler, timed=lambda queue, outcome, _: told.append((queue, outcome))):
-        await world.until_all_are("done")
+    await harness.enqueue(1)
+    handler = Failing(Effects(harness.db), ValueError("once"))
+    async with harness.working(handler, timed=lambda queue, outcome, _: told.append((queue, outcome))):
+        await harness.until_all_are("done")
     assert told == [("notes", "retry"), ("notes", "done")]

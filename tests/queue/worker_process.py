@@ -12,14 +12,14 @@ import sys
 
 import msgspec
 
-from tests.queue.builders import Effects, Note, World, a_wakeup
+from tests.queue.builders import Effects, Note, QueueHarness, a_wakeup
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.tasks import Queue, Task
 from tsuzuki.queue.worker import Worker
 
 
-class Mannered(Effects):
+class ScriptedHandler(Effects):
     async def handle(self, task: Task[Note]) -> None:
         match task.payload.manner:
             case "kill":
@@ -43,12 +43,12 @@ class Mannered(Effects):
             raise
 
 
-async def main(database_url: str, bell_url: str, name: str, settings: str) -> None:
+async def main(database_url: str, wakeup_url: str, name: str, settings: str) -> None:
     db = await open_database(DatabaseOptions(database_url))
-    async with a_wakeup(bell_url) as wakeup:
-        world = World(db, wakeup, (database_url, bell_url))
+    async with a_wakeup(wakeup_url) as wakeup:
+        harness = QueueHarness(db, wakeup, (database_url, wakeup_url))
         queue = Queue(name, Note, msgspec.json.decode(settings, type=QueueSettings))
-        worker = Worker(world.worker_context(name=f"process-{os.getpid()}"), queue, Mannered(db))
+        worker = Worker(harness.worker_context(name=f"process-{os.getpid()}"), queue, ScriptedHandler(db))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
         await worker.run()
     await db.close()

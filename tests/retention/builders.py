@@ -80,7 +80,7 @@ class Counts(msgspec.Struct, frozen=True):
     audit: int
 
 
-class Press:
+class MemoryPublishers:
     """Publishers by their address. What they list is the newest first, as `(key, words)`."""
 
     def __init__(self, clock: Clock) -> None:
@@ -105,7 +105,7 @@ class SimulatedServer:
     def __init__(self, db: Database, rules: RetentionRules) -> None:
         self.db = db
         self.clock = clock = Clock(NOON)
-        self.press = Press(clock)
+        self.press = MemoryPublishers(clock)
         context = PollContext(PACE, clock, lambda: 0.0)
         options = PollOptions(lease=Millis(30 * MINUTE))
         driver = Driver(self.press, HERE)

@@ -34,7 +34,7 @@ class Model:
         }
 
 
-class Life:
+class RandomRun:
     """Acts at random, and compares after each act."""
 
     def __init__(self, server: SimulatedServer, seed: int) -> None:
@@ -169,7 +169,7 @@ class Life:
 async def test_random_lives_lose_nothing_and_get_nothing_twice(db, seed):
     """What is unread, saved or just read stays; what was removed does not come back while it is remembered."""
     server = SimulatedServer(db, RetentionRules(keep_read=KEEP))
-    life = Life(server, seed)
+    life = RandomRun(server, seed)
     await life.begin()
     for _ in range(scaled(60, 300)):
         await life.act()

@@ -6,14 +6,14 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from tests.api.people import a_town
+from tests.api.people import a_running_app
 from tests.app import settings_for
 from tests.builders import stored_feed
 from tests.delivery.builders import a_reader, entries_of, publish
 from tests.polling.builders import Clock
 from tests.web.guests import a_guest
-from tests.web.home import follow_to
-from tests.web.sample_shelf import furnish
+from tests.web.reader_setup import follow_to
+from tests.web.sample_shelf import fill_shelf
 from tsuzuki.app.bootstrap import _extra_work, open_tsuzuki
 from tsuzuki.cli import main
 from tsuzuki.db.queries import parse_queries
@@ -31,23 +31,23 @@ update entry set unread = false, read_at = :at where feed_id is not null and not
 
 
 @pytest.fixture
-async def town(tmp_path):
-    async with a_town(tmp_path) as town:
-        yield town
+async def app(tmp_path):
+    async with a_running_app(tmp_path) as app:
+        yield app
 
 
-async def a_reading_guest(town):
+async def a_reading_guest(app):
     """Who has read twenty articles forty days ago, and the shelf's page."""
-    user = await town.add()
-    stage = await furnish(town, user, articles=20)
-    await town.db.with_tx(lambda tx: tx.run(q.read_all, at=town.time() - 40 * DAY))
-    shelf = await town.accounts.current_user.shelf_of(user)
-    return await a_guest(town, user), user, stage, f"/account/shelves/{show_id(shelf.public_id)}"
+    user = await app.add()
+    sample_shelf = await fill_shelf(app, user, articles=20)
+    await app.db.with_tx(lambda tx: tx.run(q.read_all, at=app.time() - 40 * DAY))
+    shelf = await app.accounts.current_user.shelf_of(user)
+    return await a_guest(app, user), user, sample_shelf, f"/account/shelves/{show_id(shelf.public_id)}"
 
 
-async def test_a_feeds_form_says_what_each_choice_removes(town):
-    guest, _, stage, _ = await a_reading_guest(town)
-    feeds = await town.reading.subscriptions.list(stage.shelf)
+async def test_a_feeds_form_says_what_each_choice_removes(app):
+    guest, _, sample_shelf, _ = await a_reading_guest(app)
+    feeds = await app.reading.subscriptions.list(sample_shelf.shelf)
     counts = {feed.public_id: feed.item_count for feed in feeds}
     feed = max(feeds, key=lambda one: one.item_count)
     path = f"/feeds/{show_id(feed.public_id)}"
@@ -61,32 +61,32 @@ async def test_a_feeds_form_says_what_each_choice_removes(town):
     assert (await guest.send(path, fields | {"retention": "12"})).status == 400
 
 
-async def test_a_shelfs_page_sets_how_long_it_keeps(town):
-    guest, user, _, path = await a_reading_guest(town)
+async def test_a_shelfs_page_sets_how_long_it_keeps(app):
+    guest, user, _, path = await a_reading_guest(app)
     page = (await guest.see(path)).text
     assert "as on this server: 1 year" in page
     assert "30 days (deletes" in page
     saved = await follow_to(guest, await guest.send(f"{path}/retention", {"retention": "30"}))
     assert '<option value="30" selected>' in saved.text
     assert "Saved. Older articles are deleted at night." in saved.text
-    assert (await town.accounts.current_user.shelf_of(user)).own_retention == 30 * DAY
+    assert (await app.accounts.current_user.shelf_of(user)).own_retention == 30 * DAY
     assert (await guest.send(f"{path}/retention", {"retention": "31"})).status == 400
-    pruned = await town.pruner.prune()
+    pruned = await app.pruner.prune()
     assert pruned["entries"] > 0
 
 
-async def test_only_owners_say_how_long_a_shelf_keeps(town):
-    guest, _, _, path = await a_reading_guest(town)
-    other = await town.add(username="other")
+async def test_only_owners_say_how_long_a_shelf_keeps(app):
+    guest, _, _, path = await a_reading_guest(app)
+    other = await app.add(username="other")
     await guest.send(f"{path}/people", {"person": "other", "role": "editor"})
-    theirs = await a_guest(town, other)
+    theirs = await a_guest(app, other)
     assert "Read articles" not in (await theirs.see(path)).text
     assert (await theirs.send(f"{path}/retention", {"retention": "30"})).status == 403
 
 
-async def test_the_api_takes_days_0_and_null(town):
-    user = await town.add()
-    reader = await town.with_token(user, "read", "write")
+async def test_the_api_takes_days_0_and_null(app):
+    user = await app.add()
+    reader = await app.with_token(user, "read", "write")
     assert (await reader.get("/shelf")).json()["data"]["retention"] is None
     for days in (90, 0, None):
         changed = await reader.ask("PATCH", "/shelf", {"retention": days})
@@ -95,28 +95,28 @@ async def test_the_api_takes_days_0_and_null(town):
         refused = await reader.ask("PATCH", "/shelf", {"retention": wrong})
         assert refused.status == 400
         assert "retention" in refused.text
-    admin = await town.with_token(await town.admin(), "admin")
+    admin = await app.with_token(await app.admin(), "admin")
     log = (await admin.get("/admin/auditlog?action=shelf.retention")).json()["data"]
     assert [row["after"]["retention"] for row in log] == [None, 0, 90 * DAY]
 
 
-async def test_operators_see_what_would_go(town):
-    await a_reading_guest(town)
-    admin = await town.admin()
-    town.time.pass_(400 * DAY)
-    token = await town.with_token(admin, "admin")
+async def test_operators_see_what_would_go(app):
+    await a_reading_guest(app)
+    admin = await app.admin()
+    app.time.pass_(400 * DAY)
+    token = await app.with_token(admin, "admin")
     shown = (await token.get("/admin/retention")).json()["data"]
     assert shown["hours"] == [2, 6]
     by_kind = {each["what"]: each for each in shown["removable"]}
     assert by_kind["entries"]["rows"] > 0
     assert by_kind["entries"]["bytes"] > 0
     assert (by_kind["entries"]["keep_days"], by_kind["audit"]["keep_days"]) == (365, 730)
-    guest = await a_guest(town, admin)
+    guest = await a_guest(app, admin)
     page = (await guest.see("/admin/retention")).text
     assert "Read articles on shelves" in page
     assert "between 2:00 and 6:00" in page
     assert 'href="/admin/retention"' in (await guest.see("/admin")).text
-    await town.pruner.prune()
+    await app.pruner.prune()
     again = (await token.get("/admin/retention")).json()["data"]["removable"]
     assert (again[0]["rows"], again[0]["removed"]) == (0, by_kind["entries"]["rows"])
 

@@ -35,7 +35,7 @@ from tsuzuki.shelves.types import ChapterProgress, ChapterSelection, FollowReque
 from tsuzuki.sources.comics import delete_mapping_tx
 
 
-class Place:
+class ReadingSetup:
     """A reader with a followed series whose chapters 1 to 3 lie in the inbox."""
 
     def __init__(self, db, series: Published, shelf: ShelfId, clock: Clock) -> None:
@@ -60,14 +60,14 @@ class Place:
 
 
 @pytest.fixture
-async def place(db) -> Place:
-    place = Place(db, await a_published_series(db, sources=2), await a_reader(db), Clock())
+async def place(db) -> ReadingSetup:
+    place = ReadingSetup(db, await a_published_series(db, sources=2), await a_reader(db), Clock())
     await place.follows.add(place.shelf, FollowRequest(series=place.series.public_id))
     await release(db, place.series, [1, 2, 3], page_count=20)
     return place
 
 
-def ago(place: Place, span: int) -> Millis:
+def ago(place: ReadingSetup, span: int) -> Millis:
     return Millis(place.clock.now - span)
 
 

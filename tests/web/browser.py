@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
 
-from tests.api.people import Town
+from tests.api.people import RunningApp
 from tsuzuki.accounts.types import User
 
 PHONE: ViewportSize = {"width": 360, "height": 740}
@@ -21,7 +21,7 @@ WIDER = "document.documentElement.scrollWidth - document.documentElement.clientW
 
 
 @asynccontextmanager
-async def browsing(browser: Browser, town: Town, user: User | None, **options: Any) -> AsyncIterator[Page]:
+async def browsing(browser: Browser, app: RunningApp, user: User | None, **options: Any) -> AsyncIterator[Page]:
     """A page of a browser that this person uses, or nobody in particular.
 
     Whatever the console says, and every request to elsewhere, fails.
@@ -29,13 +29,13 @@ async def browsing(browser: Browser, town: Town, user: User | None, **options: A
     wanted: dict[str, Any] = {"viewport": DESK, "service_workers": "block"} | options
     context = await browser.new_context(**wanted)
     if user is not None:
-        session = {"name": "tsuzuki", "value": await town.session(user), "url": town.client.base}
+        session = {"name": "tsuzuki", "value": await app.session(user), "url": app.client.base}
         await context.add_cookies([session])  # type: ignore[list-item]  # a TypedDict, told by a variable
     said: list[str] = []
     page = await context.new_page()
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith(town.client.base) else said.append(request.url))
+    page.on("request", lambda request: None if request.url.startswith(app.client.base) else said.append(request.url))
     yield page
     await context.close()
     wrong = [text for text in said if not text.startswith(EXPECTED)]

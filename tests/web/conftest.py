@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
-from tests.web.home import Home, a_home
+from tests.web.reader_setup import ReaderSetup, a_reader_setup
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -23,6 +23,6 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest.fixture
-async def home(tmp_path) -> AsyncIterator[Home]:
-    async with a_home(tmp_path) as home:
-        yield home
+async def reader(tmp_path) -> AsyncIterator[ReaderSetup]:
+    async with a_reader_setup(tmp_path) as reader:
+        yield reader

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.api.people import Town
+from tests.api.people import RunningApp
 from tests.images.builders import a_picture
 from tsuzuki.accounts.types import SYSTEM, User
 from tsuzuki.catalogue.browse import ListRequest
@@ -23,7 +23,7 @@ SHADES = ("#d98e6b", "#4a7c8c", "#a9c6d0", "#f3d9b1", "#3f6a7a")
 class Gallery(msgspec.Struct, frozen=True):
     """A source, its folder, and somebody's shelf."""
 
-    town: Town
+    app: RunningApp
     folder: Path
     site: int
     shelf: ShelfId
@@ -39,7 +39,7 @@ class Gallery(msgspec.Struct, frozen=True):
 
     async def manga(self, title: str) -> Manga:
         """The series with its details and chapters, as browsing finds it."""
-        catalogue = self.town.catalogue
+        catalogue = self.app.catalogue
         wish = ListRequest(kind="popular", shelf_id=self.shelf, refresh=True)
         listed = (await catalogue.browsing.browse(self.site, wish)).value.manga
         found = next(one for one in listed if one.title == title)
@@ -50,57 +50,55 @@ class Gallery(msgspec.Struct, frozen=True):
     async def follow(self, title: str) -> str:
         """Follow it; the id of the series."""
         manga = await self.manga(title)
-        await self.town.reading.follows.add(self.shelf, FollowRequest(series=manga.series_public_id))
+        await self.app.reading.follows.add(self.shelf, FollowRequest(series=manga.series_public_id))
         return show_id(manga.series_public_id)
 
     async def chapter(self, title: str, number: str) -> ChapterId:
         manga = await self.manga(title)
-        order = await self.town.reading.series.order(self.shelf, manga.series_public_id)
+        order = await self.app.reading.series.order(self.shelf, manga.series_public_id)
         return next(one.id for one in order if one.number == number)
 
     async def look_again(self, title: str) -> None:
         """What a poll would find: new chapters of this series."""
         await self.manga(title)
-        self.town.wakeup.wake("events")
+        self.app.wakeup.wake("events")
 
 
-async def hang(town: Town, shelf: ShelfId) -> Gallery:
+async def hang(app: RunningApp, shelf: ShelfId) -> Gallery:
     """`The Harbour` in chapters 1, 2, 3 and 6 of four pages each, and `The Tower` in one chapter of tall strips."""
     name = secrets.token_hex(4)
-    folder = town.folder / name
+    folder = app.folder / name
     folder.mkdir()
     wanted = SourceRegistration(
         name=f"Gallery {name}", slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)}
     )
-    site = await town.crawling.sources.register(SYSTEM, wanted)
-    gallery = Gallery(town, folder, site.id, shelf, site.name)
+    site = await app.crawling.sources.register(SYSTEM, wanted)
+    gallery = Gallery(app, folder, site.id, shelf, site.name)
     for number in (1, 2, 3, 6):
         gallery.draw("The Harbour", f"Chapter {number}")
     gallery.draw("The Tower", "Chapter 1", size=STRIP)
     return gallery
 
 
-async def somebody(town: Town) -> tuple[User, ShelfId]:
-    """Of a tenant that has nobody else, with a shelf on which nothing is: for tests that share a town."""
-    tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
-    user = await town.add(tenant_id=tenant.public_id)
-    return user, (await town.accounts.current_user.shelf_of(user)).id
+async def somebody(app: RunningApp) -> tuple[User, ShelfId]:
+    """Of a tenant that has nobody else, with a shelf on which nothing is: for tests that share an app."""
+    tenant = await app.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
+    user = await app.add(tenant_id=tenant.public_id)
+    return user, (await app.accounts.current_user.shelf_of(user)).id
 
 
-async def a_visitor(town: Town) -> tuple[User, Gallery]:
+async def a_visitor(app: RunningApp) -> tuple[User, Gallery]:
     """The same with a gallery of their own."""
-    user, shelf = await somebody(town)
-    return user, await hang(town, shelf)
+    user, shelf = await somebody(app)
+    return user, await hang(app, shelf)
 
 
-async def exhibit(town: Town, shelf: ShelfId) -> dict[str, str]:
+async def exhibit(app: RunningApp, shelf: ShelfId) -> dict[str, str]:
     """A gallery that was read in: the ids of a source, a series of it that is followed, and a chapter half read."""
-    gallery = await hang(town, shelf)
+    gallery = await hang(app, shelf)
     await gallery.follow("The Tower")
     series = await gallery.follow("The Harbour")
     manga = await gallery.manga("The Harbour")
     chapter = await gallery.chapter("The Harbour", "2")
-    await town.reading.progress.report(
-        shelf, manga.series_public_id, chapter, ReportedReading(page=1, page_count=PAGES)
-    )
+    await app.reading.progress.report(shelf, manga.series_public_id, chapter, ReportedReading(page=1, page_count=PAGES))
     return {"site": str(gallery.site), "manga": str(manga.id), "series": series, "chapter": str(chapter)}

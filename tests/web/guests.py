@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.accounts.provider import CLIENT, REDIRECT, SECRET
-from tests.api.people import Town
+from tests.api.people import RunningApp
 from tests.app import Answer, Client
 from tsuzuki.accounts.types import User
 
@@ -43,9 +43,9 @@ class Guest:
             self.cookies.pop(name, None)
 
 
-async def a_guest(town: Town, user: User) -> Guest:
+async def a_guest(app: RunningApp, user: User) -> Guest:
     """This person, signed in."""
-    return Guest(town.client, tsuzuki=await town.session(user))
+    return Guest(app.client, tsuzuki=await app.session(user))
 
 
 def oidc_settings(issuer: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from tests.api.people import Town
+from tests.api.people import RunningApp
 from tests.builders import a_hash, store_items_tx, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import deliver_items_tx, follow, subscribe
 from tsuzuki.accounts.types import User
@@ -46,7 +46,7 @@ PARAGRAPHS = (
 )
 
 
-class Stage(msgspec.Struct, frozen=True):
+class SampleShelf(msgspec.Struct, frozen=True):
     """What was put there."""
 
     shelf: ShelfId
@@ -55,26 +55,26 @@ class Stage(msgspec.Struct, frozen=True):
     items: list[int]
 
 
-async def furnish(town: Town, user: User, *, articles: int = 40) -> Stage:
+async def fill_shelf(app: RunningApp, user: User, *, articles: int = 40) -> SampleShelf:
     """A shelf that somebody has used for a while."""
-    shelf = (await town.accounts.current_user.shelf_of(user)).id
-    now = town.time()
-    groups = {name: await town.reading.groups.add(shelf, name) for name in ("Webcomics", "Craft", "News of the world")}
+    shelf = (await app.accounts.current_user.shelf_of(user)).id
+    now = app.time()
+    groups = {name: await app.reading.groups.add(shelf, name) for name in ("Webcomics", "Craft", "News of the world")}
     feeds = []
     for place, (title, group) in enumerate(FEEDS):
-        feed = await a_feed(town, title)
-        await subscribe(town.db, shelf, feed, group_id=groups[group].id if group else None)
+        feed = await a_feed(app, title)
+        await subscribe(app.db, shelf, feed, group_id=groups[group].id if group else None)
         feeds.append(feed)
         count = articles // len(FEEDS) + (place < articles % len(FEEDS))
         items = [an_item(f"{place}-{n}", at=Millis(now - (n * 7 + place) * HOUR - 9 * MINUTE)) for n in range(count)]
-        await release_items(town, feed, items)
-    await town.db.with_tx(
+        await release_items(app, feed, items)
+    await app.db.with_tx(
         lambda tx: tx.run(q.break_watch, id=feeds[-1], error="The server answered 503 (Service Unavailable).", now=now)
     )
-    series = [await a_series(town, shelf, title, group=groups["Webcomics"].id) for title in SERIES]
-    await town.db.with_tx(lambda tx: tx.run(q.arrive, shelf_id=shelf))  # each when it came out
-    known = await town.db.read(lambda tx: tx.many(int, q.items_of, id=feeds[0]))
-    return Stage(shelf, feeds, series, known)
+    series = [await a_series(app, shelf, title, group=groups["Webcomics"].id) for title in SERIES]
+    await app.db.with_tx(lambda tx: tx.run(q.arrive, shelf_id=shelf))  # each when it came out
+    known = await app.db.read(lambda tx: tx.many(int, q.items_of, id=feeds[0]))
+    return SampleShelf(shelf, feeds, series, known)
 
 
 FEEDS = (
@@ -97,11 +97,11 @@ TITLES = (
 )
 
 
-async def a_feed(town: Town, title: str) -> FeedId:
-    feed = await stored_feed(town.db)
-    await stored_watch(town.db, feed, next_check_at=Millis(town.time() + DAY))
+async def a_feed(app: RunningApp, title: str) -> FeedId:
+    feed = await stored_feed(app.db)
+    await stored_watch(app.db, feed, next_check_at=Millis(app.time() + DAY))
     site = "https://example.org/"
-    await town.db.with_tx(lambda tx: tx.run(q.name_feed, id=feed, title=title, site_url=site))
+    await app.db.with_tx(lambda tx: tx.run(q.name_feed, id=feed, title=title, site_url=site))
     return feed
 
 
@@ -119,27 +119,27 @@ def an_item(key: str, *, at: Millis, **over: Any) -> NewItem:
     return NewItem(content_hash=a_hash(sorted(values.items(), key=str)), **values)
 
 
-async def release_items(town: Town, feed: FeedId, items: list[NewItem], *, first: bool = False) -> None:
-    now = town.time()
+async def release_items(app: RunningApp, feed: FeedId, items: list[NewItem], *, first: bool = False) -> None:
+    now = app.time()
 
     async def ingest(tx: Tx) -> None:
         stored = await store_items_tx(tx, feed, items, now)
         new = [item.id for item in stored if item.is_new]
         await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now)
 
-    await town.db.with_tx(ingest)
-    town.wakeup.wake("events")
+    await app.db.with_tx(ingest)
+    app.wakeup.wake("events")
 
 
-async def a_series(town: Town, shelf: ShelfId, title: str, *, group: int, chapters: int = 3) -> SeriesId:
-    series = await stored_series(town.db, title)
-    await follow(town.db, shelf, series, group_id=group)
-    await release_chapters(town, series, range(40, 40 + chapters))
+async def a_series(app: RunningApp, shelf: ShelfId, title: str, *, group: int, chapters: int = 3) -> SeriesId:
+    series = await stored_series(app.db, title)
+    await follow(app.db, shelf, series, group_id=group)
+    await release_chapters(app, series, range(40, 40 + chapters))
     return series
 
 
-async def release_chapters(town: Town, series: SeriesId, numbers: Any) -> None:
-    now = town.time()
+async def release_chapters(app: RunningApp, series: SeriesId, numbers: Any) -> None:
+    now = app.time()
     new = [
         NewChapter(
             key=str(number),
@@ -156,5 +156,5 @@ async def release_chapters(town: Town, series: SeriesId, numbers: Any) -> None:
         fresh = [chapter.id for chapter in stored if chapter.is_new]
         await deliver_chapters_tx(tx, series, fresh, is_first_harvest=False, now=now)
 
-    await town.db.with_tx(ingest)
-    town.wakeup.wake("events")
+    await app.db.with_tx(ingest)
+    app.wakeup.wake("events")

@@ -3,90 +3,90 @@
 import re
 
 from tests.web.guests import Guest, error_of, value_of
-from tests.web.home import follow_to
+from tests.web.reader_setup import follow_to
 from tests.web.sample_shelf import PARAGRAPHS
 
 
-async def test_a_search_finds_articles_feeds_and_shows_hits_as_marks(home):
-    page = await home.guest.see("/search?q=lantern")
+async def test_a_search_finds_articles_feeds_and_shows_hits_as_marks(reader):
+    page = await reader.guest.see("/search?q=lantern")
     assert "The Paper Lantern" in page.text
-    marked = await home.guest.see("/search?q=waiting")
+    marked = await reader.guest.see("/search?q=waiting")
     assert "A morning at the type foundry" in marked.text
     assert "Much of it is <mark>waiting</mark>" in marked.text
-    assert "Nothing found." in (await home.guest.see("/search?q=zzzzzz")).text
+    assert "Nothing found." in (await reader.guest.see("/search?q=zzzzzz")).text
 
 
-async def test_a_bookmark_is_read_noted_and_deleted(home):
-    await home.guest.send("/inbox/mark", {"save": f"i{home.stage.items[0]}"})
-    [path] = set(re.findall(r'href="(/bookmarks/[\w-]+)"', (await home.guest.see("/bookmarks")).text))
+async def test_a_bookmark_is_read_noted_and_deleted(reader):
+    await reader.guest.send("/inbox/mark", {"save": f"i{reader.sample_shelf.items[0]}"})
+    [path] = set(re.findall(r'href="(/bookmarks/[\w-]+)"', (await reader.guest.see("/bookmarks")).text))
     assert "Much of it is waiting." in PARAGRAPHS
-    assert "Much of it is waiting." in (await home.guest.see(path)).text
-    noted = await follow_to(home.guest, await home.guest.send(f"{path}/note", {"note": "For <later>"}))
+    assert "Much of it is waiting." in (await reader.guest.see(path)).text
+    noted = await follow_to(reader.guest, await reader.guest.send(f"{path}/note", {"note": "For <later>"}))
     assert "For &lt;later&gt;</textarea>" in noted.text
-    after = await follow_to(home.guest, await home.guest.send(f"{path}/delete"))
+    after = await follow_to(reader.guest, await reader.guest.send(f"{path}/delete"))
     assert "No bookmarks yet." in after.text
 
 
-async def test_settings_are_kept_and_shown_by_the_first_paint(home):
+async def test_settings_are_kept_and_shown_by_the_first_paint(reader):
     sent = {"is_whole": "1", "theme": "dark", "density": "compact", "text_size": "large", "marks_on_scroll": "on"}
-    after = await follow_to(home.guest, await home.guest.send("/settings", sent | {"time_zone": "Asia/Tokyo"}))
+    after = await follow_to(reader.guest, await reader.guest.send("/settings", sent | {"time_zone": "Asia/Tokyo"}))
     assert 'class="theme-dark density-compact text-large reading-serif width-normal"' in after.text
-    assert "data-marks-on-scroll" in (await home.guest.see("/")).text
+    assert "data-marks-on-scroll" in (await reader.guest.see("/")).text
     assert "If empty, taken from your browser." in after.text
-    wrong = await home.guest.send("/settings", {"time_zone": "Atlantis"})
+    wrong = await reader.guest.send("/settings", {"time_zone": "Atlantis"})
     assert (wrong.status, error_of(wrong, "time_zone")) == (400, "Unknown time zone.")
-    assert (await home.guest.send("/settings", {"theme": "pink"})).status == 400
+    assert (await reader.guest.send("/settings", {"theme": "pink"})).status == 400
 
 
-async def test_a_channel_shows_its_secret_once(home):
+async def test_a_channel_shows_its_secret_once(reader):
     wish = {"kind": "webhook", "name": "Mine"}
-    refused = await home.guest.send("/notifications", wish | {"config.url": "http://127.0.0.1/"})
+    refused = await reader.guest.send("/notifications", wish | {"config.url": "http://127.0.0.1/"})
     assert (refused.status, value_of(refused, "name")) == (400, "Mine")
     assert error_of(refused, "config.url") is not None
-    made = await home.guest.send("/notifications", wish | {"config.url": "http://93.184.216.34/hook"})
+    made = await reader.guest.send("/notifications", wish | {"config.url": "http://93.184.216.34/hook"})
     [secret] = re.findall(r'<output class="secret" id="secret">([^<]+)<', made.text)
-    listed = await home.guest.see("/notifications")
+    listed = await reader.guest.see("/notifications")
     assert "Remove Mine" in listed.text
     assert secret not in listed.text
 
 
-async def test_who_tries_a_channel_too_often_is_told_how_long_to_wait_and_one_that_is_off_is_not_tried(home):
+async def test_who_tries_a_channel_too_often_is_told_how_long_to_wait_and_one_that_is_off_is_not_tried(reader):
     wish = {"kind": "webhook", "name": "Mine", "config.url": "http://93.184.216.34/hook"}
-    await home.guest.send("/notifications", wish)
-    path = re.findall(r'action="(/notifications/[\w-]+)/test"', (await home.guest.see("/notifications")).text)[0]
-    sent = [await home.guest.send(f"{path}/test") for _ in range(11)]
+    await reader.guest.send("/notifications", wish)
+    path = re.findall(r'action="(/notifications/[\w-]+)/test"', (await reader.guest.see("/notifications")).text)[0]
+    sent = [await reader.guest.send(f"{path}/test") for _ in range(11)]
     assert [answer.status for answer in sent] == [303] * 10 + [429]
     assert re.search(r"Too many attempts\. Try again in \d+ seconds\.", sent[-1].text)
     assert "retry-after" in sent[-1].headers
     assert "Remove Mine" in sent[-1].text  # it is the page itself that says so
-    await home.guest.send(f"{path}/switch", {"enabled": "off"})
-    assert f"{path}/test" not in (await home.guest.see("/notifications")).text
-    off = await home.guest.send(f"{path}/test")
+    await reader.guest.send(f"{path}/switch", {"enabled": "off"})
+    assert f"{path}/test" not in (await reader.guest.see("/notifications")).text
+    off = await reader.guest.send(f"{path}/test")
     assert (off.status, "Turn it on first." in off.text) == (409, True)
 
 
-async def test_the_app_is_installable_and_its_worker_keeps_only_what_is_nobodys(home):
-    manifest = (await home.guest.see("/manifest.webmanifest")).json()
+async def test_the_app_is_installable_and_its_worker_keeps_only_what_is_nobodys(reader):
+    manifest = (await reader.guest.see("/manifest.webmanifest")).json()
     for icon in manifest["icons"]:
-        assert (await home.guest.see(icon["src"])).headers["content-type"] == "image/png"
-    worker = await home.guest.see("/sw.js")
+        assert (await reader.guest.see(icon["src"])).headers["content-type"] == "image/png"
+    worker = await reader.guest.see("/sw.js")
     kept = re.findall(r'"(/[^"]*)"', worker.text.partition("\nconst name")[0])
     assert kept[0] == "/offline"
     assert all(path.startswith("/static/") for path in kept[1:])
     for path in kept:
-        assert (await Guest(home.town.client).see(path)).status == 200
+        assert (await Guest(reader.app.client).see(path)).status == 200
 
 
-async def test_the_form_of_a_channel_has_the_fields_of_its_config(home):
-    page = await home.guest.see("/notifications")
+async def test_the_form_of_a_channel_has_the_fields_of_its_config(reader):
+    page = await reader.guest.see("/notifications")
     fields = ["config.url", "config.topic", "config.url", "config.token", "config.priority"]
     assert re.findall(r'name="(config\.\w+)"', page.text) == fields
     wish = {"kind": "ntfy", "name": "Phone", "config.url": "http://93.184.216.34/", "config.token": "tk_1"}
-    wrong = await home.guest.send("/notifications", wish | {"config.topic": "two words"})
+    wrong = await reader.guest.send("/notifications", wish | {"config.topic": "two words"})
     assert (wrong.status, value_of(wrong, "config.topic")) == (400, "two words")
     assert error_of(wrong, "config.topic") is not None
     assert "tk_1" not in wrong.text  # no password is shown again
     right = wish | {"config.topic": "news", "config.priority": "5"}
-    made = await follow_to(home.guest, await home.guest.send("/notifications", right))
+    made = await follow_to(reader.guest, await reader.guest.send("/notifications", right))
     assert "Channel added." in made.text
     assert "Remove Phone" in made.text

@@ -7,14 +7,14 @@ from html import unescape
 
 import pytest
 
-from tests.web.home import LINK, unread
+from tests.web.reader_setup import LINK, unread
 from tests.web.sample_shelf import an_item, release_items
 from tsuzuki.model.harvest import Enclosure
 
 
-async def test_an_article_is_read_with_its_neighbours_of_the_list_it_was_opened_from(home):
-    links = [unescape(link) for link in LINK.findall((await home.guest.see("/?kind=item")).text)]
-    page = await home.guest.see(links[3])
+async def test_an_article_is_read_with_its_neighbours_of_the_list_it_was_opened_from(reader):
+    links = [unescape(link) for link in LINK.findall((await reader.guest.see("/?kind=item")).text)]
+    page = await reader.guest.see(links[3])
     assert "The last panel is decided" in page.text
     assert page.text.count("<h1") == 1
     ids = [re.findall(r"/items/(\d+)", link)[0] for link in links]
@@ -23,23 +23,23 @@ async def test_an_article_is_read_with_its_neighbours_of_the_list_it_was_opened_
     assert 'href="/?kind=item"' in page.text  # back to the list
 
 
-async def test_sec_16_opening_an_article_by_its_address_marks_nothing(home):
-    before = unread(await home.guest.see("/"))
-    page = await home.guest.see(f"/items/{home.stage.items[0]}")
+async def test_sec_16_opening_an_article_by_its_address_marks_nothing(reader):
+    before = unread(await reader.guest.see("/"))
+    page = await reader.guest.see(f"/items/{reader.sample_shelf.items[0]}")
     assert "data-unread=" in page.text  # a script posts it
-    assert unread(await home.guest.see("/")) == before
+    assert unread(await reader.guest.see("/")) == before
 
 
-async def test_i7_pictures_and_recordings_come_through_us(home):
+async def test_i7_pictures_and_recordings_come_through_us(reader):
     content = (
         '<p>One</p><img src="https://pictures.example/a.png" srcset="https://pictures.example/b.png 2x" alt="A boat">'
         '<video src="https://media.example/v.mp4" controls></video><h1>Loud</h1>'
         '<a href="https://example.org/x">there</a>'
     )
-    late = an_item("media", at=home.town.time(), title="Media", content=content)
-    await release_items(home.town, home.stage.feeds[0], [late])
-    path = LINK.findall((await home.guest.see("/")).text)[0]
-    text = (await home.guest.see(unescape(path))).text
+    late = an_item("media", at=reader.app.time(), title="Media", content=content)
+    await release_items(reader.app, reader.sample_shelf.feeds[0], [late])
+    path = LINK.findall((await reader.guest.see("/")).text)[0]
+    text = (await reader.guest.see(unescape(path))).text
     prose = text[text.index('class="prose"') :]
     assert re.search(r'<img[^>]+src="/api/v1/images/[\w-]+/[\w-]+"', prose)
     assert "pictures.example" not in re.sub(r"/api/v1/images/\S+", "", prose)
@@ -50,17 +50,17 @@ async def test_i7_pictures_and_recordings_come_through_us(home):
 
 
 @pytest.mark.parametrize("path", ["/items/0", "/items/x", "/items/99999999999999999999", "/items/-1"])
-async def test_an_article_that_is_not_there_is_not_found(home, path):
-    assert (await home.guest.see(path)).status == 404
+async def test_an_article_that_is_not_there_is_not_found(reader, path):
+    assert (await reader.guest.see(path)).status == 404
 
 
-async def opened(home, **over) -> tuple[str, str]:
+async def opened(reader, **over) -> tuple[str, str]:
     """The newest row of the inbox, and the page of its article."""
-    late = an_item("late", at=home.town.time(), **over)
-    await release_items(home.town, home.stage.feeds[0], [late])
-    inbox = (await home.guest.see("/")).text
+    late = an_item("late", at=reader.app.time(), **over)
+    await release_items(reader.app, reader.sample_shelf.feeds[0], [late])
+    inbox = (await reader.guest.see("/")).text
     row = inbox[inbox.index("<article") :].partition("</article>")[0]
-    return row, (await home.guest.see(unescape(LINK.findall(inbox)[0]))).text
+    return row, (await reader.guest.see(unescape(LINK.findall(inbox)[0]))).text
 
 
 PICTURE = "https://pictures.example/boat.png"
@@ -76,10 +76,10 @@ def prose_of(page: str) -> str:
     return page[page.index('class="prose"') : page.index("</article>")]
 
 
-async def test_a_post_without_a_title_is_known_by_its_words(home):
+async def test_a_post_without_a_title_is_known_by_its_words(reader):
     """R103: the words are not said twice."""
     content = "<p>Twelve boats left the harbour before dawn and nobody on the quay could say where they were going.</p>"
-    row, page = await opened(home, title="", content=content)
+    row, page = await opened(reader, title="", content=content)
     title = "Twelve boats left the harbour before dawn and nobody on the quay could say…"
     assert f">{title}</a>" in row
     assert '<p class="snippet">where they were going.</p>' in row
@@ -88,22 +88,22 @@ async def test_a_post_without_a_title_is_known_by_its_words(home):
     assert "Untitled" not in row + page
 
 
-async def test_a_post_of_nothing_but_a_time_is_known_by_it(home):
-    row, page = await opened(home, title="", content="", link=None)
+async def test_a_post_of_nothing_but_a_time_is_known_by_it(reader):
+    row, page = await opened(reader, title="", content="", link=None)
     assert re.search(r'class="entry-link"[^>]*>\d+ \w+ \d{4}, [\d:]+', row) or re.search(
         r'class="entry-link"[^>]*>\w+ \d', row
     )
     assert "Untitled" not in row + page
 
 
-async def test_pictures_that_come_with_an_item_are_shown_and_no_files(home):
+async def test_pictures_that_come_with_an_item_are_shown_and_no_files(reader):
     """R104."""
     enclosures = [
         Enclosure(PICTURE, media_type="image/png", title="A boat"),
         Enclosure("https://pictures.example/second.jpg?x=1"),
         Enclosure("https://files.example/notes.pdf", media_type="application/pdf"),
     ]
-    row, page = await opened(home, content="<p>Words</p>", enclosures=enclosures, image_url=PICTURE)
+    row, page = await opened(reader, content="<p>Words</p>", enclosures=enclosures, image_url=PICTURE)
     assert pictures_shown(row) == [PICTURE]
     assert pictures_shown(prose_of(page)) == [PICTURE, "https://pictures.example/second.jpg?x=1"]
     assert "<figcaption>A boat</figcaption>" in prose_of(page)
@@ -122,18 +122,18 @@ async def test_pictures_that_come_with_an_item_are_shown_and_no_files(home):
          {"enclosures": [Enclosure("https://pictures.example/a-long-name.jpg")]}, ["https://cdn.example/300/a-long-name.jpg"]),
     ],
 )  # fmt: skip
-async def test_a_picture_is_shown_once(home, content, over, shown):
+async def test_a_picture_is_shown_once(reader, content, over, shown):
     """R104."""
-    _, page = await opened(home, content=content, **over)
+    _, page = await opened(reader, content=content, **over)
     assert pictures_shown(prose_of(page)) == shown
 
 
-async def test_a_recording_says_how_long_it_is_and_plays_once(home):
+async def test_a_recording_says_how_long_it_is_and_plays_once(reader):
     """R104."""
     talk = Enclosure("https://media.example/talk.mp3", media_type="audio/mpeg", duration_seconds=3723, length=5_000_000)
     content = '<p>Words</p><audio src="https://media.example/other.mp3" controls=""></audio>'
     other = Enclosure("https://media.example/other.mp3", media_type="audio/mpeg")
-    _, page = await opened(home, content=content, enclosures=[talk, other])
+    _, page = await opened(reader, content=content, enclosures=[talk, other])
     assert "1:02:03" in page
     assert page.count("<audio") == 2
 
@@ -159,40 +159,40 @@ async def test_a_recording_says_how_long_it_is_and_plays_once(home):
         ('<p><img src="{}" title="IMG_1234"></p>', r"<p><img[^>]+></p>"),
     ],
 )  # fmt: skip
-async def test_a_hover_text_is_a_caption(home, content, expected):
+async def test_a_hover_text_is_a_caption(reader, content, expected):
     """R104."""
-    _, page = await opened(home, title="A title", content=content.replace("{}", PICTURE))
+    _, page = await opened(reader, title="A title", content=content.replace("{}", PICTURE))
     assert re.search(expected, prose_of(page)), prose_of(page)
     assert "title=" not in prose_of(page)
 
 
-async def test_a_footnote_stays_on_the_page(home):
+async def test_a_footnote_stays_on_the_page(reader):
     """R105."""
     content = '<p>Words<a href="#item-n1" rel="noopener noreferrer">1</a></p><p id="item-n1">Note</p>'
-    prose = prose_of((await opened(home, content=content))[1])
+    prose = prose_of((await opened(reader, content=content))[1])
     assert '<a href="#item-n1" rel="noopener noreferrer">1</a>' in prose
     assert '<p id="item-n1">' in prose
     assert "_blank" not in prose
 
 
-async def test_what_was_stored_too_deep_is_shown_as_text_at_once(home):
+async def test_what_was_stored_too_deep_is_shown_as_text_at_once(reader):
     """SEC-20."""
     started = time.process_time()
-    _, page = await opened(home, content="<div>" * 27_000 + "down there" + "</div>" * 27_000)
+    _, page = await opened(reader, content="<div>" * 27_000 + "down there" + "</div>" * 27_000)
     assert "down there" in prose_of(page)
     assert time.process_time() - started < 3
 
 
-async def test_one_film_in_several_sizes_has_one_player(home):
+async def test_one_film_in_several_sizes_has_one_player(reader):
     films = [Enclosure(f"https://v.example/{n}.mp4", media_type="video/mp4", duration_seconds=60) for n in (720, 480)]
-    _, page = await opened(home, enclosures=films)
+    _, page = await opened(reader, enclosures=films)
     assert page.count("<video") == 1
     assert len(re.findall(r'class="medium" href="https://v.example/', page)) == 2
 
 
-async def test_a_post_of_only_a_picture_is_known_by_what_stands_for_it(home):
+async def test_a_post_of_only_a_picture_is_known_by_what_stands_for_it(reader):
     """R103: and what stands for a picture is no text of the post."""
-    row, page = await opened(home, title="", content=f'<img src="{PICTURE}" alt="A boat at dawn">')
+    row, page = await opened(reader, title="", content=f'<img src="{PICTURE}" alt="A boat at dawn">')
     assert ">A boat at dawn</a>" in row
     assert "snippet" not in row
     assert '<h1 class="hidden-title">A boat at dawn</h1>' in page

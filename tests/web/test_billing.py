@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.api.people import a_town
+from tests.api.people import a_running_app
 from tests.billing.builders import a_request
 from tests.web.guests import a_guest, error_of, value_of
 from tests.web.payers import HOME, a_payer
@@ -15,28 +15,28 @@ from tsuzuki.shelves.types import NewSubscription
 
 
 @pytest.fixture
-async def town(tmp_path):
-    async with a_town(tmp_path, billing="on") as town:
-        yield town
+async def app(tmp_path):
+    async with a_running_app(tmp_path, billing="on") as app:
+        yield app
 
 
 @pytest.fixture
-async def payer(town):
-    return await a_payer(town)
+async def payer(app):
+    return await a_payer(app)
 
 
 async def test_with_billing_off_no_page_or_link_shows_any_of_it(tmp_path):
-    async with a_town(tmp_path) as town:
-        guest = await a_guest(town, await town.admin())
+    async with a_running_app(tmp_path) as app:
+        guest = await a_guest(app, await app.admin())
         assert HOME not in (await guest.see("/account")).text
         for path in (HOME, f"{HOME}/statement", f"{HOME}/new"):
             assert (await guest.see(path)).status == 404
 
 
-async def test_the_account_leads_to_what_is_rented_and_used(town, payer):
+async def test_the_account_leads_to_what_is_rented_and_used(app, payer):
     assert f'href="{HOME}"' in (await payer.guest.see("/account")).text
     (shelf,) = await payer.shelves()
-    await town.reading.subscriptions.add(shelf.id, NewSubscription(link="https://example.org/feed"))
+    await app.reading.subscriptions.add(shelf.id, NewSubscription(link="https://example.org/feed"))
     shown = await payer.text()
     assert "Main" in shown
     assert "USD 5.00 per month" in shown
@@ -46,8 +46,8 @@ async def test_the_account_leads_to_what_is_rented_and_used(town, payer):
     assert "Read articles are kept for 365 days." in shown
 
 
-async def test_another_plan_shows_what_it_costs_before_it_is_confirmed_and_exactly_that_is_charged(town, payer):
-    deal = await town.billing.offers.for_shelf(OPERATOR, (await payer.shelves())[0].public_id)
+async def test_another_plan_shows_what_it_costs_before_it_is_confirmed_and_exactly_that_is_charged(app, payer):
+    deal = await app.billing.offers.for_shelf(OPERATOR, (await payer.shelves())[0].public_id)
     assert 900 < deal.of("growth").cents <= 1_000
     path = await payer.path(verb="/plan")
     shown = await payer.text(f"{path}?plan=growth")
@@ -61,11 +61,11 @@ async def test_another_plan_shows_what_it_costs_before_it_is_confirmed_and_exact
     assert "Plan changed." in await payer.text(answer.headers["location"])
 
 
-async def test_a_smaller_plan_is_refused_with_the_list_of_what_is_over(town, payer):
+async def test_a_smaller_plan_is_refused_with_the_list_of_what_is_over(app, payer):
     (shelf,) = await payer.shelves()
     for number in range(12):
-        await town.reading.subscriptions.add(shelf.id, NewSubscription(link=f"https://example.org/{number}"))
-    await town.add(tenant_id=payer.tenant.public_id)
+        await app.reading.subscriptions.add(shelf.id, NewSubscription(link=f"https://example.org/{number}"))
+    await app.add(tenant_id=payer.tenant.public_id)
     path = await payer.path(verb="/plan")
     shown = await payer.text(f"{path}?plan=free")
     assert "12 feeds and series are used and Free has room for 10; take away 2." in shown
@@ -120,26 +120,26 @@ async def test_a_shelf_is_rented_and_renamed_and_what_was_typed_is_not_lost(paye
     assert [shelf.name for shelf in await payer.shelves()] == ["Main", "Manga"]
 
 
-async def test_the_second_free_shelf_is_shown_as_refused(town):
-    payer = await a_payer(town, "free")
+async def test_the_second_free_shelf_is_shown_as_refused(app):
+    payer = await a_payer(app, "free")
     shown = await payer.text(f"{HOME}/new")
     assert "One shelf for each person may be on the free plan" in shown
     answer = await payer.guest.send(f"{HOME}/shelves", {"name": "Two", "plan": "free"})
     assert (answer.status, len(await payer.shelves())) == (422, 1)
 
 
-async def test_invoices_open_paid_and_void_are_listed_and_the_statement_adds_up(town, payer):
+async def test_invoices_open_paid_and_void_are_listed_and_the_statement_adds_up(app, payer):
     for name in ("Two", "Three"):
-        await town.billing.rented.create(OPERATOR, payer.tenant.public_id, name=name, plan="growth")
+        await app.billing.rented.create(OPERATOR, payer.tenant.public_id, name=name, plan="growth")
     opened, paid, voided = await payer.invoices()
-    await town.billing.settlement.mark_paid(OPERATOR, paid.public_id, "bank", a_request())
+    await app.billing.settlement.mark_paid(OPERATOR, paid.public_id, "bank", a_request())
     shown = await payer.text(f"/invoices/{show_id(paid.public_id)}")
     assert re.search(r" Paid USD \d", shown)
     assert "Total due" not in shown
     line = (await payer.guest.see(f"/invoices/{show_id(paid.public_id)}")).text
     assert re.search(r'<tr><td>Two: Growth.+ <span class="invoice-when">[^<]+</span></td><td class="cents">', line)
-    await town.billing.books.void(OPERATOR, voided.public_id, a_request())
-    await town.billing.books.grant_credit(
+    await app.billing.books.void(OPERATOR, voided.public_id, a_request())
+    await app.billing.books.grant_credit(
         OPERATOR, payer.tenant.public_id, 123, reason="for the trouble", request=a_request()
     )
     answer = await payer.guest.see(HOME)
@@ -149,16 +149,16 @@ async def test_invoices_open_paid_and_void_are_listed_and_the_statement_adds_up(
         assert f">{word}</span>" in row[0]
     assert re.search(r"Credit used \S{0,4} ?\S?1\.23", await payer.text(f"/invoices/{show_id(opened.public_id)}"))
     shown = await payer.text(f"{HOME}/statement")
-    totals = (await town.billing.books.tenant(OPERATOR, payer.tenant.public_id))[1]
+    totals = (await app.billing.books.tenant(OPERATOR, payer.tenant.public_id))[1]
     assert totals.adds_up
     balance = f"USD {totals.balance / 100:,.2f}"
     assert shown.count(f"Total owed {balance}") == 2
     assert "for the trouble" in shown
 
 
-async def test_invoices_come_in_pages(town, payer):
+async def test_invoices_come_in_pages(app, payer):
     for number in range(13):
-        await town.billing.rented.create(OPERATOR, payer.tenant.public_id, name=f"S{number}", plan="basic")
+        await app.billing.rented.create(OPERATOR, payer.tenant.public_id, name=f"S{number}", plan="basic")
     assert "Older" in await payer.text()
     last = await payer.text(f"{HOME}?page=2")
     assert "Newer" in last
@@ -166,34 +166,34 @@ async def test_invoices_come_in_pages(town, payer):
     assert "No invoices yet." in await payer.text(f"{HOME}?page=999999999999999")
 
 
-async def test_r84_what_is_due_is_said_on_every_page_until_it_is_paid_and_what_sleeps_is_told(town, payer):
+async def test_r84_what_is_due_is_said_on_every_page_until_it_is_paid_and_what_sleeps_is_told(app, payer):
     for path in ("/", "/account", HOME):
         assert "USD 5.00 is due. From" in await payer.text(path)
-    town.time.pass_(8 * DAY)
-    await town.billing.look_after()
-    payer.guest = await a_guest(town, payer.user)
+    app.time.pass_(8 * DAY)
+    await app.billing.look_after()
+    payer.guest = await a_guest(app, payer.user)
     assert "is overdue. Paid shelves are paused" in await payer.text("/")
     assert "paused: overdue" in await payer.text()
     assert "Invoices are overdue; pay them first." in await payer.text(await payer.path(verb="/reactivate"))
     assert (await payer.guest.send(await payer.path(verb="/reactivate"))).status == 409
     for invoice in await payer.invoices():
-        await town.billing.settlement.mark_paid(OPERATOR, invoice.public_id, "bank", a_request())
+        await app.billing.settlement.mark_paid(OPERATOR, invoice.public_id, "bank", a_request())
     shown = await payer.text()
     assert "is overdue" not in shown
     assert re.search(r"\bactive\b", shown)
-    other = await a_guest(town, await town.admin())
+    other = await a_guest(app, await app.admin())
     assert "is due" not in (await other.see("/")).text
 
 
-async def test_a_tenant_that_was_given_up_is_told_how_to_come_back(town, payer):
-    town.time.pass_(31 * DAY)
-    await town.billing.look_after()
-    payer.guest = await a_guest(town, payer.user)
+async def test_a_tenant_that_was_given_up_is_told_how_to_come_back(app, payer):
+    app.time.pass_(31 * DAY)
+    await app.billing.look_after()
+    payer.guest = await a_guest(app, payer.user)
     assert "This account was closed on" in await payer.text()
 
 
-async def test_i8_another_tenants_shelf_is_as_unknown_as_none(town, payer):
-    stranger = await a_payer(town)
+async def test_i8_another_tenants_shelf_is_as_unknown_as_none(app, payer):
+    stranger = await a_payer(app)
     for verb in ("", "/plan?plan=growth", "/deactivate", "/reactivate"):
         assert (await stranger.guest.see(await payer.path(verb=verb))).status == 404
     for verb in ("", "/plan", "/deactivate", "/reactivate"):

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from tests.accounts.provider import strict_provider
 from tests.accounts.redirect_targets import EVIL, KEPT
-from tests.api.people import PASSWORD, Town, a_town
+from tests.api.people import PASSWORD, RunningApp, a_running_app
 from tests.app import running_app, settings_for
 from tests.web.browser import DESK, PHONE, WIDER
 from tests.web.end_to_end.screens import PAPER
@@ -106,23 +106,23 @@ async def test_from_the_first_run_to_being_signed_in_with_one_wrong_code_on_the_
 
 
 async def test_a_wrong_password_is_said_and_then_there_is_a_wait(browser, tmp_path):
-    async with a_town(tmp_path, login_limit=2) as town, a_page(browser) as page:
+    async with a_running_app(tmp_path, login_limit=2) as app, a_page(browser) as page:
         for _ in range(2):
-            await sign_in(page, town.client.base, "guess")
+            await sign_in(page, app.client.base, "guess")
             await expect(page.get_by_text("do not belong together")).to_be_visible()
             await expect(page.get_by_label("Password")).to_be_focused()
-        await sign_in(page, town.client.base)
+        await sign_in(page, app.client.base)
         await expect(page.get_by_role("alert")).to_have_text("Too many attempts. Try again in 5 minutes.")
         await expect(page.get_by_role("alert")).to_be_focused()
 
 
 async def test_somebody_who_is_invited_comes_in_by_the_link(browser, tmp_path):
-    async with a_town(tmp_path) as town, a_page(browser) as page:
-        admin = await a_guest(town, await town.admin())
+    async with a_running_app(tmp_path) as app, a_page(browser) as page:
+        admin = await a_guest(app, await app.admin())
         made = await admin.client.post(
             "/api/v1/admin/invites", {"role": "reader"}, headers={"cookie": f"tsuzuki={admin.cookies['tsuzuki']}"}
         )
-        await page.goto(f"{town.client.base}/invite?code={made.json()['data']['code']}")
+        await page.goto(f"{app.client.base}/invite?code={made.json()['data']['code']}")
         await page.get_by_label("Username").fill("rin")
         await new_password(page)
         await press(page, "Create account")
@@ -130,23 +130,23 @@ async def test_somebody_who_is_invited_comes_in_by_the_link(browser, tmp_path):
 
 
 async def test_signing_out_everywhere_ends_the_other_browser_too(browser, tmp_path):
-    async with a_town(tmp_path) as town, a_page(browser) as page, a_page(browser) as other:
+    async with a_running_app(tmp_path) as app, a_page(browser) as page, a_page(browser) as other:
         for one in (page, other):
-            await sign_in(one, town.client.base)
+            await sign_in(one, app.client.base)
         await page.locator("a.who").click()
         await expect(page.get_by_text("Chrome on Linux")).to_have_count(2)
         await press(page, "Sign out everywhere")
         await expect(page.get_by_role("status")).to_have_text("You are signed out everywhere.")
         await page.go_back()
-        await other.goto(f"{town.client.base}/account")
+        await other.goto(f"{app.client.base}/account")
         for one in (page, other):
             assert "/sign-in?next=" in one.url, "no cache may show the page of somebody who is gone"
 
 
 async def test_a_token_is_made_and_gone_from_the_page_after(browser, tmp_path):
-    async with a_town(tmp_path) as town, a_page(browser) as page:
-        await sign_in(page, town.client.base)
-        await page.goto(f"{town.client.base}/account")
+    async with a_running_app(tmp_path) as app, a_page(browser) as page:
+        await sign_in(page, app.client.base)
+        await page.goto(f"{app.client.base}/account")
         await page.get_by_label("Token name").fill("backup")
         await press(page, "Create token")
         key = await page.get_by_label("Token backup").inner_text()
@@ -162,10 +162,10 @@ async def test_a_token_is_made_and_gone_from_the_page_after(browser, tmp_path):
 async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scripts(browser, tmp_path):
     async with (
         strict_provider() as provider,
-        a_town(tmp_path, **oidc_settings(provider.base)) as town,
+        a_running_app(tmp_path, **oidc_settings(provider.base)) as app,
         a_page(browser) as page,
     ):
-        await page.goto(f"{town.client.base}/sign-in")
+        await page.goto(f"{app.client.base}/sign-in")
         await page.get_by_role("button", name="Sign in with 127.0.0.1").click()
         await page.wait_for_url(f"{provider.base}/authorize?**", wait_until="commit")
 
@@ -174,14 +174,14 @@ async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scri
 
 
 async def test_the_keyboard_alone_is_enough_and_its_place_is_always_seen(browser, tmp_path):
-    async with a_town(tmp_path) as town, a_page(browser) as page:
-        await page.goto(f"{town.client.base}/sign-in?next=/account")
+    async with a_running_app(tmp_path) as app, a_page(browser) as page:
+        await page.goto(f"{app.client.base}/sign-in?next=/account")
         await page.wait_for_selector("input:focus")  # the cursor is there a moment after the page
         await page.keyboard.type("admin")
         await page.keyboard.press("Tab")
         await page.keyboard.type(PASSWORD)
         await page.keyboard.press("Enter")
-        await page.wait_for_url(f"{town.client.base}/account")
+        await page.wait_for_url(f"{app.client.base}/account")
         stops = await _stops(page)
         hidden = [name for name, style, width in stops if style == "none" or width < 2]
         assert hidden == []
@@ -205,9 +205,9 @@ async def _stops(page: Page) -> list[tuple[str, str, float]]:
 # -- how it looks
 
 
-async def states(page: Page, town: Town) -> AsyncIterator[str]:
+async def states(page: Page, app: RunningApp) -> AsyncIterator[str]:
     """Every page, with its errors, one after the other; the page stands at the state that is named."""
-    base = town.client.base
+    base = app.client.base
     for path in ("/", "/api/v1/docs", "/nope", "/sign-in?reason=oidc_not_linked", "/invite?code=" + "x" * 200):
         await page.goto(base + path)
         yield path
@@ -236,9 +236,9 @@ async def states(page: Page, town: Town) -> AsyncIterator[str]:
 @pytest.mark.timeout(300)
 async def test_i7_every_page_fits_and_is_readable_without_any_exception_from_the_policy(browser, tmp_path):
     """Each page in both themes, on a phone and at a desk."""
-    async with a_town(tmp_path, **oidc_settings("https://id.example.org")) as town, a_page(browser) as page:
+    async with a_running_app(tmp_path, **oidc_settings("https://id.example.org")) as app, a_page(browser) as page:
         seen = 0
-        async for state in states(page, town):
+        async for state in states(page, app):
             seen += 1
             await page.locator("h1").wait_for()
             for (scheme, paper), viewport in product(PAPER.items(), (PHONE, DESK)):

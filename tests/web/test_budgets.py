@@ -9,12 +9,12 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.web.browser import browsing
 from tests.web.guests import Guest, a_guest
 from tests.web.looks.pages import STOPS
-from tests.web.looks.sample_server import a_theatre
-from tests.web.sample_shelf import furnish
+from tests.web.looks.sample_server import a_sample_server
+from tests.web.sample_shelf import fill_shelf
 from tsuzuki.web.renderer import Pages
 
 MOST_SCRIPTS = 80_000
@@ -23,10 +23,10 @@ FETCHED = re.compile(r'(?:href|src)="(/static/[^"#]+\.(?:css|js|svg))')
 
 
 @pytest_asyncio.fixture
-async def town(tmp_path) -> AsyncIterator[Town]:
-    async with a_town(tmp_path, billing="on") as town:
-        await furnish(town, await town.admin(), articles=60)
-        yield town
+async def app(tmp_path) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path, billing="on") as app:
+        await fill_shelf(app, await app.admin(), articles=60)
+        yield app
 
 
 def test_all_scripts_together_are_under_80_kilobytes():
@@ -41,12 +41,12 @@ async def test_every_page_is_under_150_kilobytes_at_the_first_visit(tmp_path):
     """With everything that its head names, and without pictures; nothing in it is of another server."""
     sizes: dict[str, int] = {}
     known: dict[str, int] = {}
-    async with a_theatre(tmp_path, articles=60) as theatre:
+    async with a_sample_server(tmp_path, articles=60) as server:
         for who, stops in STOPS.items():
-            user = theatre.people[who]
-            guest = Guest(theatre.town.client) if user is None else await a_guest(theatre.town, user)
+            user = server.people[who]
+            guest = Guest(server.app.client) if user is None else await a_guest(server.app, user)
             for stop in stops:
-                sizes[f"{who} {stop}"] = await _weight(guest, stop.format(**theatre.ids.get(who, {})), known)
+                sizes[f"{who} {stop}"] = await _weight(guest, stop.format(**server.ids.get(who, {})), known)
     assert {stop: size for stop, size in sizes.items() if size >= MOST_PAGE} == {}
     assert sizes["admin /"] > 20_000  # the scripts and the style sheets are counted
 
@@ -61,8 +61,8 @@ async def _weight(guest: Guest, path: str, known: dict[str, int]) -> int:
 
 
 @pytest.mark.parametrize("path", ["/", "/feeds", "/library"])
-async def test_a_page_is_packed_on_its_way(town, path):
-    answer = await (await a_guest(town, await town.admin())).see(path, accept_encoding="gzip")
+async def test_a_page_is_packed_on_its_way(app, path):
+    answer = await (await a_guest(app, await app.admin())).see(path, accept_encoding="gzip")
     assert answer.headers["content-encoding"] == "gzip"
     assert int(answer.headers["content-length"]) < len(answer.body) / 3
 
@@ -71,15 +71,15 @@ async def test_a_page_is_packed_on_its_way(town, path):
 @pytest.mark.asyncio(loop_scope="session")
 async def test_a_browser_fetches_as_little_as_that_for_the_first_page(browser: Browser, tmp_path):
     """As it counts itself what comes over the wire, with whatever scripts ask for by themselves."""
-    async with a_town(tmp_path, billing="on") as town:
-        await furnish(town, await town.admin(), articles=60)
-        sizes = await _fetched(browser, town)
+    async with a_running_app(tmp_path, billing="on") as app:
+        await fill_shelf(app, await app.admin(), articles=60)
+        sizes = await _fetched(browser, app)
     scripts = sum(size for url, size in sizes.items() if url.endswith(".js"))
     assert 15_000 < scripts < MOST_SCRIPTS, sizes
     assert 15_000 < sum(sizes.values()) < MOST_PAGE, sizes
 
 
-async def _fetched(browser: Browser, town: Town) -> dict[str, int]:
+async def _fetched(browser: Browser, app: RunningApp) -> dict[str, int]:
     """What each address of the first page was on the wire; the stream of news never ends, and is left out."""
     sizes: dict[str, int] = {}
     urls: dict[str, str] = {}
@@ -87,12 +87,12 @@ async def _fetched(browser: Browser, town: Town) -> dict[str, int]:
     def keep(event: Any) -> None:
         sizes[urls.get(event["requestId"], "?")] = int(event["encodedDataLength"])
 
-    async with browsing(browser, town, await town.admin()) as page:
+    async with browsing(browser, app, await app.admin()) as page:
         session = await page.context.new_cdp_session(page)
         await session.send("Network.enable")
         session.on("Network.responseReceived", lambda one: urls.update({one["requestId"]: one["response"]["url"]}))
         session.on("Network.loadingFinished", keep)
-        await page.goto(f"{town.client.base}/", wait_until="load")
+        await page.goto(f"{app.client.base}/", wait_until="load")
         await page.wait_for_selector("#live[data-heard]", state="attached")
     return {url: size for url, size in sizes.items() if "/events" not in url}
 
@@ -104,13 +104,13 @@ async def test_a_page_that_asks_another_server_for_anything_fails_every_test_tha
     browser: Browser, tmp_path, address
 ):
     """All tests in a browser open their pages like this: so no page does."""
-    async with a_town(tmp_path) as town:
+    async with a_running_app(tmp_path) as app:
         with pytest.raises(AssertionError, match=re.escape(address)):
-            await _ask_elsewhere(browser, town, address)
+            await _ask_elsewhere(browser, app, address)
 
 
-async def _ask_elsewhere(browser: Browser, town: Town, address: str) -> None:
-    async with browsing(browser, town, None, bypass_csp=True) as page:
+async def _ask_elsewhere(browser: Browser, app: RunningApp, address: str) -> None:
+    async with browsing(browser, app, None, bypass_csp=True) as page:
         await page.route("**/example.org/**", lambda route: route.abort())
-        await page.goto(f"{town.client.base}/sign-in")
+        await page.goto(f"{app.client.base}/sign-in")
         await page.evaluate("address => fetch(address, {mode: 'no-cors'}).catch(() => null)", address)

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Browser, expect
 
-from tests.api.people import a_town
+from tests.api.people import a_running_app
 from tests.app import in_settings
 from tests.web.browser import PHONE, WIDER, browsing
 from tests.web.guests import a_guest, error_of, focus_of, value_of
@@ -17,9 +17,9 @@ WANTED = [("name", "Kitchen <b>"), ("protocols", "opds"), ("protocols", "greader
 
 
 async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_database_url, tmp_path):
-    async with a_town(tmp_path, database_url=in_settings(empty_database_url)) as town:
-        user = await town.add()
-        guest, stranger = await a_guest(town, user), await a_guest(town, await town.add())
+    async with a_running_app(tmp_path, database_url=in_settings(empty_database_url)) as app:
+        user = await app.add()
+        guest, stranger = await a_guest(app, user), await a_guest(app, await app.add())
         assert "No device passwords." in (await guest.see(PATH)).text
         assert PATH in (await guest.see("/settings")).text
         assert "does not support any of these protocols yet" in (await guest.see(PATH)).text  # nobody is promised more
@@ -34,7 +34,7 @@ async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_databa
         )
         assert "Kitchen" not in (await guest.see("/account")).text  # tokens are another list
         assert "Kitchen" not in (await stranger.see(PATH)).text
-        sign_in = town.accounts.sign_in.sign_in_device
+        sign_in = app.accounts.sign_in.sign_in_device
         assert (await sign_in(user.username, key, "opds", address="192.0.2.1")).user_id == user.id
         assert "last used" in (await guest.see(PATH)).text
         found = re.search(r'href="(/account/tokens/[0-9a-f-]{36}/revoke)"', page.text)
@@ -64,8 +64,8 @@ WRONG = (
 
 
 async def test_what_is_wrong_stands_beside_its_field_and_nothing_typed_is_lost(tmp_path):
-    async with a_town(tmp_path) as town:
-        guest = await a_guest(town, await town.add())
+    async with a_running_app(tmp_path) as app:
+        guest = await a_guest(app, await app.add())
         for over, field in WRONG:
             told = await guest.send(PATH, {"name": "Reader", "protocols": "opds", "life": "30"} | over)
             assert (told.status, focus_of(told)) == (400, [field]), over
@@ -80,12 +80,12 @@ async def test_what_is_wrong_stands_beside_its_field_and_nothing_typed_is_lost(t
 @pytest.mark.parametrize(("scheme", "has_clipboard"), [("light", True), ("dark", False)])
 async def test_it_is_made_by_keyboard_and_copied_on_a_phone(browser: Browser, tmp_path, scheme, has_clipboard):
     """By the clipboard, or selected to be copied by hand: an address without https has none."""
-    async with a_town(tmp_path) as town:
+    async with a_running_app(tmp_path) as app:
         options = {"viewport": PHONE, "color_scheme": scheme, "permissions": ["clipboard-read", "clipboard-write"]}
-        async with browsing(browser, town, await town.add(), **options) as page:
+        async with browsing(browser, app, await app.add(), **options) as page:
             if not has_clipboard:
                 await page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-            await page.goto(f"{town.client.base}/settings")
+            await page.goto(f"{app.client.base}/settings")
             await page.get_by_role("link", name="Device passwords").click()
             await page.get_by_label("Device or app").focus()
             await page.keyboard.type("Tablet")

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from starlette.datastructures import QueryParams
 
-from tests.api.people import Town
-from tests.catalogue.builders import a_browsing_town, a_site
+from tests.api.people import RunningApp
+from tests.catalogue.builders import a_browsing_app, a_site
 from tests.catalogue.sample import Plan, Sample, a_sample
 from tests.net.builders import answer
 from tests.polling.builders import a_feed as a_feed_text
@@ -31,10 +31,10 @@ from tsuzuki.connectors.mangadex.connector import MangaDex, MangaDexConfig
 from tsuzuki.web.discover import fields_of, values_of
 
 
-class Fair(msgspec.Struct, frozen=True):
+class DiscoverSetup(msgspec.Struct, frozen=True):
     """A site, a source for it, and somebody who looks around."""
 
-    town: Town
+    app: RunningApp
     sample: Sample
     site: int
     guest: Guest
@@ -48,12 +48,12 @@ class Fair(msgspec.Struct, frozen=True):
 
 
 @pytest.fixture
-async def fair(tmp_path, database_url) -> AsyncIterator[Fair]:
+async def setup(tmp_path, database_url) -> AsyncIterator[DiscoverSetup]:
     async with (
         a_sample(Plan(series=40, chapters=200)) as sample,
-        a_browsing_town(tmp_path, database_url, sample) as town,
+        a_browsing_app(tmp_path, database_url, sample) as app,
     ):
-        yield Fair(town, sample, await a_site(town, sample), await a_guest(town, await town.add()))
+        yield DiscoverSetup(app, sample, await a_site(app, sample), await a_guest(app, await app.add()))
 
 
 def titles(text: str) -> list[str]:
@@ -63,40 +63,40 @@ def titles(text: str) -> list[str]:
 # -- by an address
 
 
-async def test_the_address_of_a_series_leads_to_its_preview_and_from_there_into_the_library(fair):
-    found = await fair.guest.send("/discover/find", {"url": fair.address(7)})
+async def test_the_address_of_a_series_leads_to_its_preview_and_from_there_into_the_library(setup):
+    found = await setup.guest.send("/discover/find", {"url": setup.address(7)})
     assert found.status == 303
-    preview = await fair.guest.see(found.headers["location"])
+    preview = await setup.guest.see(found.headers["location"])
     assert "The Tale of 007" in preview.text
     assert "About 7." in preview.text
     action = re.search(r'action="(/series/[^"]+/follow)"', preview.text)
     assert action is not None
-    followed = await fair.guest.send(action[1])
-    assert "Followed." in (await fair.guest.see(followed.headers["location"])).text
-    assert titles((await fair.guest.see("/library")).text) == ["The Tale of 007"]
-    again = await fair.guest.send("/discover/find", {"url": fair.address(7)})
+    followed = await setup.guest.send(action[1])
+    assert "Followed." in (await setup.guest.see(followed.headers["location"])).text
+    assert titles((await setup.guest.see("/library")).text) == ["The Tale of 007"]
+    again = await setup.guest.send("/discover/find", {"url": setup.address(7)})
     assert again.headers["location"] == found.headers["location"]
-    assert "In your library" in (await fair.guest.see(found.headers["location"])).text
+    assert "In your library" in (await setup.guest.see(found.headers["location"])).text
 
 
-async def test_a_series_found_by_its_address_is_the_one_that_a_list_has(fair):
-    by_address = (await fair.guest.send("/discover/find", {"url": fair.address(3)})).headers["location"]
-    listed = await fair.guest.see(fair.path)
+async def test_a_series_found_by_its_address_is_the_one_that_a_list_has(setup):
+    by_address = (await setup.guest.send("/discover/find", {"url": setup.address(3)})).headers["location"]
+    listed = await setup.guest.see(setup.path)
     assert re.findall(r'href="(/discover/series/\d+)"', listed.text)[3] == by_address
 
 
-async def test_what_is_no_series_is_looked_at_as_a_feed(fair):
+async def test_what_is_no_series_is_looked_at_as_a_feed(setup):
     async with a_publisher() as publisher:
         publisher.response = answer(200, a_feed_text("one", title="A Feed"), content_type="text/xml")
-        passed_on = await fair.guest.send("/discover/find", {"url": publisher.url})
+        passed_on = await setup.guest.send("/discover/find", {"url": publisher.url})
         assert (passed_on.status, passed_on.headers["location"]) == (307, "/feeds/find")
-        assert "A Feed" in (await fair.guest.send("/feeds/find", {"url": publisher.url})).text
-    missing = await fair.guest.send("/discover/find", {"url": f"{fair.sample.url}/era1/s/4000"})
+        assert "A Feed" in (await setup.guest.send("/feeds/find", {"url": publisher.url})).text
+    missing = await setup.guest.send("/discover/find", {"url": f"{setup.sample.url}/era1/s/4000"})
     assert missing.status == 307
 
 
-async def test_bad_addresses_are_answered_beside_their_field(fair):
-    empty = await fair.guest.send("/discover/find", {"url": " "})
+async def test_bad_addresses_are_answered_beside_their_field(setup):
+    empty = await setup.guest.send("/discover/find", {"url": " "})
     assert (empty.status, error_of(empty, "url")) == (400, "Enter an address.")
 
 
@@ -122,45 +122,45 @@ def test_mangadex_knows_its_own_titles_by_their_address(url, key):
 # -- from a source's lists
 
 
-async def test_sources_are_listed_with_how_they_fare(fair):
-    page = await fair.guest.see("/discover")
-    assert f'href="{fair.path}"' in page.text
+async def test_sources_are_listed_with_how_they_fare(setup):
+    page = await setup.guest.see("/discover")
+    assert f'href="{setup.path}"' in page.text
     assert "OK" in page.text
     assert 'href="/feeds/import"' in page.text
-    assert "No source with this name." in (await fair.guest.see("/discover?q=zzz")).text
+    assert "No source with this name." in (await setup.guest.see("/discover?q=zzz")).text
 
 
-async def test_a_source_is_browsed_page_by_page(fair):
-    first = await fair.guest.see(fair.path)
+async def test_a_source_is_browsed_page_by_page(setup):
+    first = await setup.guest.see(setup.path)
     assert titles(first.text)[0] == "The Tale of 000"
     assert len(titles(first.text)) == 30
     onward = re.search(r'href="([^"]+)" rel="next"', first.text)
     assert onward is not None
-    second = await fair.guest.see(unescape(onward[1]))
+    second = await setup.guest.see(unescape(onward[1]))
     assert titles(second.text)[0] == "The Tale of 030"
     assert 'rel="next"' not in second.text
-    assert titles((await fair.guest.see(f"{fair.path}?list=latest")).text)[0] == "The Tale of 039"
+    assert titles((await setup.guest.see(f"{setup.path}?list=latest")).text)[0] == "The Tale of 039"
 
 
-async def test_a_search_takes_a_text_and_the_filters_of_the_source(fair):
-    form = await fair.guest.see(f"{fair.path}?list=search")
+async def test_a_search_takes_a_text_and_the_filters_of_the_source(setup):
+    form = await setup.guest.see(f"{setup.path}?list=search")
     assert "Search this source" in form.text
     assert '<option value="2">Ended</option>' in form.text
-    found = await fair.guest.see(f"{fair.path}?list=search&q=00&f0=2&is_sent=on")
+    found = await setup.guest.see(f"{setup.path}?list=search&q=00&f0=2&is_sent=on")
     assert titles(found.text) == ["The Tale of 000", "The Tale of 003", "The Tale of 006", "The Tale of 009"]
     assert '<option value="2" selected>Ended</option>' in found.text
-    nothing = await fair.guest.see(f"{fair.path}?list=search&q=zzz")
+    nothing = await setup.guest.see(f"{setup.path}?list=search&q=zzz")
     assert "The source has nothing that matches." in nothing.text
 
 
-async def test_r64_a_source_that_is_away_shows_what_it_said_before_and_says_so(fair):
-    await fair.guest.see(fair.path)
-    fair.sample.is_down = True
-    fair.town.time.pass_(3_600_000)
-    stale = await fair.guest.see(fair.path)
+async def test_r64_a_source_that_is_away_shows_what_it_said_before_and_says_so(setup):
+    await setup.guest.see(setup.path)
+    setup.sample.is_down = True
+    setup.app.time.pass_(3_600_000)
+    stale = await setup.guest.see(setup.path)
     assert len(titles(stale.text)) == 30
     assert "The source is not responding. This is its last known answer" in stale.text
-    never = await fair.guest.see(f"{fair.path}?list=latest")
+    never = await setup.guest.see(f"{setup.path}?list=latest")
     assert (never.status, "The source is not responding." in never.text) == (200, True)
 
 

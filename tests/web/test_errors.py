@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from tests.api.people import a_town
+from tests.api.people import a_running_app
 from tests.app import in_settings
 from tests.db.builders import a_query
 from tests.net.builders import answer
@@ -23,8 +23,8 @@ PLACES = 'aria-label="Navigation"'
 
 
 async def test_an_address_that_no_page_has_is_told_within_the_frame_and_leads_home(empty_database_url, tmp_path):
-    async with a_town(tmp_path, database_url=in_settings(empty_database_url)) as town:
-        guest, stranger = await a_guest(town, await town.add()), Guest(town.client)
+    async with a_running_app(tmp_path, database_url=in_settings(empty_database_url)) as app:
+        guest, stranger = await a_guest(app, await app.add()), Guest(app.client)
         for path in ("/nothing", "/nothing/at/all", "/series", "/admin/nothing", "/items/1/2/3/4/5/6/7/8"):
             mine, theirs = await guest.see(path), await stranger.see(path)
             assert (mine.status, PLACES in mine.text) == (404, True), path
@@ -38,8 +38,8 @@ async def test_an_address_that_no_page_has_is_told_within_the_frame_and_leads_ho
 
 
 async def test_machines_get_json_where_nothing_is_and_a_lost_session_the_plain_page(tmp_path):
-    async with a_town(tmp_path) as town:
-        guest = await a_guest(town, await town.add())
+    async with a_running_app(tmp_path) as app:
+        guest = await a_guest(app, await app.add())
         for path, accept in (("/api/v1/nothing", "text/html"), ("/nothing", "application/json")):
             told = await guest.see(path, accept=accept)
             assert (told.status, told.json()["code"]) == (404, "NOT_FOUND"), path
@@ -49,34 +49,34 @@ async def test_machines_get_json_where_nothing_is_and_a_lost_session_the_plain_p
 
 
 async def test_sec_42_a_page_of_another_site_learns_nothing_of_who_is_signed_in(tmp_path):
-    async with a_town(tmp_path) as town:
-        guest = await a_guest(town, await town.add())
+    async with a_running_app(tmp_path) as app:
+        guest = await a_guest(app, await app.add())
         told = await guest.send("/nothing", origin="https://elsewhere.example", sec_fetch_site="cross-site")
         assert (told.status, PLACES in told.text) == (404, False)
 
 
-async def test_an_error_is_shown_to_somebody_signed_in_with_every_place_one_step_away(home):
-    page = await home.guest.see("/items/0")
+async def test_an_error_is_shown_to_somebody_signed_in_with_every_place_one_step_away(reader):
+    page = await reader.guest.see("/items/0")
     assert (page.status, PLACES in page.text) == (404, True)
     assert "There is no such item." in page.text
-    as_json = await home.guest.see("/items/0", accept="application/json")
+    as_json = await reader.guest.see("/items/0", accept="application/json")
     assert as_json.json()["code"] == "NOT_FOUND"
 
 
-async def test_a_frame_that_cannot_be_made_leaves_the_plain_page(home):
+async def test_a_frame_that_cannot_be_made_leaves_the_plain_page(reader):
     """The page that says sorry is never the one that fails."""
-    told = await home.guest.send("/feeds/nonsense/suspend")
+    told = await reader.guest.send("/feeds/nonsense/suspend")
     assert (told.status, PLACES in told.text) == (404, True)
-    await home.town.db.with_tx(lambda tx: tx.run(q.hide_counts))
-    told = await home.guest.send("/feeds/nonsense/suspend")
+    await reader.app.db.with_tx(lambda tx: tx.run(q.hide_counts))
+    told = await reader.guest.send("/feeds/nonsense/suspend")
     assert (told.status, PLACES in told.text) == (404, False)
     assert "<h1>" in told.text
 
 
 async def test_an_address_that_cannot_be_looked_at_says_why_and_when_to_try_again(tmp_path):
     """On the page beside what was typed, in the answer's head and in the log."""
-    async with a_publisher() as publisher, a_town(tmp_path, allow_private_networks="127.0.0.0/8") as town:
-        guest = await a_guest(town, await town.add())
+    async with a_publisher() as publisher, a_running_app(tmp_path, allow_private_networks="127.0.0.0/8") as app:
+        guest = await a_guest(app, await app.add())
         publisher.response = answer(429, b"", retry_after="600")
         with capture_logs() as logs:
             page = await guest.send("/feeds/find", {"url": publisher.url})
@@ -89,10 +89,10 @@ async def test_an_address_that_cannot_be_looked_at_says_why_and_when_to_try_agai
 
 async def test_a_full_disk_is_told_beside_what_was_typed_and_is_over_by_itself(tmp_path):
     """I3: what was answered is there, what was refused is not, and nothing has to be typed again."""
-    async with a_town(tmp_path) as town:
-        guest = await a_guest(town, await town.add())
-        pages = await town.db.read(lambda tx: tx.one(int, q.pages))
-        await town.db.with_tx(lambda tx: tx.run(a_query(f"pragma max_page_count = {pages}")))
+    async with a_running_app(tmp_path) as app:
+        guest = await a_guest(app, await app.add())
+        pages = await app.db.read(lambda tx: tx.one(int, q.pages))
+        await app.db.with_tx(lambda tx: tx.run(a_query(f"pragma max_page_count = {pages}")))
         made: list[str] = []
         while (page := await guest.send("/groups/new", {"name": f"Group {len(made)}"})).status == 303:
             made.append(f"Group {len(made)}")
@@ -100,7 +100,7 @@ async def test_a_full_disk_is_told_beside_what_was_typed_and_is_over_by_itself(t
         assert (page.status, value_of(page, "name")) == (503, f"Group {len(made)}")
         assert "The disk is full." in page.text
         assert (await guest.see("/feeds")).status == 200
-        await town.db.with_tx(lambda tx: tx.run(a_query("pragma max_page_count = 1000000")))
+        await app.db.with_tx(lambda tx: tx.run(a_query("pragma max_page_count = 1000000")))
         assert (await guest.send("/groups/new", {"name": "The last"})).status == 303
         shown = (await guest.see("/feeds")).text
         assert [name for name in (*made, "The last") if name not in shown] == []

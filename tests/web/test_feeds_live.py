@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Browser, expect
 
-from tests.api.people import a_town
+from tests.api.people import a_running_app
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.web.browser import browsing
@@ -15,14 +15,14 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Browser, tmp_path):
     loopback = {"allow_private_networks": "127.0.0.0/8"}
-    async with a_publisher() as publisher, a_town(tmp_path, **loopback) as town:
+    async with a_publisher() as publisher, a_running_app(tmp_path, **loopback) as app:
         publisher.response = answer(200, a_feed("one", title="Harbour Log"), content_type="text/xml")
-        user = await town.add()
-        shelf = await town.accounts.current_user.shelf_of(user)
-        await town.reading.subscriptions.add(shelf.id, NewSubscription(link=publisher.url))
-        town.worker_loops.start()
-        async with browsing(browser, town, user) as page:
-            await page.goto(f"{town.client.base}/feeds")
+        user = await app.add()
+        shelf = await app.accounts.current_user.shelf_of(user)
+        await app.reading.subscriptions.add(shelf.id, NewSubscription(link=publisher.url))
+        app.worker_loops.start()
+        async with browsing(browser, app, user) as page:
+            await page.goto(f"{app.client.base}/feeds")
             await page.wait_for_selector("#live[data-heard]", state="attached")
             check = page.get_by_role("button", name="Check Harbour Log now")  # its first look gives it its name
             await expect(check).to_be_visible()
@@ -31,20 +31,20 @@ async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Brow
             await check.focus()
             await page.keyboard.press("Enter")
             await expect(page.get_by_text("It was checked a moment ago.")).to_be_visible()  # R96
-            town.time.pass_(MINUTE)
+            app.time.pass_(MINUTE)
             await page.keyboard.press("Enter")
             await expect(page.get_by_text("Harbour Log was checked.")).to_be_visible()
             await expect(check).to_be_focused()
             publisher.response = answer(503, b"")
-            town.time.pass_(MINUTE)
+            app.time.pass_(MINUTE)
             await page.keyboard.press("Enter")
             await expect(page.get_by_text("Harbour Log could not be checked.")).to_be_visible()
             await expect(page.locator(".feed-error")).to_contain_text("503")
             publisher.response = answer(200, a_feed("one", "two", title="Harbour Log"), content_type="text/xml")
-            town.time.pass_(MINUTE)
+            app.time.pass_(MINUTE)
             await page.keyboard.press("Shift+R")
             await expect(page.get_by_text("All feeds were checked.")).to_be_visible()
             await expect(page.locator(".feed-error")).to_have_count(0)
             await expect(page.locator(".feed .count")).to_have_text("2")
             assert await page.evaluate("window.stayed")
-        await town.worker_loops.stop()
+        await app.worker_loops.stop()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.builders import stored_feed, stored_watch
 from tests.web.browser import PHONE, browsing
 from tsuzuki.db.queries import parse_queries
@@ -25,17 +25,17 @@ CAN_SCROLL = "(({scrollWidth, clientWidth}) => scrollWidth > clientWidth)(docume
 
 
 @asynccontextmanager
-async def a_failing_town(folder: Path) -> AsyncIterator[Town]:
-    async with a_town(folder) as town:
-        await stored_watch(town.db, await stored_feed(town.db, "https://example.org/feed"))
-        await town.db.with_tx(lambda tx: tx.run(q.fail))
-        yield town
+async def a_failing_app(folder: Path) -> AsyncIterator[RunningApp]:
+    async with a_running_app(folder) as app:
+        await stored_watch(app.db, await stored_feed(app.db, "https://example.org/feed"))
+        await app.db.with_tx(lambda tx: tx.run(q.fail))
+        yield app
 
 
 async def test_the_sidebar_of_a_low_window_scrolls_and_hints_at_it(browser, tmp_path):
     low = {"width": 900, "height": 600}
-    async with a_failing_town(tmp_path) as town, browsing(browser, town, await town.admin(), viewport=low) as page:
-        await page.goto(f"{town.client.base}/admin")
+    async with a_failing_app(tmp_path) as app, browsing(browser, app, await app.admin(), viewport=low) as page:
+        await page.goto(f"{app.client.base}/admin")
         last = page.get_by_role("button", name="Sign out")
         await last.scroll_into_view_if_needed()
         box = await last.bounding_box()
@@ -47,15 +47,15 @@ async def test_the_sidebar_of_a_low_window_scrolls_and_hints_at_it(browser, tmp_
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_a_table_wider_than_a_phone_has_a_shadow_at_its_edge(browser, tmp_path, scheme):
     looks = {"viewport": PHONE, "color_scheme": scheme}
-    async with a_failing_town(tmp_path) as town, browsing(browser, town, await town.admin(), **looks) as page:
-        await page.goto(f"{town.client.base}/admin/feeds")
+    async with a_failing_app(tmp_path) as app, browsing(browser, app, await app.admin(), **looks) as page:
+        await page.goto(f"{app.client.base}/admin/feeds")
         assert await page.evaluate(CAN_SCROLL)
         assert await page.evaluate(SHADOWS.format(".scroll")) == "local, local, scroll, scroll"
 
 
 async def test_help_names_each_key_once(browser, tmp_path):
-    async with a_failing_town(tmp_path) as town, browsing(browser, town, await town.admin()) as page:
-        await page.goto(f"{town.client.base}/feeds")
+    async with a_failing_app(tmp_path) as app, browsing(browser, app, await app.admin()) as page:
+        await page.goto(f"{app.client.base}/feeds")
         await page.wait_for_selector("html.scripted")
         await page.keyboard.press("?")
         keys = [key.strip() for key in await page.locator("#help .help-keys dd").all_text_contents()]

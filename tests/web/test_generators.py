@@ -95,8 +95,8 @@ async def looked_at(name: str, url: str, me: Reader, guest: Guest) -> list[Shown
 
 
 async def test_every_generators_feed_is_shown_as_its_readers_expect(library):
-    user = await library.town.add()
-    me, guest = Reader(await library.town.signed_in(user)), await a_guest(library.town, user)
+    user = await library.app.add()
+    me, guest = Reader(await library.app.signed_in(user)), await a_guest(library.app, user)
     seen = [(name, shown) for name in generators() for shown in await looked_at(name, library.press.url, me, guest)]
     assert len(seen) == len(expected())
     wrong = [

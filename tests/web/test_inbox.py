@@ -5,9 +5,9 @@ from html import unescape
 
 import pytest
 
-from tests.api.people import a_town
+from tests.api.people import a_running_app
 from tests.web.guests import Guest, a_guest, value_of
-from tests.web.home import entries, follow_to, unread
+from tests.web.reader_setup import entries, follow_to, unread
 from tests.web.sample_shelf import a_feed, an_item, release_items
 from tsuzuki.model.ids import ItemId
 from tsuzuki.model.pages import FROM_THE_TOP
@@ -16,8 +16,8 @@ from tsuzuki.model.times import MINUTE, Millis
 IN_2019 = Millis(1_550_000_000_000)
 
 
-async def test_the_inbox_has_all_kinds_newest_first_by_day(home):
-    page = await home.guest.see("/")
+async def test_the_inbox_has_all_kinds_newest_first_by_day(reader):
+    page = await reader.guest.see("/")
     assert page.status == 200
     assert len(entries(page)) == 29
     assert page.text.index(">Today<") < page.text.index(">Yesterday<")
@@ -27,68 +27,76 @@ async def test_the_inbox_has_all_kinds_newest_first_by_day(home):
     assert times == sorted(times, reverse=True)
 
 
-async def test_r92_what_arrives_now_is_on_top_whatever_its_date(home):
-    await release_items(home.town, home.stage.feeds[0], [an_item("late", at=IN_2019, title="Found in an attic")])
-    by_arrival = await home.guest.see("/")
+async def test_r92_what_arrives_now_is_on_top_whatever_its_date(reader):
+    await release_items(
+        reader.app, reader.sample_shelf.feeds[0], [an_item("late", at=IN_2019, title="Found in an attic")]
+    )
+    by_arrival = await reader.guest.see("/")
     first = by_arrival.text[by_arrival.text.index('class="entry ') :]
     assert first.index("Found in an attic") < first.index("</h3>")
     assert by_arrival.text.index(">Today<") < by_arrival.text.index("Found in an attic")
     assert 'datetime="2019-02-12T' in first[: first.index("</article>")], "the publisher's date is shown"
     [path] = re.findall(r'<a href="([^"]+)">By date<', by_arrival.text)
-    by_date = await home.guest.see(unescape(path))
+    by_date = await reader.guest.see(unescape(path))
     assert re.findall(r'aria-current="true">([^<]+)<', by_date.text) == ["All", "By date", "Unread"]
     times = re.findall(r'<time datetime="([^"]+)"', by_date.text)
     assert times == sorted(times, reverse=True)
     assert times[-1].startswith("2019-")
 
 
-async def test_r92_an_article_has_the_neighbours_of_its_list(home):
-    await release_items(home.town, home.stage.feeds[0], [an_item("late", at=IN_2019, title="Found in an attic")])
+async def test_r92_an_article_has_the_neighbours_of_its_list(reader):
+    await release_items(
+        reader.app, reader.sample_shelf.feeds[0], [an_item("late", at=IN_2019, title="Found in an attic")]
+    )
     for list_path, newer in (("/", False), ("/?sort=published", True)):
-        listed = await home.guest.see(list_path)
+        listed = await reader.guest.see(list_path)
         [path] = re.findall(r'<a class="entry-link" href="([^"]+)">Found in an attic<', listed.text)
-        article = await home.guest.see(unescape(path))
+        article = await reader.guest.see(unescape(path))
         assert ('class="step newer"' in article.text, 'class="step older"' in article.text) == (newer, not newer)
 
 
 @pytest.mark.parametrize(("query", "count"), [("?kind=item", 20), ("?kind=chapter", 9), ("?show=saved", 0)])
-async def test_filters_show_what_they_say(home, query, count):
-    assert len(entries(await home.guest.see(f"/{query}"))) == count
+async def test_filters_show_what_they_say(reader, query, count):
+    assert len(entries(await reader.guest.see(f"/{query}"))) == count
 
 
-async def test_a_group_and_a_feed_are_lists_of_their_own(home):
-    group = await home.guest.see(f"/?group={await home.group_id('Webcomics')}")
+async def test_a_group_and_a_feed_are_lists_of_their_own(reader):
+    group = await reader.guest.see(f"/?group={await reader.group_id('Webcomics')}")
     assert (len(entries(group)), "<h1>Webcomics</h1>" in group.text) == (9, True)
-    feed = await home.guest.see(f"/?feed={await home.feed_id()}")
+    feed = await reader.guest.see(f"/?feed={await reader.feed_id()}")
     assert (len(entries(feed)), "<h1>The Paper Lantern</h1>" in feed.text) == (4, True)
 
 
 @pytest.mark.parametrize("query", ["group=x", "feed=x", "series=019c8538-8600-76e5-b589-16aa85e76f08"])
-async def test_a_list_that_is_not_there_is_said_to_be_so(home, query):
-    assert (await home.guest.see(f"/?{query}")).status == 404
+async def test_a_list_that_is_not_there_is_said_to_be_so(reader, query):
+    assert (await reader.guest.see(f"/?{query}")).status == 404
 
 
-async def test_i8_nobody_sees_another_tenants_lists_or_articles(home):
-    stranger = await a_guest(home.town, await home.town.add(tenant_id=home.town.other_tenant))
+async def test_i8_nobody_sees_another_tenants_lists_or_articles(reader):
+    stranger = await a_guest(reader.app, await reader.app.add(tenant_id=reader.app.other_tenant))
     assert entries(await stranger.see("/?show=all")) == []
-    for path in (f"/?feed={await home.feed_id()}", f"/items/{home.stage.items[0]}", f"/feeds/{await home.feed_id()}"):
-        assert (await home.guest.see(path)).status == 200
+    for path in (
+        f"/?feed={await reader.feed_id()}",
+        f"/items/{reader.sample_shelf.items[0]}",
+        f"/feeds/{await reader.feed_id()}",
+    ):
+        assert (await reader.guest.see(path)).status == 200
         assert (await stranger.see(path)).status == 404
 
 
-async def test_more_than_a_page_is_reached_by_the_link_to_older_ones(home):
-    feed = await a_feed(home.town, "Many")
+async def test_more_than_a_page_is_reached_by_the_link_to_older_ones(reader):
+    feed = await a_feed(reader.app, "Many")
     from tests.delivery.builders import subscribe
 
-    await subscribe(home.town.db, home.stage.shelf, feed)
-    now = home.town.time()
+    await subscribe(reader.app.db, reader.sample_shelf.shelf, feed)
+    now = reader.app.time()
     many = [an_item(f"m{n}", at=Millis(now - n * MINUTE), title=f"Number {n}") for n in range(120)]
-    await release_items(home.town, feed, many)
+    await release_items(reader.app, feed, many)
     seen: list[str] = []
     path: str | None = "/"
     pages = 0
     while path is not None:
-        page = await home.guest.see(path)
+        page = await reader.guest.see(path)
         seen += entries(page)
         pages += 1
         found = re.search(r'<a class="older button quiet" href="([^"]+)"', page.text)
@@ -96,48 +104,48 @@ async def test_more_than_a_page_is_reached_by_the_link_to_older_ones(home):
     assert (pages, len(seen), len(set(seen))) == (3, 149, 149)
 
 
-async def test_a_part_of_the_list_comes_without_the_page_around_it(home):
-    part = await home.guest.see("/?part=rows")
+async def test_a_part_of_the_list_comes_without_the_page_around_it(reader):
+    part = await reader.guest.see("/?part=rows")
     assert len(entries(part)) == 29
     assert "<html" not in part.text
-    assert (await Guest(home.town.client).see("/?part=rows")).status == 401  # no page is put into anyone's list
+    assert (await Guest(reader.app.client).see("/?part=rows")).status == 401  # no page is put into anyone's list
 
 
-async def test_an_entry_is_marked_and_unmarked_by_its_buttons(home):
-    first = entries(await home.guest.see("/"))[0]
-    after = await follow_to(home.guest, await home.guest.send("/inbox/mark", {"read": first, "back": "/?show=all"}))
+async def test_an_entry_is_marked_and_unmarked_by_its_buttons(reader):
+    first = entries(await reader.guest.see("/"))[0]
+    after = await follow_to(reader.guest, await reader.guest.send("/inbox/mark", {"read": first, "back": "/?show=all"}))
     assert first in entries(after)
     assert first not in unread(after)
-    again = await follow_to(home.guest, await home.guest.send("/inbox/mark", {"unread": first, "back": "/"}))
+    again = await follow_to(reader.guest, await reader.guest.send("/inbox/mark", {"unread": first, "back": "/"}))
     assert first in unread(again)
 
 
-async def test_a_mass_mark_is_told_and_taken_back(home):
-    page = await home.guest.see("/?kind=item")
+async def test_a_mass_mark_is_told_and_taken_back(reader):
+    page = await reader.guest.see("/?kind=item")
     newest = value_of(page, "newest")
-    sent = await home.guest.send("/inbox/mark-all", {"kind": "item", "newest": newest, "back": "/?kind=item"})
-    after = await follow_to(home.guest, sent)
+    sent = await reader.guest.send("/inbox/mark-all", {"kind": "item", "newest": newest, "back": "/?kind=item"})
+    after = await follow_to(reader.guest, sent)
     assert "20 entries marked read." in after.text
     assert unread(after) == []
-    assert len(unread(await home.guest.see("/"))) == 9
+    assert len(unread(await reader.guest.see("/"))) == 9
     undo = {"undo": value_of(after, "undo"), "back": "/?kind=item"}
-    back = await follow_to(home.guest, await home.guest.send("/inbox/undo", undo))
+    back = await follow_to(reader.guest, await reader.guest.send("/inbox/undo", undo))
     assert "20 entries marked unread again." in back.text
     assert len(unread(back)) == 20
 
 
-async def test_mark_all_is_offered_only_where_something_is_unread(home):
+async def test_mark_all_is_offered_only_where_something_is_unread(reader):
     """Also further down a list whose first page is read; a list without anything unread has nothing to mark."""
-    feed = f"/?feed={await home.feed_id()}&show=all"
+    feed = f"/?feed={await reader.feed_id()}&show=all"
     lists = ("/", "/?show=all", "/?kind=item", feed)
-    assert all([await offers_to_mark(home.guest, path) for path in lists])
-    await home.guest.send("/inbox/mark-all", {"newest": value_of(await home.guest.see("/"), "newest"), "back": "/"})
-    assert not any([await offers_to_mark(home.guest, path) for path in lists])
-    many = [an_item(f"m{n}", at=Millis(home.town.time() - n * MINUTE), title=f"Number {n}") for n in range(60)]
-    await release_items(home.town, home.stage.feeds[0], many)
-    await home.guest.send("/inbox/mark", [("read", each) for each in entries(await home.guest.see("/"))])
-    assert unread(await home.guest.see("/?show=all")) == []
-    assert await offers_to_mark(home.guest, "/?show=all")
+    assert all([await offers_to_mark(reader.guest, path) for path in lists])
+    await reader.guest.send("/inbox/mark-all", {"newest": value_of(await reader.guest.see("/"), "newest"), "back": "/"})
+    assert not any([await offers_to_mark(reader.guest, path) for path in lists])
+    many = [an_item(f"m{n}", at=Millis(reader.app.time() - n * MINUTE), title=f"Number {n}") for n in range(60)]
+    await release_items(reader.app, reader.sample_shelf.feeds[0], many)
+    await reader.guest.send("/inbox/mark", [("read", each) for each in entries(await reader.guest.see("/"))])
+    assert unread(await reader.guest.see("/?show=all")) == []
+    assert await offers_to_mark(reader.guest, "/?show=all")
 
 
 async def offers_to_mark(guest: Guest, path: str) -> bool:
@@ -146,66 +154,70 @@ async def offers_to_mark(guest: Guest, path: str) -> bool:
     return "hidden" not in form[0]
 
 
-async def test_what_came_in_after_the_page_was_shown_is_not_marked(home):
-    page = await home.guest.see("/")
-    late = an_item("late", at=Millis(home.town.time() - 60 * MINUTE), title="Late")
-    await release_items(home.town, home.stage.feeds[0], [late])
-    await home.guest.send("/inbox/mark-all", {"newest": value_of(page, "newest"), "back": "/"})
-    assert len(unread(await home.guest.see("/"))) == 1
+async def test_what_came_in_after_the_page_was_shown_is_not_marked(reader):
+    page = await reader.guest.see("/")
+    late = an_item("late", at=Millis(reader.app.time() - 60 * MINUTE), title="Late")
+    await release_items(reader.app, reader.sample_shelf.feeds[0], [late])
+    await reader.guest.send("/inbox/mark-all", {"newest": value_of(page, "newest"), "back": "/"})
+    assert len(unread(await reader.guest.see("/"))) == 1
 
 
-async def test_saving_makes_a_bookmark_and_letting_go_forgets_it(home):
-    item = home.stage.items[0]
+async def test_saving_makes_a_bookmark_and_letting_go_forgets_it(reader):
+    item = reader.sample_shelf.items[0]
     for _ in range(2):  # saving what is saved is no error
-        await home.guest.send("/inbox/mark", {"save": f"i{item}", "back": "/"})
-    assert len(entries(await home.guest.see("/?show=saved"))) == 1
-    page = await home.town.reading.bookmarks.list(home.stage.shelf, feed=None, group=None, after=FROM_THE_TOP, most=9)
+        await reader.guest.send("/inbox/mark", {"save": f"i{item}", "back": "/"})
+    assert len(entries(await reader.guest.see("/?show=saved"))) == 1
+    page = await reader.app.reading.bookmarks.list(
+        reader.sample_shelf.shelf, feed=None, group=None, after=FROM_THE_TOP, most=9
+    )
     assert page.total == 1
-    await home.guest.send("/inbox/mark", {"unsave": f"i{item}", "back": "/"})
-    assert entries(await home.guest.see("/?show=saved")) == []
+    await reader.guest.send("/inbox/mark", {"unsave": f"i{item}", "back": "/"})
+    assert entries(await reader.guest.see("/?show=saved")) == []
 
 
-async def test_a_note_comes_back_with_what_is_saved_again(home):
-    item, json = home.stage.items[0], {"accept": "application/json"}
-    await home.town.reading.bookmarks.add_item(home.stage.shelf, ItemId(item), "Read again.")
-    gone = (await home.guest.send("/inbox/mark", {"unsave": f"i{item}"}, **json)).json()["data"]
+async def test_a_note_comes_back_with_what_is_saved_again(reader):
+    item, json = reader.sample_shelf.items[0], {"accept": "application/json"}
+    await reader.app.reading.bookmarks.add_item(reader.sample_shelf.shelf, ItemId(item), "Read again.")
+    gone = (await reader.guest.send("/inbox/mark", {"unsave": f"i{item}"}, **json)).json()["data"]
     assert gone["note"] == "Read again."
-    await home.guest.send("/inbox/mark", {"save": f"i{item}", "note": gone["note"]}, **json)
-    page = await home.town.reading.bookmarks.list(home.stage.shelf, feed=None, group=None, after=FROM_THE_TOP, most=9)
+    await reader.guest.send("/inbox/mark", {"save": f"i{item}", "note": gone["note"]}, **json)
+    page = await reader.app.reading.bookmarks.list(
+        reader.sample_shelf.shelf, feed=None, group=None, after=FROM_THE_TOP, most=9
+    )
     assert [one.note for one in page.rows] == ["Read again."]
 
 
-async def test_a_chapter_is_saved_too(home):
-    chapter = entries(await home.guest.see("/?kind=chapter"))[0]
-    await home.guest.send("/inbox/mark", {"save": f"c{chapter}", "back": "/"})
-    assert entries(await home.guest.see("/?show=saved")) == [chapter]
+async def test_a_chapter_is_saved_too(reader):
+    chapter = entries(await reader.guest.see("/?kind=chapter"))[0]
+    await reader.guest.send("/inbox/mark", {"save": f"c{chapter}", "back": "/"})
+    assert entries(await reader.guest.see("/?show=saved")) == [chapter]
 
 
 @pytest.mark.parametrize("fields", [{}, {"newest": "x"}, {"newest": "-1"}, {"newest": "9" * 30}])
-async def test_a_mass_mark_without_its_end_is_refused(home, fields):
-    assert (await home.guest.send("/inbox/mark-all", fields)).status == 400
-    assert len(unread(await home.guest.see("/"))) == 29
+async def test_a_mass_mark_without_its_end_is_refused(reader, fields):
+    assert (await reader.guest.send("/inbox/mark-all", fields)).status == 400
+    assert len(unread(await reader.guest.see("/"))) == 29
 
 
-async def test_sec_41_a_mark_leads_back_to_a_place_of_ours_only(home):
+async def test_sec_41_a_mark_leads_back_to_a_place_of_ours_only(reader):
     for back in ("//evil.example/", "https://evil.example/", "/\\evil.example"):
-        answer = await home.guest.send("/inbox/mark", {"read": "1", "back": back})
+        answer = await reader.guest.send("/inbox/mark", {"read": "1", "back": back})
         assert answer.headers["location"].startswith("/")
         assert not answer.headers["location"].startswith(("//", "/\\"))
 
 
-async def test_scripts_get_the_same_as_json(home):
-    first = entries(await home.guest.see("/"))[0]
+async def test_scripts_get_the_same_as_json(reader):
+    first = entries(await reader.guest.see("/"))[0]
     json = {"accept": "application/json"}
-    marked = (await home.guest.send("/inbox/mark", {"read": first}, **json)).json()["data"]
+    marked = (await reader.guest.send("/inbox/mark", {"read": first}, **json)).json()["data"]
     assert marked["changed"] == 1
-    states = (await home.guest.see(f"/inbox/states?ids={first},nonsense,999999", **json)).json()["data"]
+    states = (await reader.guest.see(f"/inbox/states?ids={first},nonsense,999999", **json)).json()["data"]
     assert states == [{"id": int(first), "unread": False, "saved": False}]
-    assert (await home.guest.send("/inbox/undo", {"undo": marked["undo"]}, **json)).json()["data"]["changed"] == 1
+    assert (await reader.guest.send("/inbox/undo", {"undo": marked["undo"]}, **json)).json()["data"]["changed"] == 1
 
 
 async def test_an_empty_shelf_says_what_to_do(tmp_path):
-    async with a_town(tmp_path) as town:
-        page = await (await a_guest(town, await town.add())).see("/")
+    async with a_running_app(tmp_path) as app:
+        page = await (await a_guest(app, await app.add())).see("/")
         assert "Nothing here yet." in page.text
         assert 'href="/feeds/add"' in page.text

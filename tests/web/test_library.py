@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 import pytest
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.app import Answer
 from tests.web.gallery import Gallery, hang
 from tests.web.guests import Guest, a_guest, value_of
@@ -16,10 +16,10 @@ from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.shelves.types import ReleasePreferences, ReportedReading
 
 
-class Home(msgspec.Struct, frozen=True):
+class LibraryReader(msgspec.Struct, frozen=True):
     """Somebody, and what they can read."""
 
-    town: Town
+    app: RunningApp
     guest: Guest
     gallery: Gallery
 
@@ -28,17 +28,17 @@ class Home(msgspec.Struct, frozen=True):
         chapter = await self.gallery.chapter("The Harbour", number)
         public_id = read_id(series)
         assert public_id is not None
-        await self.town.reading.progress.report(
+        await self.app.reading.progress.report(
             self.gallery.shelf, public_id, chapter, ReportedReading(page=page, page_count=4)
         )
 
 
 @pytest.fixture
-async def home(tmp_path) -> AsyncIterator[Home]:
-    async with a_town(tmp_path) as town:
-        user = await town.add()
-        shelf = (await town.accounts.current_user.shelf_of(user)).id
-        yield Home(town, await a_guest(town, user), await hang(town, shelf))
+async def reader(tmp_path) -> AsyncIterator[LibraryReader]:
+    async with a_running_app(tmp_path) as app:
+        user = await app.add()
+        shelf = (await app.accounts.current_user.shelf_of(user)).id
+        yield LibraryReader(app, await a_guest(app, user), await hang(app, shelf))
 
 
 def query_of(answer: Answer) -> dict[str, list[str]]:
@@ -53,17 +53,17 @@ def read_state(page: Answer) -> list[bool]:
 # -- the library
 
 
-async def test_an_empty_library_leads_to_discover(home):
-    page = await home.guest.see("/library")
+async def test_an_empty_library_leads_to_discover(reader):
+    page = await reader.guest.see("/library")
     assert "No series yet." in page.text
     assert '<a class="button" href="/discover">' in page.text
 
 
-async def test_the_library_shows_covers_with_what_is_unread_and_where_to_read_on(home):
-    series = await home.gallery.follow("The Harbour")
-    await home.gallery.follow("The Tower")
-    await home.read(series, "1", 2)
-    page = await home.guest.see("/library")
+async def test_the_library_shows_covers_with_what_is_unread_and_where_to_read_on(reader):
+    series = await reader.gallery.follow("The Harbour")
+    await reader.gallery.follow("The Tower")
+    await reader.read(series, "1", 2)
+    page = await reader.guest.see("/library")
     assert re.findall(r'class="series-title">([^<]+)<', page.text) == ["The Harbour", "The Tower"]
     assert re.findall(r'class="badge" title="([^"]+)"', page.text) == ["4 unread", "1 unread"]
     assert "chapters missing" in page.text
@@ -85,21 +85,21 @@ async def test_the_library_shows_covers_with_what_is_unread_and_where_to_read_on
         ("?page=9", []),
     ],
 )
-async def test_the_library_is_sorted_and_narrowed(home, query, shown):
-    await home.gallery.follow("The Harbour")
-    tower = await home.gallery.follow("The Tower")
-    await home.guest.send(f"/series/{tower}/settings", {"status": "done"})
-    await home.guest.send(f"/series/{tower}/mark", {"all": "read"})
-    page = await home.guest.see(f"/library{query}")
+async def test_the_library_is_sorted_and_narrowed(reader, query, shown):
+    await reader.gallery.follow("The Harbour")
+    tower = await reader.gallery.follow("The Tower")
+    await reader.guest.send(f"/series/{tower}/settings", {"status": "done"})
+    await reader.guest.send(f"/series/{tower}/mark", {"all": "read"})
+    page = await reader.guest.see(f"/library{query}")
     assert re.findall(r'class="series-title">([^<]+)<', page.text) == shown
 
 
-async def test_covers_or_a_list_is_a_choice_that_stays(home):
-    await home.gallery.follow("The Harbour")
-    assert 'class="covers"' in (await home.guest.see("/library")).text
-    answer = await home.guest.send("/library/look", {"look": "list", "view": "sort=added&gaps=on"})
+async def test_covers_or_a_list_is_a_choice_that_stays(reader):
+    await reader.gallery.follow("The Harbour")
+    assert 'class="covers"' in (await reader.guest.see("/library")).text
+    answer = await reader.guest.send("/library/look", {"look": "list", "view": "sort=added&gaps=on"})
     assert (answer.status, answer.headers["location"]) == (303, "/library?sort=added&gaps=on")
-    page = await home.guest.see("/library")
+    page = await reader.guest.see("/library")
     assert 'class="covers"' not in page.text
     assert "4 unread" in page.text
 
@@ -107,9 +107,9 @@ async def test_covers_or_a_list_is_a_choice_that_stays(home):
 # -- a series
 
 
-async def test_a_series_shows_its_chapters_newest_first_and_its_gaps_as_gaps(home):
-    series = await home.gallery.follow("The Harbour")
-    page = await home.guest.see(f"/series/{series}")
+async def test_a_series_shows_its_chapters_newest_first_and_its_gaps_as_gaps(reader):
+    series = await reader.gallery.follow("The Harbour")
+    page = await reader.guest.see(f"/series/{series}")
     listed = re.findall(r'class="chapter-link" href="[^"]+">([^<]+)<|<li class="gap">([^<]+)<', page.text)
     shown = [chapter or gap for chapter, gap in listed]
     assert shown == ["Chapter 6", "Chapters 4 to 5 are missing", "Chapter 3", "Chapter 2", "Chapter 1"]
@@ -117,90 +117,90 @@ async def test_a_series_shows_its_chapters_newest_first_and_its_gaps_as_gaps(hom
     assert "Gallery" in page.text
 
 
-async def test_chapters_are_marked_up_to_one_and_all_and_each_can_be_taken_back(home):
-    series = await home.gallery.follow("The Harbour")
-    second = await home.gallery.chapter("The Harbour", "2")
-    marked = await home.guest.send(f"/series/{series}/mark", {"up_to": str(second)})
-    page = await home.guest.see(marked.headers["location"])
+async def test_chapters_are_marked_up_to_one_and_all_and_each_can_be_taken_back(reader):
+    series = await reader.gallery.follow("The Harbour")
+    second = await reader.gallery.chapter("The Harbour", "2")
+    marked = await reader.guest.send(f"/series/{series}/mark", {"up_to": str(second)})
+    page = await reader.guest.see(marked.headers["location"])
     assert "2 chapters marked read." in page.text
     assert read_state(page) == [False, False, True, True]
-    undone = await home.guest.send("/inbox/undo", {"undo": query_of(marked)["undo"][0], "back": f"/series/{series}"})
+    undone = await reader.guest.send("/inbox/undo", {"undo": query_of(marked)["undo"][0], "back": f"/series/{series}"})
     assert urlsplit(undone.headers["location"]).path == f"/series/{series}"
-    assert read_state(await home.guest.see(f"/series/{series}")) == [False] * 4
-    marked = await home.guest.send(f"/series/{series}/mark", {"all": "read"}, accept="application/json")
+    assert read_state(await reader.guest.see(f"/series/{series}")) == [False] * 4
+    marked = await reader.guest.send(f"/series/{series}/mark", {"all": "read"}, accept="application/json")
     assert marked.json()["data"]["changed"] == 4
-    assert read_state(await home.guest.see(f"/series/{series}")) == [True] * 4
-    unmarked = await home.guest.send(f"/series/{series}/mark", {"unread": str(second)})
-    page = await home.guest.see(unmarked.headers["location"])
+    assert read_state(await reader.guest.see(f"/series/{series}")) == [True] * 4
+    unmarked = await reader.guest.send(f"/series/{series}/mark", {"unread": str(second)})
+    page = await reader.guest.see(unmarked.headers["location"])
     assert "1 chapter marked unread." in page.text
     assert read_state(page) == [True, True, False, True]
-    again = await home.guest.send(f"/series/{series}/mark", {"again": value_of(page, "again")})
-    page = await home.guest.see(again.headers["location"])
+    again = await reader.guest.send(f"/series/{series}/mark", {"again": value_of(page, "again")})
+    page = await reader.guest.see(again.headers["location"])
     assert "1 chapter marked read." in page.text
     assert (read_state(page), value_of(page, "undo")) == ([True] * 4, None)
-    nothing = await home.guest.send(f"/series/{series}/mark", {"unread": "0"})
+    nothing = await reader.guest.send(f"/series/{series}/mark", {"unread": "0"})
     assert query_of(nothing) == {"unmarked": ["0"]}
-    assert (await home.guest.send(f"/series/{series}/mark", {})).status == 400
+    assert (await reader.guest.send(f"/series/{series}/mark", {})).status == 400
 
 
-async def test_leaving_a_series_says_what_goes_and_following_again_brings_it_back(home):
-    series = await home.gallery.follow("The Harbour")
-    home.gallery.draw("The Harbour", "Chapter 7")
-    await home.gallery.look_again("The Harbour")
-    asked = await home.guest.see(f"/series/{series}/unfollow")
+async def test_leaving_a_series_says_what_goes_and_following_again_brings_it_back(reader):
+    series = await reader.gallery.follow("The Harbour")
+    reader.gallery.draw("The Harbour", "Chapter 7")
+    await reader.gallery.look_again("The Harbour")
+    asked = await reader.guest.see(f"/series/{series}/unfollow")
     assert "1 unread entry leaves your inbox." in asked.text
-    left = await home.guest.send(f"/series/{series}/unfollow")
-    page = await home.guest.see(left.headers["location"])
+    left = await reader.guest.send(f"/series/{series}/unfollow")
+    page = await reader.guest.see(left.headers["location"])
     assert "Unfollowed." in page.text
     assert f'action="/series/{series}/follow"' in page.text
-    assert "No series yet." in (await home.guest.see("/library")).text
-    back = await home.guest.send(f"/series/{series}/follow")
-    assert "Followed. 4 chapters are ready to read" in (await home.guest.see(back.headers["location"])).text
-    again = await home.guest.send(f"/series/{series}/follow")
-    assert "You already follow it." in (await home.guest.see(again.headers["location"])).text
+    assert "No series yet." in (await reader.guest.see("/library")).text
+    back = await reader.guest.send(f"/series/{series}/follow")
+    assert "Followed. 4 chapters are ready to read" in (await reader.guest.see(back.headers["location"])).text
+    again = await reader.guest.send(f"/series/{series}/follow")
+    assert "You already follow it." in (await reader.guest.see(again.headers["location"])).text
 
 
-async def test_how_a_series_is_followed_is_kept(home):
-    series = await home.gallery.follow("The Harbour")
-    group = await home.town.reading.groups.add(home.gallery.shelf, "Sea")
+async def test_how_a_series_is_followed_is_kept(reader):
+    series = await reader.gallery.follow("The Harbour")
+    group = await reader.app.reading.groups.add(reader.gallery.shelf, "Sea")
     public_id = read_id(series)
-    await home.guest.send(f"/series/{series}/reading", {"mode": "rtl", "fit": "width"}, accept="application/json")
-    wishes = {"status": "plan", "group": show_id(group.public_id), "source": str(home.gallery.site), "language": "en"}
-    saved = await home.guest.send(f"/series/{series}/settings", wishes)
+    await reader.guest.send(f"/series/{series}/reading", {"mode": "rtl", "fit": "width"}, accept="application/json")
+    wishes = {"status": "plan", "group": show_id(group.public_id), "source": str(reader.gallery.site), "language": "en"}
+    saved = await reader.guest.send(f"/series/{series}/settings", wishes)
     assert "done=series_saved" in saved.headers["location"]
-    follow = (await home.town.reading.series.get(home.gallery.shelf, public_id)).follow
+    follow = (await reader.app.reading.series.get(reader.gallery.shelf, public_id)).follow
     assert (follow.status, follow.group_id, follow.notify) == ("plan", group.id, False)
-    assert follow.preferences == ReleasePreferences((home.gallery.site,), (), ("en",), "rtl", "width")
-    wrong = await home.guest.send(f"/series/{series}/settings", {"status": "sleeping"})
+    assert follow.preferences == ReleasePreferences((reader.gallery.site,), (), ("en",), "rtl", "width")
+    wrong = await reader.guest.send(f"/series/{series}/settings", {"status": "sleeping"})
     assert (wrong.status, "Choose one of the options." in wrong.text) == (400, True)
 
 
-async def test_a_chapter_is_kept_seen_coming_and_let_go(home):
-    series = await home.gallery.follow("The Harbour")
-    page = await home.guest.see(f"/series/{series}")
+async def test_a_chapter_is_kept_seen_coming_and_let_go(reader):
+    series = await reader.gallery.follow("The Harbour")
+    page = await reader.guest.see(f"/series/{series}")
     release = re.search(r'name="keep" value="(\d+)"', page.text)
     assert release is not None
-    kept = await home.guest.send(f"/series/{series}/keep", {"keep": release[1]})
-    assert f'data-coming="{release[1]}"' in (await home.guest.see(kept.headers["location"])).text
-    dropped = await home.guest.send(f"/series/{series}/keep", {"drop": release[1]})
-    page = await home.guest.see(dropped.headers["location"])
+    kept = await reader.guest.send(f"/series/{series}/keep", {"keep": release[1]})
+    assert f'data-coming="{release[1]}"' in (await reader.guest.see(kept.headers["location"])).text
+    dropped = await reader.guest.send(f"/series/{series}/keep", {"drop": release[1]})
+    page = await reader.guest.see(dropped.headers["location"])
     assert "Download removed." in page.text
     assert "data-coming" not in page.text
-    again = await home.guest.send(f"/series/{series}/keep", {"keep": value_of(page, "keep")})
-    assert "data-coming" in (await home.guest.see(again.headers["location"])).text
-    assert (await home.guest.send(f"/series/{series}/keep", {"keep": "9" * 17})).status == 404
+    again = await reader.guest.send(f"/series/{series}/keep", {"keep": value_of(page, "keep")})
+    assert "data-coming" in (await reader.guest.see(again.headers["location"])).text
+    assert (await reader.guest.send(f"/series/{series}/keep", {"keep": "9" * 17})).status == 404
 
 
-async def test_its_sources_are_asked_when_a_reader_wants_to_know(home):
-    series = await home.gallery.follow("The Harbour")
-    home.gallery.draw("The Harbour", "Chapter 7")
-    asked = await home.guest.send(f"/series/{series}/refresh")
-    page = await home.guest.see(asked.headers["location"])
+async def test_its_sources_are_asked_when_a_reader_wants_to_know(reader):
+    series = await reader.gallery.follow("The Harbour")
+    reader.gallery.draw("The Harbour", "Chapter 7")
+    asked = await reader.guest.send(f"/series/{series}/refresh")
+    page = await reader.guest.see(asked.headers["location"])
     assert "Its sources were checked." in page.text
     assert "Chapter 7" in page.text
-    home.gallery.folder.rename(home.gallery.folder.with_name("gone"))
-    asked = await home.guest.send(f"/series/{series}/refresh")
-    page = await home.guest.see(asked.headers["location"])
+    reader.gallery.folder.rename(reader.gallery.folder.with_name("gone"))
+    asked = await reader.guest.send(f"/series/{series}/refresh")
+    page = await reader.guest.see(asked.headers["location"])
     assert "None of its sources is responding." in page.text
     assert "Chapter 7" in page.text
 
@@ -208,10 +208,10 @@ async def test_its_sources_are_asked_when_a_reader_wants_to_know(home):
 # -- reading without scripts
 
 
-async def test_a_chapter_can_be_read_and_marked_without_scripts(home):
-    series = await home.gallery.follow("The Harbour")
-    chapters = {number: await home.gallery.chapter("The Harbour", number) for number in ("1", "2", "3")}
-    page = await home.guest.see(f"/series/{series}/chapters/{chapters['2']}")
+async def test_a_chapter_can_be_read_and_marked_without_scripts(reader):
+    series = await reader.gallery.follow("The Harbour")
+    chapters = {number: await reader.gallery.chapter("The Harbour", number) for number in ("1", "2", "3")}
+    page = await reader.guest.see(f"/series/{series}/chapters/{chapters['2']}")
     images = re.findall(
         r'<img src="(/api/v1/chapters/\d+/pages/\d+/image)" alt="Page (\d) of 4" loading="(\w+)"', page.text
     )
@@ -221,51 +221,51 @@ async def test_a_chapter_can_be_read_and_marked_without_scripts(home):
         ("3", "lazy"),
         ("4", "lazy"),
     ]
-    assert (await home.guest.see(images[3][0])).headers["content-type"] == "image/png"
+    assert (await reader.guest.see(images[3][0])).headers["content-type"] == "image/png"
     assert f'href="/series/{series}/chapters/{chapters["3"]}" data-onward' in page.text
     assert f'href="/series/{series}/chapters/{chapters["1"]}"' in page.text
-    await home.guest.send(f"/series/{series}/mark", {"read": str(chapters["2"])})
-    assert "Mark unread" in (await home.guest.see(f"/series/{series}/chapters/{chapters['2']}")).text
+    await reader.guest.send(f"/series/{series}/mark", {"read": str(chapters["2"])})
+    assert "Mark unread" in (await reader.guest.see(f"/series/{series}/chapters/{chapters['2']}")).text
 
 
-async def test_where_one_was_is_offered_and_the_pages_that_a_source_lost_are_missed_in_words(home):
-    series = await home.gallery.follow("The Harbour")
-    await home.read(series, "1", 2)
-    first = await home.gallery.chapter("The Harbour", "1")
-    page = await home.guest.see(f"/series/{series}/chapters/{first}")
+async def test_where_one_was_is_offered_and_the_pages_that_a_source_lost_are_missed_in_words(reader):
+    series = await reader.gallery.follow("The Harbour")
+    await reader.read(series, "1", 2)
+    first = await reader.gallery.chapter("The Harbour", "1")
+    page = await reader.guest.see(f"/series/{series}/chapters/{first}")
     assert '<a class="button quiet small" href="#p2">Continue on page 3</a>' in page.text
-    assert (await home.guest.see(f"/series/{series}/chapters/{first}?release=999999")).status == 404
-    third = await home.gallery.chapter("The Harbour", "3")
-    home.gallery.folder.rename(home.gallery.folder.with_name("gone"))
-    page = await home.guest.see(f"/series/{series}/chapters/{third}")
+    assert (await reader.guest.see(f"/series/{series}/chapters/{first}?release=999999")).status == 404
+    third = await reader.gallery.chapter("The Harbour", "3")
+    reader.gallery.folder.rename(reader.gallery.folder.with_name("gone"))
+    page = await reader.guest.see(f"/series/{series}/chapters/{third}")
     assert "No pages to show" in page.text
 
 
 # -- the history
 
 
-async def test_the_history_has_what_was_opened_and_forgets_it_without_forgetting_how_far(home):
-    series = await home.gallery.follow("The Harbour")
+async def test_the_history_has_what_was_opened_and_forgets_it_without_forgetting_how_far(reader):
+    series = await reader.gallery.follow("The Harbour")
     for number, at in (("1", 3), ("2", 1)):
-        await home.read(series, number, at)
-    page = await home.guest.see("/history")
+        await reader.read(series, number, at)
+    page = await reader.guest.see("/history")
     assert re.findall(r'chapters/\d+">([^<]+)<', page.text) == ["Chapter 2", "Chapter 1"]
     assert "finished" in page.text
     assert "page 2" in page.text
-    assert "Recently opened" in (await home.guest.see(f"/series/{series}")).text
-    second = await home.gallery.chapter("The Harbour", "2")
-    forgotten = await home.guest.send("/history/forget", {"chapter": str(second)})
-    page = await home.guest.see(forgotten.headers["location"])
+    assert "Recently opened" in (await reader.guest.see(f"/series/{series}")).text
+    second = await reader.gallery.chapter("The Harbour", "2")
+    forgotten = await reader.guest.send("/history/forget", {"chapter": str(second)})
+    page = await reader.guest.see(forgotten.headers["location"])
     assert "Chapter 2" not in page.text
     undo = {"chapter": value_of(page, "chapter"), "at": value_of(page, "at")}
-    back = await home.guest.see((await home.guest.send("/history/recall", undo)).headers["location"])
+    back = await reader.guest.see((await reader.guest.send("/history/recall", undo)).headers["location"])
     assert re.findall(r'chapters/\d+">([^<]+)<', back.text) == ["Chapter 2", "Chapter 1"]
-    assert (await home.guest.send("/history/recall", {"chapter": "x", "at": "1"})).status == 400
-    await home.guest.send("/history/forget", {"chapter": str(second)})
-    assert "Chapter 2" not in (await home.guest.see("/history")).text
-    assert (await home.guest.send("/history/forget", {"chapter": "x"})).status == 404
-    assert "1 chapter is removed from the history." in (await home.guest.see("/history/clear")).text
-    await home.guest.send("/history/clear")
-    assert "No history yet." in (await home.guest.see("/history")).text
-    assert (await home.town.reading.progress.history(home.gallery.shelf, after=FROM_THE_TOP, most=9)).total == 0
-    assert read_state(await home.guest.see(f"/series/{series}")) == [False, False, False, True]
+    assert (await reader.guest.send("/history/recall", {"chapter": "x", "at": "1"})).status == 400
+    await reader.guest.send("/history/forget", {"chapter": str(second)})
+    assert "Chapter 2" not in (await reader.guest.see("/history")).text
+    assert (await reader.guest.send("/history/forget", {"chapter": "x"})).status == 404
+    assert "1 chapter is removed from the history." in (await reader.guest.see("/history/clear")).text
+    await reader.guest.send("/history/clear")
+    assert "No history yet." in (await reader.guest.see("/history")).text
+    assert (await reader.app.reading.progress.history(reader.gallery.shelf, after=FROM_THE_TOP, most=9)).total == 0
+    assert read_state(await reader.guest.see(f"/series/{series}")) == [False, False, False, True]

@@ -48,17 +48,17 @@ class Shown:
 
     def __init__(self, studio, user: User, feed) -> None:
         self.studio = studio
-        self.town = studio.town
+        self.app = studio.app
         self.user = user
         self.feed = feed
 
     @property
     def base(self) -> str:
-        return str(self.town.client.base)
+        return str(self.app.client.base)
 
     async def release(self, *items) -> int:
-        await release_items(self.town, self.feed, list(items))
-        return int(await self.town.db.read(lambda tx: tx.one(int, q.last_item)))
+        await release_items(self.app, self.feed, list(items))
+        return int(await self.app.db.read(lambda tx: tx.one(int, q.last_item)))
 
     def recording(self, path: str, data: bytes, media_type: str) -> Enclosure:
         self.studio.offer(path, data, media_type)
@@ -68,18 +68,18 @@ class Shown:
 @asynccontextmanager
 async def shown(folder: Path) -> AsyncIterator[Shown]:
     async with a_studio(folder) as studio:
-        user = await studio.town.add()
-        shelf = (await studio.town.accounts.current_user.shelf_of(user)).id
-        feed = await a_feed(studio.town, "On air")
-        await subscribe(studio.town.db, shelf, feed)
+        user = await studio.app.add()
+        shelf = (await studio.app.accounts.current_user.shelf_of(user)).id
+        feed = await a_feed(studio.app, "On air")
+        await subscribe(studio.app.db, shelf, feed)
         yield Shown(studio, user, feed)
 
 
 async def test_a_recording_plays_by_the_space_bar_goes_on_where_it_was_and_as_fast(browser, tmp_path):
     async with shown(tmp_path) as here:
         sound = here.recording("/a.wav", a_wave(40), "audio/wav")
-        item = await here.release(an_item("1", at=here.town.time(), enclosures=(sound,)))
-        async with browsing(browser, here.town, here.user) as page:
+        item = await here.release(an_item("1", at=here.app.time(), enclosures=(sound,)))
+        async with browsing(browser, here.app, here.user) as page:
             await page.goto(f"{here.base}/items/{item}")
             player = page.locator("audio")
             assert here.studio.publisher.ranges == []  # nothing is loaded before it is wanted
@@ -103,8 +103,8 @@ async def test_a_recording_plays_by_the_space_bar_goes_on_where_it_was_and_as_fa
 async def test_one_that_cannot_be_played_says_so_and_the_original_is_beside_it(browser, tmp_path):
     async with shown(tmp_path) as here:
         lie = here.recording("/a.mp3", b"<script>alert(1)</script>" * 9, "audio/mpeg")
-        item = await here.release(an_item("1", at=here.town.time(), enclosures=(lie,)))
-        async with browsing(browser, here.town, here.user) as page:
+        item = await here.release(an_item("1", at=here.app.time(), enclosures=(lie,)))
+        async with browsing(browser, here.app, here.user) as page:
             await page.goto(f"{here.base}/items/{item}")
             await page.locator("audio").focus()
             await page.keyboard.press("Space")
@@ -113,8 +113,8 @@ async def test_one_that_cannot_be_played_says_so_and_the_original_is_beside_it(b
 
 async def test_i7_only_articles_may_play_anything(tmp_path):
     async with shown(tmp_path) as here:
-        item = await here.release(an_item("1", at=here.town.time()))
-        guest = await a_guest(here.town, here.user)
+        item = await here.release(an_item("1", at=here.app.time()))
+        guest = await a_guest(here.app, here.user)
         article = (await guest.see(f"/items/{item}")).headers["content-security-policy"]
         usual = (await guest.see("/")).headers["content-security-policy"]
         assert article == f"{usual}; media-src 'self'"
@@ -124,8 +124,8 @@ async def test_i7_only_articles_may_play_anything(tmp_path):
 
 async def test_marks_made_offline_wait_and_are_sent_with_their_moment_and_the_newest_counts(browser, tmp_path):
     async with shown(tmp_path) as here:
-        await here.release(*(an_item(str(n), at=here.town.time(), title=f"Number {n}") for n in range(5)))
-        async with browsing(browser, here.town, here.user) as page:
+        await here.release(*(an_item(str(n), at=here.app.time(), title=f"Number {n}") for n in range(5)))
+        async with browsing(browser, here.app, here.user) as page:
             await page.goto(here.base)
             await page.wait_for_selector("#live[data-heard]", state="attached")
             await page.context.set_offline(True)
@@ -138,13 +138,13 @@ async def test_marks_made_offline_wait_and_are_sent_with_their_moment_and_the_ne
             await expect(page.get_by_text("4 changes wait to be sent.")).to_be_visible()
             kept = await page.evaluate(WAITING)
             assert [name for name, _ in kept] == ["read", "read", "unread", "save"]
-            assert await here.town.db.read(lambda tx: tx.many(Mark, q.marks)) == []
-            before = here.town.time()
+            assert await here.app.db.read(lambda tx: tx.many(Mark, q.marks)) == []
+            before = here.app.time()
             await page.wait_for_timeout(300)
             await page.context.set_offline(False)
             await expect(page.get_by_text("Your offline changes were sent.")).to_be_visible()
             await expect(page.locator(".offline-line")).to_be_hidden()
-            marks = await here.town.db.read(lambda tx: tx.many(Mark, q.marks))
+            marks = await here.app.db.read(lambda tx: tx.many(Mark, q.marks))
             assert [str(mark.id) for mark in marks] == [value for _, value in kept[:2]]
             assert all(mark.read_at <= before for mark in marks)
             await expect(page.locator(".entry.saved")).to_have_count(1)

@@ -7,10 +7,10 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.web.browser import browsing, settled
 from tests.web.gallery import Gallery, a_visitor, somebody
-from tests.web.sample_shelf import furnish
+from tests.web.sample_shelf import fill_shelf
 from tsuzuki.model.ids import ChapterId, read_id
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -21,32 +21,32 @@ NOTHING_WAITS = "() => !localStorage.getItem('marks') && !localStorage.getItem('
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def town(tmp_path_factory) -> AsyncIterator[Town]:
-    async with a_town(tmp_path_factory.mktemp("kept")) as town:
-        yield town
+async def app(tmp_path_factory) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path_factory.mktemp("kept")) as app:
+        yield app
 
 
 async def read_chapters(gallery: Gallery, series: str) -> list[str | None]:
     public_id = read_id(series)
     assert public_id is not None
-    order = await gallery.town.reading.series.order(gallery.shelf, public_id)
+    order = await gallery.app.reading.series.order(gallery.shelf, public_id)
     return [chapter.number for chapter in order if chapter.is_read]
 
 
-async def marked_offline(page: Page, town: Town) -> int:
+async def marked_offline(page: Page, app: RunningApp) -> int:
     """Open the inbox and mark all of it without a network; how much there was."""
-    await settled(page, f"{town.client.base}/")
+    await settled(page, f"{app.client.base}/")
     count = await page.locator(".entry.unread").count()
     await page.context.set_offline(True)
     await page.get_by_role("button", name="Mark all read").click()
     return count
 
 
-async def test_a_whole_list_is_marked_offline_taken_back_marked_again_and_sent(browser: Browser, town):
-    user, _ = await somebody(town)
-    await furnish(town, user, articles=6)
-    async with browsing(browser, town, user) as page:
-        everything = await marked_offline(page, town)
+async def test_a_whole_list_is_marked_offline_taken_back_marked_again_and_sent(browser: Browser, app):
+    user, _ = await somebody(app)
+    await fill_shelf(app, user, articles=6)
+    async with browsing(browser, app, user) as page:
+        everything = await marked_offline(page, app)
         await expect(page.get_by_text("Marked read. It will be sent when you are back online.")).to_be_visible()
         await expect(page.get_by_text("1 change waits to be sent.")).to_be_visible()
         await expect(page.locator(".entry.unread")).to_have_count(0)
@@ -63,11 +63,11 @@ async def test_a_whole_list_is_marked_offline_taken_back_marked_again_and_sent(b
         await expect(page.locator("#side [data-count=unread]")).to_have_text("1")
 
 
-async def test_a_mass_mark_that_was_sent_meanwhile_can_be_taken_back_all_the_same(browser: Browser, town):
-    user, _ = await somebody(town)
-    await furnish(town, user, articles=6)
-    async with browsing(browser, town, user) as page:
-        everything = await marked_offline(page, town)
+async def test_a_mass_mark_that_was_sent_meanwhile_can_be_taken_back_all_the_same(browser: Browser, app):
+    user, _ = await somebody(app)
+    await fill_shelf(app, user, articles=6)
+    async with browsing(browser, app, user) as page:
+        everything = await marked_offline(page, app)
         undo = page.get_by_role("button", name="Undo")
         await undo.hover()  # the message stays
         await page.context.set_offline(False)
@@ -78,11 +78,11 @@ async def test_a_mass_mark_that_was_sent_meanwhile_can_be_taken_back_all_the_sam
         await expect(page.locator(".entry.unread")).to_have_count(everything)
 
 
-async def test_chapters_of_a_series_are_marked_offline_and_sent_in_their_order(browser: Browser, town):
-    user, gallery = await a_visitor(town)
+async def test_chapters_of_a_series_are_marked_offline_and_sent_in_their_order(browser: Browser, app):
+    user, gallery = await a_visitor(app)
     series = await gallery.follow(HARBOUR)
-    async with browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/series/{series}")
+    async with browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/series/{series}")
         await page.context.set_offline(True)
         await page.get_by_role("button", name="Mark all read").click()
         await expect(page.locator(".chapter.is-read")).to_have_count(4)
@@ -96,11 +96,11 @@ async def test_chapters_of_a_series_are_marked_offline_and_sent_in_their_order(b
         assert await read_chapters(gallery, series) == ["6", "3", "1"]
 
 
-async def test_all_marked_unread_is_taken_back_at_once(browser: Browser, town):
-    user, gallery = await a_visitor(town)
+async def test_all_marked_unread_is_taken_back_at_once(browser: Browser, app):
+    user, gallery = await a_visitor(app)
     series = await gallery.follow(HARBOUR)
-    async with browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/series/{series}")
+    async with browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/series/{series}")
         await page.get_by_role("button", name="Mark all read").click()
         await page.get_by_role("button", name="Mark all unread").click()
         await expect(page.get_by_text("Marked unread.")).to_be_visible()
@@ -110,12 +110,12 @@ async def test_all_marked_unread_is_taken_back_at_once(browser: Browser, town):
         assert len(await read_chapters(gallery, series)) == 4
 
 
-async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(browser: Browser, town):
-    user, gallery = await a_visitor(town)
+async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(browser: Browser, app):
+    user, gallery = await a_visitor(app)
     series = await gallery.follow(HARBOUR)
     first, second = [await gallery.chapter(HARBOUR, number) for number in ("1", "2")]
-    async with browsing(browser, town, user) as page:
-        await page.goto(f"{town.client.base}/series/{series}/chapters/{first}")
+    async with browsing(browser, app, user) as page:
+        await page.goto(f"{app.client.base}/series/{series}/chapters/{first}")
         await page.wait_for_selector("[data-reader][data-at]")
         await expect(page.locator(".sheet.came")).to_have_count(4)
         await page.context.set_offline(True)
@@ -130,19 +130,19 @@ async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(brow
         await page.close()  # what is sent at the very end leaves after the browser has forgotten that it is offline
         await page.context.set_offline(False)
         other = await page.context.new_page()
-        await other.goto(f"{town.client.base}/settings")
+        await other.goto(f"{app.client.base}/settings")
         await other.wait_for_function(NOTHING_WAITS)
         assert await read_chapters(gallery, series) == ["1"]
         assert (await told(gallery, series, first), await told(gallery, series, second)) == (3, 0)
 
 
-async def test_what_the_server_refuses_of_what_waits_holds_up_nothing_else(browser: Browser, town):
-    user, gallery = await a_visitor(town)
+async def test_what_the_server_refuses_of_what_waits_holds_up_nothing_else(browser: Browser, app):
+    user, gallery = await a_visitor(app)
     series = await gallery.follow(HARBOUR)
     chapters = [str(await gallery.chapter(HARBOUR, number)) for number in ("1", "2")]
     said: list[dict[str, Any]] = [{"page": 2, "was": "known once"}, {"page": 1}]
-    async with browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/")
+    async with browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/")
         who = await page.evaluate("document.body.dataset.who")
         waits = [
             {"key": f"{series} {one}", "series_id": series, "chapter_id": one, "who": who, **more}
@@ -157,4 +157,4 @@ async def test_what_the_server_refuses_of_what_waits_holds_up_nothing_else(brows
 async def told(gallery: Gallery, series: str, chapter: ChapterId) -> int:
     public_id = read_id(series)
     assert public_id is not None
-    return (await gallery.town.reading.progress.get(gallery.shelf, public_id, chapter)).page
+    return (await gallery.app.reading.progress.get(gallery.shelf, public_id, chapter)).page

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.api.people import Town, Visitor, a_town
+from tests.api.people import RunningApp, Visitor, a_running_app
 from tests.delivery.builders import subscribe
 from tests.web.gallery import Gallery, hang
 from tests.web.guests import Guest, a_guest
@@ -21,10 +21,10 @@ SAID = "An administrator has paused all sources"
 UNTIL = "Nothing new arrives until they are resumed"
 
 
-class Home(msgspec.Struct, frozen=True):
+class PausedReader(msgspec.Struct, frozen=True):
     """A reader who follows a series and a feed."""
 
-    town: Town
+    app: RunningApp
     guest: Guest
     visitor: Visitor
     gallery: Gallery
@@ -50,76 +50,76 @@ class Home(msgspec.Struct, frozen=True):
 
 
 @pytest.fixture
-async def home(tmp_path) -> AsyncIterator[Home]:
-    async with a_town(tmp_path) as town:
-        user = await town.add()
-        shelf = (await town.accounts.current_user.shelf_of(user)).id
-        gallery = await hang(town, shelf)
+async def reader(tmp_path) -> AsyncIterator[PausedReader]:
+    async with a_running_app(tmp_path) as app:
+        user = await app.add()
+        shelf = (await app.accounts.current_user.shelf_of(user)).id
+        gallery = await hang(app, shelf)
         series = await gallery.follow("The Harbour")
-        await subscribe(town.db, shelf, await a_feed(town, "Harbour Log"))
-        [feed] = await town.reading.subscriptions.list(shelf)
-        visitor = await town.with_token(user, "read")
-        yield Home(town, await a_guest(town, user), visitor, gallery, series, show_id(feed.public_id))
+        await subscribe(app.db, shelf, await a_feed(app, "Harbour Log"))
+        [feed] = await app.reading.subscriptions.list(shelf)
+        visitor = await app.with_token(user, "read")
+        yield PausedReader(app, await a_guest(app, user), visitor, gallery, series, show_id(feed.public_id))
 
 
-async def test_a_pause_is_told_with_its_reason_wherever_somebody_waits_for_something(home):
-    for path in home.paths:
-        assert SAID not in await home.words(path), path
-    await home.town.crawling.sources.pause(SYSTEM, "Moving to <a new> machine")
-    for path in home.paths:
-        text = await home.words(path)
+async def test_a_pause_is_told_with_its_reason_wherever_somebody_waits_for_something(reader):
+    for path in reader.paths:
+        assert SAID not in await reader.words(path), path
+    await reader.app.crawling.sources.pause(SYSTEM, "Moving to <a new> machine")
+    for path in reader.paths:
+        text = await reader.words(path)
         assert SAID in text, path
         assert "“Moving to <a new> machine”" in text, path
         assert UNTIL in text, path
-        assert "<a new>" not in (await home.guest.see(path)).text, path  # I7
+        assert "<a new>" not in (await reader.guest.see(path)).text, path  # I7
 
 
-async def test_a_pause_without_a_reason_ends_its_sentence_and_goes_when_it_is_over(home):
-    await home.town.crawling.sources.pause(SYSTEM, None)
-    text = await home.words("/feeds")
+async def test_a_pause_without_a_reason_ends_its_sentence_and_goes_when_it_is_over(reader):
+    await reader.app.crawling.sources.pause(SYSTEM, None)
+    text = await reader.words("/feeds")
     assert SAID in text
     assert "“" not in text.partition(SAID)[2].partition("</p>")[0]
     assert "next check" not in text  # nobody knows when
-    await home.town.crawling.sources.resume(SYSTEM, None)
-    for path in home.paths:
-        assert SAID not in await home.words(path), path
-    assert "next check" in await home.words("/feeds")
+    await reader.app.crawling.sources.resume(SYSTEM, None)
+    for path in reader.paths:
+        assert SAID not in await reader.words(path), path
+    assert "next check" in await reader.words("/feeds")
 
 
-async def test_nothing_is_offered_that_would_be_about_nothing(home):
-    series, feeds = f"/series/{home.series}", "/feeds"
-    assert "Check for chapters" in await home.words(series)
-    assert "Check all now" in await home.words(feeds)
-    await home.guest.send(f"/feeds/{home.feed}/suspend", {"suspended": "on"})
-    assert "Check all now" not in await home.words(feeds)
-    await home.town.crawling.sources.pause(SYSTEM, None)
-    assert "Check for chapters" not in await home.words(series)
+async def test_nothing_is_offered_that_would_be_about_nothing(reader):
+    series, feeds = f"/series/{reader.series}", "/feeds"
+    assert "Check for chapters" in await reader.words(series)
+    assert "Check all now" in await reader.words(feeds)
+    await reader.guest.send(f"/feeds/{reader.feed}/suspend", {"suspended": "on"})
+    assert "Check all now" not in await reader.words(feeds)
+    await reader.app.crawling.sources.pause(SYSTEM, None)
+    assert "Check for chapters" not in await reader.words(series)
 
 
-async def test_who_asks_for_a_feed_during_a_pause_learns_when_it_is_checked(home):
-    await home.town.crawling.sources.pause(SYSTEM, None)
-    await home.guest.send("/feeds/refresh")
-    assert "will be checked when sources are resumed" in await home.words("/feeds")
+async def test_who_asks_for_a_feed_during_a_pause_learns_when_it_is_checked(reader):
+    await reader.app.crawling.sources.pause(SYSTEM, None)
+    await reader.guest.send("/feeds/refresh")
+    assert "will be checked when sources are resumed" in await reader.words("/feeds")
 
 
-async def test_clients_are_told_of_a_pause_beside_what_they_read(home):
-    ways = ("/sources", "/feeds", f"/series/{home.series}")
-    sources, feeds, series = [await home.data(path) for path in ways]
+async def test_clients_are_told_of_a_pause_beside_what_they_read(reader):
+    ways = ("/sources", "/feeds", f"/series/{reader.series}")
+    sources, feeds, series = [await reader.data(path) for path in ways]
     assert (sources[0]["health"]["paused_at"], feeds[0]["fetch_state"]["paused_at"]) == (None, None)
     assert series["sources"][0]["stopped_by"] is None
-    pause = await home.town.crawling.sources.pause(SYSTEM, "moving")
+    pause = await reader.app.crawling.sources.pause(SYSTEM, "moving")
     assert pause is not None
-    sources, feeds, series = [await home.data(path) for path in ways]
+    sources, feeds, series = [await reader.data(path) for path in ways]
     health, state, source = sources[0]["health"], feeds[0]["fetch_state"], series["sources"][0]
     assert (health["status"], health["paused_at"], health["paused_reason"]) == ("paused", iso(pause.at), "moving")
     assert (state["paused_at"], state["paused_reason"]) == (iso(pause.at), "moving")
     assert (source["health"], source["stopped_by"], source["stopped_reason"]) == ("paused", "paused", "moving")
 
 
-async def test_a_series_says_why_a_source_of_it_is_off(home):
-    path, site = f"/series/{home.series}", home.gallery.site
-    await home.town.crawling.sources.change(SYSTEM, site, SourceChange(is_enabled=False), reason=None)
-    assert "This source is disabled. An administrator can enable it." in await home.words(path)
-    assert "Check for chapters" not in await home.words(path)  # there is nobody to ask
-    [source] = (await home.data(path))["sources"]
+async def test_a_series_says_why_a_source_of_it_is_off(reader):
+    path, site = f"/series/{reader.series}", reader.gallery.site
+    await reader.app.crawling.sources.change(SYSTEM, site, SourceChange(is_enabled=False), reason=None)
+    assert "This source is disabled. An administrator can enable it." in await reader.words(path)
+    assert "Check for chapters" not in await reader.words(path)  # there is nobody to ask
+    [source] = (await reader.data(path))["sources"]
     assert (source["health"], source["stopped_by"]) == ("off", "source_off")

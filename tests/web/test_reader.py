@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.web.browser import PHONE, browsing
 from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id
@@ -18,22 +18,22 @@ HARBOUR, TOWER = "The Harbour", "The Tower"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def town(tmp_path_factory) -> AsyncIterator[Town]:
+async def app(tmp_path_factory) -> AsyncIterator[RunningApp]:
     """One for all tests of this module; each has a reader and a source of its own."""
-    async with a_town(tmp_path_factory.mktemp("reader")) as town:
-        yield town
+    async with a_running_app(tmp_path_factory.mktemp("reader")) as app:
+        yield app
 
 
 async def progress_of(gallery: Gallery, series: str, number: str) -> ChapterProgress:
     public_id = read_id(series)
     assert public_id is not None
     chapter = await gallery.chapter(HARBOUR, number)
-    return await gallery.town.reading.progress.get(gallery.shelf, public_id, chapter)
+    return await gallery.app.reading.progress.get(gallery.shelf, public_id, chapter)
 
 
 async def open_chapter(page: Page, gallery: Gallery, series: str, number: str, title: str = HARBOUR) -> None:
     chapter = await gallery.chapter(title, number)
-    await page.goto(f"{gallery.town.client.base}/series/{series}/chapters/{chapter}")
+    await page.goto(f"{gallery.app.client.base}/series/{series}/chapters/{chapter}")
     await page.wait_for_selector("[data-reader][data-at]")
 
 
@@ -54,16 +54,16 @@ async def told(page: Page, key: str) -> None:
 # -- from finding to reading
 
 
-async def test_a_comic_is_followed_from_discover_and_its_news_are_read_by_keys_alone(browser: Browser, town):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user) as page:
-        await page.goto(f"{town.client.base}/discover")
+async def test_a_comic_is_followed_from_discover_and_its_news_are_read_by_keys_alone(browser: Browser, app):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user) as page:
+        await page.goto(f"{app.client.base}/discover")
         await page.get_by_role("link", name=gallery.name, exact=True).click()
         await page.get_by_role("link", name=HARBOUR).click()
         await expect(page.get_by_role("heading", name="4 chapters")).to_be_visible()
         await page.get_by_role("button", name="Follow").click()
         await expect(page.get_by_text("Followed.")).to_be_visible()
-        await page.goto(f"{town.client.base}/")
+        await page.goto(f"{app.client.base}/")
         await page.wait_for_selector("#live[data-heard]", state="attached")
         gallery.draw(HARBOUR, "Chapter 7")
         await gallery.look_again(HARBOUR)
@@ -92,9 +92,9 @@ SEEN: dict[Mode, list[int]] = {
 
 
 @pytest.mark.parametrize("mode", ["ltr", "rtl", "double", "vertical", "webtoon"])
-async def test_a_chapter_is_read_to_its_end_and_into_the_next_by_keys_in_every_mode(browser: Browser, town, mode):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user) as page:
+async def test_a_chapter_is_read_to_its_end_and_into_the_next_by_keys_in_every_mode(browser: Browser, app, mode):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user) as page:
         series = await gallery.follow(HARBOUR)
         await open_chapter(page, gallery, series, "1")
         await page.get_by_label("Display settings").click()
@@ -130,11 +130,11 @@ async def _space_to_the_end(page: Page) -> None:
 # -- how far one came
 
 
-async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_the_furthest(browser: Browser, town):
-    user, gallery = await a_visitor(town)
+async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_the_furthest(browser: Browser, app):
+    user, gallery = await a_visitor(app)
     async with (
-        browsing(browser, town, user) as one,
-        browsing(browser, town, user, viewport=PHONE) as other,
+        browsing(browser, app, user) as one,
+        browsing(browser, app, user, viewport=PHONE) as other,
     ):
         series = await gallery.follow(HARBOUR)
         await open_chapter(one, gallery, series, "2")
@@ -151,9 +151,9 @@ async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_th
         await expect(other.get_by_role("combobox", name="Page", exact=True)).to_have_value("2")
 
 
-async def test_what_is_read_without_a_network_is_told_when_there_is_one(browser: Browser, town):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user) as page:
+async def test_what_is_read_without_a_network_is_told_when_there_is_one(browser: Browser, app):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user) as page:
         series = await gallery.follow(HARBOUR)
         await open_chapter(page, gallery, series, "1")
         await expect(page.locator(".sheet.came")).to_have_count(PAGES)
@@ -171,10 +171,10 @@ async def test_what_is_read_without_a_network_is_told_when_there_is_one(browser:
         await other.wait_for_function("() => localStorage.getItem('progress') === null")
 
 
-async def test_taps_turn_pages_on_a_phone_and_the_middle_hides_what_stands_around(browser: Browser, town):
+async def test_taps_turn_pages_on_a_phone_and_the_middle_hides_what_stands_around(browser: Browser, app):
     options = {"viewport": PHONE, "has_touch": True}
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user, **options) as page:
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user, **options) as page:
         series = await gallery.follow(HARBOUR)
         await open_chapter(page, gallery, series, "1")
         await page.touchscreen.tap(PHONE["width"] - 20, 300)
@@ -187,9 +187,9 @@ async def test_taps_turn_pages_on_a_phone_and_the_middle_hides_what_stands_aroun
         await expect(page.locator(".reader-bar")).to_be_visible()
 
 
-async def test_tall_strips_are_taken_for_a_webtoon_until_somebody_says_otherwise(browser: Browser, town):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user) as page:
+async def test_tall_strips_are_taken_for_a_webtoon_until_somebody_says_otherwise(browser: Browser, app):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user) as page:
         series = await gallery.follow(TOWER)
         await open_chapter(page, gallery, series, "1", TOWER)
         await page.wait_for_selector("[data-reader].mode-webtoon")
@@ -200,10 +200,10 @@ async def test_tall_strips_are_taken_for_a_webtoon_until_somebody_says_otherwise
         await page.wait_for_selector("[data-reader].mode-rtl .sheet.came")
 
 
-async def test_what_is_not_followed_remembers_its_mode_in_this_browser(browser: Browser, town):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user) as page:
-        await page.goto(f"{town.client.base}/discover/series/{(await gallery.manga(HARBOUR)).id}")
+async def test_what_is_not_followed_remembers_its_mode_in_this_browser(browser: Browser, app):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user) as page:
+        await page.goto(f"{app.client.base}/discover/series/{(await gallery.manga(HARBOUR)).id}")
         await page.get_by_role("link", name="Chapter 1").click()
         await page.get_by_label("Display settings").click()
         await page.get_by_label("Layout", exact=True).select_option("vertical")
@@ -214,9 +214,9 @@ async def test_what_is_not_followed_remembers_its_mode_in_this_browser(browser: 
 # -- when something is missing
 
 
-async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browser: Browser, town):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user) as page:
+async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browser: Browser, app):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user) as page:
         series = await gallery.follow(HARBOUR)
         await page.route("**/pages/0/image", lambda route: route.abort())
         await open_chapter(page, gallery, series, "1")
@@ -227,19 +227,19 @@ async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browse
         await expect(page.get_by_text("could not be loaded")).to_have_count(0)
 
 
-async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(browser: Browser, town):
+async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(browser: Browser, app):
     options = {"java_script_enabled": False, "viewport": PHONE}
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user, **options) as page:
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user, **options) as page:
         series = await gallery.follow(HARBOUR)
         chapter = await gallery.chapter(HARBOUR, "1")
-        await page.goto(f"{town.client.base}/series/{series}/chapters/{chapter}")
+        await page.goto(f"{app.client.base}/series/{series}/chapters/{chapter}")
         await expect(page.get_by_role("img", name="Page 1 of 4")).to_be_visible()
         await page.get_by_role("img", name="Page 4 of 4").scroll_into_view_if_needed()
         await page.get_by_role("button", name="Mark read").click()
         await expect(page.get_by_text("1 chapter marked read.")).to_be_visible()
         await page.get_by_role("button", name="Undo").click()
-        await page.goto(f"{town.client.base}/series/{series}/chapters/{chapter}")
+        await page.goto(f"{app.client.base}/series/{series}/chapters/{chapter}")
         await page.get_by_role("link", name="Next: Chapter 2").click()
         await expect(heading(page, "Chapter 2")).to_be_visible()
 
@@ -247,15 +247,15 @@ async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(b
 # -- the pages around it
 
 
-async def test_the_library_and_a_series_stay_true_while_they_are_open(browser: Browser, town):
-    user, gallery = await a_visitor(town)
+async def test_the_library_and_a_series_stay_true_while_they_are_open(browser: Browser, app):
+    user, gallery = await a_visitor(app)
     async with (
-        browsing(browser, town, user) as library,
-        browsing(browser, town, user) as page,
+        browsing(browser, app, user) as library,
+        browsing(browser, app, user) as page,
     ):
         series = await gallery.follow(HARBOUR)
         for each, path in ((library, "/library"), (page, f"/series/{series}")):
-            await each.goto(town.client.base + path)
+            await each.goto(app.client.base + path)
             await each.wait_for_selector("#live[data-heard]", state="attached")
         gallery.draw(HARBOUR, "Chapter 7")
         await gallery.look_again(HARBOUR)

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.web.browser import PHONE, WIDER, browsing
 from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id, show_id
@@ -24,9 +24,9 @@ COVERED = """() => [...document.querySelectorAll(".reader-bar *, .reader-foot *"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def town(tmp_path_factory) -> AsyncIterator[Town]:
-    async with a_town(tmp_path_factory.mktemp("ahead")) as town:
-        yield town
+async def app(tmp_path_factory) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path_factory.mktemp("ahead")) as app:
+        yield app
 
 
 async def opened(page: Page, gallery: Gallery, number: str) -> str:
@@ -34,7 +34,7 @@ async def opened(page: Page, gallery: Gallery, number: str) -> str:
     manga = await gallery.manga(HARBOUR)
     series = show_id(manga.series_public_id)
     chapter = await gallery.chapter(HARBOUR, number)
-    await page.goto(f"{gallery.town.client.base}/series/{series}/chapters/{chapter}")
+    await page.goto(f"{gallery.app.client.base}/series/{series}/chapters/{chapter}")
     await expect(page.locator(".sheet.came")).to_have_count(PAGES)
     return series
 
@@ -45,9 +45,9 @@ def images_asked(page: Page) -> list[str]:
     return asked
 
 
-async def test_near_the_end_the_first_pages_of_the_next_chapter_come_and_are_not_asked_for_again(browser, town):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user) as page:
+async def test_near_the_end_the_first_pages_of_the_next_chapter_come_and_are_not_asked_for_again(browser, app):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user) as page:
         asked = images_asked(page)
         await opened(page, gallery, "1")
         assert len(asked) == PAGES
@@ -67,9 +67,9 @@ async def test_near_the_end_the_first_pages_of_the_next_chapter_come_and_are_not
         assert fetched == 0, "the browser had them already"
 
 
-async def test_nothing_is_fetched_ahead_of_the_newest_chapter_or_for_who_pays_for_every_byte(browser, town):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user) as page:
+async def test_nothing_is_fetched_ahead_of_the_newest_chapter_or_for_who_pays_for_every_byte(browser, app):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user) as page:
         asked = images_asked(page)
         await opened(page, gallery, "6")
         await page.keyboard.press("End")
@@ -78,7 +78,7 @@ async def test_nothing_is_fetched_ahead_of_the_newest_chapter_or_for_who_pays_fo
         await page.context.add_init_script(SPARING)
         asked.clear()
         series = show_id((await gallery.manga(HARBOUR)).series_public_id)
-        await page.goto(f"{town.client.base}/series/{series}/chapters/{await gallery.chapter(HARBOUR, '2')}")
+        await page.goto(f"{app.client.base}/series/{series}/chapters/{await gallery.chapter(HARBOUR, '2')}")
         for number in range(1, PAGES):
             await page.keyboard.press("ArrowRight")
             await expect(page.locator(f'[data-reader][data-at="{number}"]')).to_be_attached()
@@ -87,21 +87,21 @@ async def test_nothing_is_fetched_ahead_of_the_newest_chapter_or_for_who_pays_fo
         assert len({url.split("/pages/")[0] for url in asked}) == 1
 
 
-async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(browser: Browser, town):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user) as page:
+async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(browser: Browser, app):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user) as page:
         series = await opened(page, gallery, "1")
         await page.get_by_label("Display settings").click()
         await expect(page.get_by_text("Saved in this browser.")).to_be_visible()
         await page.get_by_label("Layout", exact=True).select_option("vertical")
         public_id = read_id(series)
         assert public_id is not None
-        await town.reading.follows.add(gallery.shelf, FollowRequest(series=public_id))
+        await app.reading.follows.add(gallery.shelf, FollowRequest(series=public_id))
         async with page.expect_response(lambda response: response.url.endswith("/reading") and response.ok):
             await page.reload()
         await page.wait_for_selector("[data-reader].mode-vertical")
         assert await page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('reader:'))") == []
-        follow = (await town.reading.series.get(gallery.shelf, public_id)).follow
+        follow = (await app.reading.series.get(gallery.shelf, public_id)).follow
         assert follow is not None
         assert follow.preferences.mode == "vertical"
         await page.get_by_label("Display settings").click()
@@ -109,9 +109,9 @@ async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(bro
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_on_a_phone_every_control_is_whole_and_the_chapter_can_be_read_in_its_field(browser, town, scheme):
-    user, gallery = await a_visitor(town)
-    async with browsing(browser, town, user, viewport=PHONE, color_scheme=scheme) as page:
+async def test_on_a_phone_every_control_is_whole_and_the_chapter_can_be_read_in_its_field(browser, app, scheme):
+    user, gallery = await a_visitor(app)
+    async with browsing(browser, app, user, viewport=PHONE, color_scheme=scheme) as page:
         await opened(page, gallery, "2")
         assert await page.evaluate(WIDER) == 0
         assert await page.evaluate(COVERED) == []

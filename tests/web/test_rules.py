@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 import tsuzuki.web
-from tests.api.people import API, PASSWORD, Town, a_town
+from tests.api.people import API, PASSWORD, RunningApp, a_running_app
 from tests.authorisation.callers import CALLERS, visitor
 from tests.authorisation.objects import MISSING
 from tests.authorisation.policy import POLICY, PUBLIC, is_page, routes
@@ -21,31 +21,31 @@ OWN_SCRIPT = r'<script src="/static/[\w./-]+\.js"(?: defer| type="module")>'
 
 
 @pytest.fixture
-async def town(tmp_path) -> AsyncIterator[Town]:
-    async with a_town(tmp_path) as town:
-        yield town
+async def app(tmp_path) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path) as app:
+        yield app
 
 
-def pages(town: Town, method: str) -> dict[str, str]:
+def pages(app: RunningApp, method: str) -> dict[str, str]:
     """The paths of pages that take this method, each with its policy."""
     found = {}
-    for name in routes(town.app):
+    for name in routes(app.app):
         verb, path = name.split()
         if verb == method and is_page(path):
             found[re.sub(r"\{\w+\}", MISSING, path)] = POLICY[name]
     return found
 
 
-def test_there_are_pages_to_hold_to_these_rules(town):
-    assert {"/", "/setup", "/sign-in", "/invite", "/account"} <= set(pages(town, "GET"))
-    assert {"/sign-out", "/account/tokens", f"/account/tokens/{MISSING}/revoke"} <= set(pages(town, "POST"))
+def test_there_are_pages_to_hold_to_these_rules(app):
+    assert {"/", "/setup", "/sign-in", "/invite", "/account"} <= set(pages(app, "GET"))
+    assert {"/sign-out", "/account/tokens", f"/account/tokens/{MISSING}/revoke"} <= set(pages(app, "POST"))
 
 
-async def test_sec_15_every_page_and_every_refusal_carries_the_policy_and_needs_no_exception_from_it(town):
-    for guest in (Guest(town.client), await a_guest(town, await town.add(role="admin"))):
-        answers = [await guest.see(path) for path in (*pages(town, "GET"), "/nope", "/sign-out")]
-        answers += [await guest.send(path, origin="https://evil.example") for path in pages(town, "POST")]
-        answers += [await Guest(town.client).send(path) for path in pages(town, "POST")]
+async def test_sec_15_every_page_and_every_refusal_carries_the_policy_and_needs_no_exception_from_it(app):
+    for guest in (Guest(app.client), await a_guest(app, await app.add(role="admin"))):
+        answers = [await guest.see(path) for path in (*pages(app, "GET"), "/nope", "/sign-out")]
+        answers += [await guest.send(path, origin="https://evil.example") for path in pages(app, "POST")]
+        answers += [await Guest(app.client).send(path) for path in pages(app, "POST")]
         for answer in answers:
             assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]
             assert answer.headers["x-content-type-options"] == "nosniff"
@@ -54,9 +54,9 @@ async def test_sec_15_every_page_and_every_refusal_carries_the_policy_and_needs_
             assert [one for one in scripts if not re.fullmatch(OWN_SCRIPT, one)] == []
 
 
-async def test_what_belongs_to_somebody_is_kept_in_no_cache(town):
-    guest = await a_guest(town, await town.admin())
-    for path in pages(town, "GET"):
+async def test_what_belongs_to_somebody_is_kept_in_no_cache(app):
+    guest = await a_guest(app, await app.admin())
+    for path in pages(app, "GET"):
         if path != f"{API}/docs":
             assert (await guest.see(path)).headers["cache-control"] == "no-store", path
 
@@ -72,13 +72,13 @@ HOSTILE = [
 ]
 
 
-async def test_sec_42_no_form_takes_anything_from_another_sites_page(town):
+async def test_sec_42_no_form_takes_anything_from_another_sites_page(app):
     """A bearer token is no excuse here: pages take none."""
-    guest = await a_guest(town, await town.admin())
+    guest = await a_guest(app, await app.admin())
     wrong = {}
-    for path in pages(town, "POST"):
+    for path in pages(app, "POST"):
         for headers in HOSTILE:
-            for who in (guest, Guest(town.client)):
+            for who in (guest, Guest(app.client)):
                 status = (await who.send(path, {"username": "admin", "password": PASSWORD}, **headers)).status
                 if status != 403:
                     wrong[path, str(headers)] = status
@@ -87,37 +87,37 @@ async def test_sec_42_no_form_takes_anything_from_another_sites_page(town):
     assert (await guest.see("/account")).status == 200
 
 
-async def test_sec_16_no_get_changes_anything(town):
+async def test_sec_16_no_get_changes_anything(app):
     """Every address that takes a post is no page at all, or one that only shows a form."""
-    guest = await a_guest(town, await town.admin())
-    before = await _state(town)
-    shown = pages(town, "GET")
-    for path in pages(town, "POST"):
+    guest = await a_guest(app, await app.admin())
+    before = await _state(app)
+    shown = pages(app, "GET")
+    for path in pages(app, "POST"):
         answer = await guest.see(f"{path}?username=admin&password=guess&name=t&scopes=read&life=30")
         found = (404,) if MISSING in path else (200, 303)
         assert answer.status in (found if path in shown else (405,)), path
     for path in shown:
         await guest.see(path)
-    assert await _state(town) == before
+    assert await _state(app) == before
 
 
-async def _state(town: Town) -> list[str]:
-    admin = await a_guest(town, await town.admin())
+async def _state(app: RunningApp) -> list[str]:
+    admin = await a_guest(app, await app.admin())
     listed = (await admin.see(f"{API}/admin/auditlog?limit=500")).json()["data"]
     return [line["action"] for line in listed if line["action"] != "session.create"]
 
 
-async def test_only_somebody_who_is_signed_in_gets_past_the_door(town):
+async def test_only_somebody_who_is_signed_in_gets_past_the_door(app):
     """Who may read and write by a session may use these pages; a token opens none, whatever its scopes."""
     wrong = {}
     for caller, table in CALLERS.items():
         for method in ("GET", "POST"):
-            for path, policy in pages(town, method).items():
+            for path, policy in pages(app, method).items():
                 if policy == PUBLIC:
                     continue
-                who = await visitor(town, caller)
+                who = await visitor(app, caller)
                 headers = BROWSER | who.headers | {"content-type": FORM}
-                answer = await town.client.ask(method, path, headers=headers, data=b"")
+                answer = await app.client.ask(method, path, headers=headers, data=b"")
                 is_sent_away = answer.headers.get("location", "").startswith("/sign-in?next=%2F")
                 is_let_in = "token" not in caller and table[policy] != 401
                 is_forbidden = is_let_in and table[policy] == 403
@@ -126,24 +126,24 @@ async def test_only_somebody_who_is_signed_in_gets_past_the_door(town):
     assert wrong == {}
 
 
-async def test_sec_39_no_secret_is_in_any_log_line_or_in_any_page_but_the_one_that_shows_it(town):
-    guest = await a_guest(town, await town.admin())
+async def test_sec_39_no_secret_is_in_any_log_line_or_in_any_page_but_the_one_that_shows_it(app):
+    guest = await a_guest(app, await app.admin())
     twice = {"password": CANARY, "repeat": CANARY}
     with capture_logs() as lines:
         answers = [
-            await Guest(town.client).send("/sign-in", {"username": "admin", "password": CANARY}),
-            await Guest(town.client).send("/setup", {"code": "x", "username": "a"} | twice),
-            await Guest(town.client).send("/invite", {"code": "x", "username": "a"} | twice),
-            await Guest(town.client).send("/invite", {"code": "x", "username": "a b"} | twice),
+            await Guest(app.client).send("/sign-in", {"username": "admin", "password": CANARY}),
+            await Guest(app.client).send("/setup", {"code": "x", "username": "a"} | twice),
+            await Guest(app.client).send("/invite", {"code": "x", "username": "a"} | twice),
+            await Guest(app.client).send("/invite", {"code": "x", "username": "a b"} | twice),
             await guest.send("/account/password", {"current_password": CANARY, "new_password": CANARY, "repeat": ""}),
             await guest.send(
                 "/account/password", {"current_password": CANARY, "new_password": CANARY, "repeat": CANARY}
             ),
-            await Guest(town.client, tsuzuki=CANARY).see("/account"),
+            await Guest(app.client, tsuzuki=CANARY).see("/account"),
         ]
         await guest.see(f"/invite?code={CANARY}")
         made = await guest.send("/account/tokens", {"name": "t", "scopes": "read", "life": "30"})
-        answers += [await guest.see(path) for path in pages(town, "GET")]
+        answers += [await guest.see(path) for path in pages(app, "GET")]
     [token] = re.findall(r"tsz_[\w-]+", made.text)
     for secret in (CANARY, PASSWORD, token, guest.cookies["tsuzuki"]):
         assert secret not in repr(lines)

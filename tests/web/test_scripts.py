@@ -9,10 +9,10 @@ import pytest
 from playwright.async_api import Browser, Route, expect
 from structlog.testing import capture_logs
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.web.browser import PHONE, browsing, count, settled
 from tests.web.guests import a_guest
-from tests.web.sample_shelf import Stage, an_item, furnish, release_chapters, release_items
+from tests.web.sample_shelf import SampleShelf, an_item, fill_shelf, release_chapters, release_items
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import ItemId, show_id
@@ -21,27 +21,27 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 @asynccontextmanager
-async def a_home(folder: Path, *, articles: int = 20) -> AsyncIterator[tuple[Town, User, Stage]]:
-    async with a_town(folder) as town:
-        user = await town.add()
-        yield town, user, await furnish(town, user, articles=articles)
+async def a_reader_setup(folder: Path, *, articles: int = 20) -> AsyncIterator[tuple[RunningApp, User, SampleShelf]]:
+    async with a_running_app(folder) as app:
+        user = await app.add()
+        yield app, user, await fill_shelf(app, user, articles=articles)
 
 
 async def test_who_only_reads_a_shelf_is_offered_nothing_else(browser: Browser, tmp_path):
-    async with a_home(tmp_path) as (town, user, stage):
-        other = await town.add()
-        shelf = await town.accounts.current_user.shelf_of(user)
-        await town.accounts.sharing.share(shelf_user(user), shelf.public_id, other.username, "reader")
-        await (await a_guest(town, other)).send("/account/open-shelf", {"shelf": show_id(shelf.public_id)})
-        async with browsing(browser, town, other) as page:
-            for path in ("/", "/feeds", f"/items/{stage.items[0]}"):
-                await settled(page, f"{town.client.base}{path}")
+    async with a_reader_setup(tmp_path) as (app, user, sample_shelf):
+        other = await app.add()
+        shelf = await app.accounts.current_user.shelf_of(user)
+        await app.accounts.sharing.share(shelf_user(user), shelf.public_id, other.username, "reader")
+        await (await a_guest(app, other)).send("/account/open-shelf", {"shelf": show_id(shelf.public_id)})
+        async with browsing(browser, app, other) as page:
+            for path in ("/", "/feeds", f"/items/{sample_shelf.items[0]}"):
+                await settled(page, f"{app.client.base}{path}")
                 for name in ("Add a feed", "New group", "Mark all read", "Mark unread", "Mark read", "Save"):
                     await expect(
                         page.get_by_role("main").get_by_text(name, exact=True).locator("visible=true")
                     ).to_have_count(0)
             await expect(page.get_by_role("button", name="Share")).to_be_visible()
-            await page.goto(f"{town.client.base}/feeds")
+            await page.goto(f"{app.client.base}/feeds")
             await page.keyboard.press("Control+k")
             await expect(page.get_by_role("option", name="New group")).to_have_count(0)
 
@@ -50,13 +50,13 @@ async def test_who_only_reads_a_shelf_is_offered_nothing_else(browser: Browser, 
 
 
 async def test_new_installments_appear_by_themselves_and_counts_move(browser: Browser, tmp_path):
-    async with a_home(tmp_path) as (town, user, stage), browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path) as (app, user, sample_shelf), browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/")
         await expect(count(page)).to_have_text("29")
-        now = town.time()
-        await release_items(town, stage.feeds[0], [an_item("live", at=now, title="Fresh from the press")])
+        now = app.time()
+        await release_items(app, sample_shelf.feeds[0], [an_item("live", at=now, title="Fresh from the press")])
         await expect(page.get_by_role("link", name="Fresh from the press", exact=True)).to_be_visible()
-        await release_chapters(town, stage.series[0], [45])
+        await release_chapters(app, sample_shelf.series[0], [45])
         await expect(page.get_by_role("article").filter(has_text="Chapter 45")).to_be_visible()
         await expect(count(page)).to_have_text("31")
         await expect(count(page, "chapters")).to_have_text("10")
@@ -64,27 +64,27 @@ async def test_new_installments_appear_by_themselves_and_counts_move(browser: Br
 
 
 async def test_what_comes_before_the_page_listens_appears_too(browser: Browser, tmp_path):
-    async with a_home(tmp_path) as (town, user, stage), browsing(browser, town, user) as page:
+    async with a_reader_setup(tmp_path) as (app, user, sample_shelf), browsing(browser, app, user) as page:
 
         async def release_first(route: Route) -> None:
-            await release_items(town, stage.feeds[0], [an_item("early", at=town.time(), title="Came in between")])
+            await release_items(app, sample_shelf.feeds[0], [an_item("early", at=app.time(), title="Came in between")])
             await route.continue_()
 
         await page.route("**/api/v1/events", release_first, times=1)
-        await settled(page, f"{town.client.base}/")
+        await settled(page, f"{app.client.base}/")
         await expect(page.get_by_role("link", name="Came in between", exact=True)).to_be_visible()
 
 
 async def test_mark_all_comes_with_news_takes_them_along_and_goes(browser: Browser, tmp_path):
-    async with a_home(tmp_path) as (town, user, stage), browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path) as (app, user, sample_shelf), browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/")
         all_read = page.get_by_role("button", name="Mark all read")
         await all_read.click()
         await expect(count(page)).to_have_text("")
         await expect(all_read).to_be_hidden()
-        await settled(page, f"{town.client.base}/")
+        await settled(page, f"{app.client.base}/")
         await expect(all_read).to_be_hidden()
-        await release_items(town, stage.feeds[0], [an_item("live", at=town.time(), title="Fresh from the press")])
+        await release_items(app, sample_shelf.feeds[0], [an_item("live", at=app.time(), title="Fresh from the press")])
         await expect(page.get_by_text("Fresh from the press")).to_be_visible()
         await all_read.click()
         await expect(count(page)).to_have_text("")
@@ -95,11 +95,11 @@ async def test_mark_all_comes_with_news_takes_them_along_and_goes(browser: Brows
 
 
 async def test_who_reads_further_down_is_told_instead_of_moved(browser: Browser, tmp_path):
-    async with a_home(tmp_path) as (town, user, stage), browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path) as (app, user, sample_shelf), browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/")
         await page.evaluate("scrollTo({top: 900, behavior: 'instant'})")
         await page.wait_for_function("() => scrollY > 300")
-        await release_items(town, stage.feeds[0], [an_item("live", at=town.time(), title="Fresh from the press")])
+        await release_items(app, sample_shelf.feeds[0], [an_item("live", at=app.time(), title="Fresh from the press")])
         await expect(page.get_by_text("1 new entry")).to_be_visible()
         await expect(page.get_by_text("Fresh from the press")).to_have_count(0)
         await page.get_by_text("1 new entry").click()
@@ -108,12 +108,12 @@ async def test_who_reads_further_down_is_told_instead_of_moved(browser: Browser,
 
 async def test_two_browsers_of_one_person_stay_in_step(browser: Browser, tmp_path):
     async with (
-        a_home(tmp_path) as (town, user, _),
-        browsing(browser, town, user) as one,
-        browsing(browser, town, user) as other,
+        a_reader_setup(tmp_path) as (app, user, _),
+        browsing(browser, app, user) as one,
+        browsing(browser, app, user) as other,
     ):
         for page in (one, other):
-            await settled(page, f"{town.client.base}/")
+            await settled(page, f"{app.client.base}/")
         await one.get_by_role("button", name="Mark read").first.click()
         first = other.get_by_role("article").first
         await expect(first.get_by_role("button", name="Mark unread")).to_be_visible()
@@ -128,8 +128,8 @@ async def test_two_browsers_of_one_person_stay_in_step(browser: Browser, tmp_pat
 
 
 async def test_keys_alone_are_enough_to_read_mark_save_and_undo(browser: Browser, tmp_path):
-    async with a_home(tmp_path) as (town, user, _), browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/")
         press = page.keyboard.press
         rows = page.get_by_role("article")
         await press("j")
@@ -151,14 +151,14 @@ async def test_keys_alone_are_enough_to_read_mark_save_and_undo(browser: Browser
         await page.wait_for_function("title => document.querySelector('h1').textContent !== title", arg=title)
         await page.wait_for_selector("html.scripted")
         await press("u")
-        await page.wait_for_url(f"{town.client.base}/")
+        await page.wait_for_url(f"{app.client.base}/")
         await page.wait_for_selector("html.scripted")
 
 
 async def test_keys_go_everywhere_and_the_palette_finds_and_closes(browser: Browser, tmp_path):
-    async with a_home(tmp_path) as (town, user, stage), browsing(browser, town, user) as page:
-        await town.reading.bookmarks.add_item(stage.shelf, ItemId(stage.items[0]))
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path) as (app, user, sample_shelf), browsing(browser, app, user) as page:
+        await app.reading.bookmarks.add_item(sample_shelf.shelf, ItemId(sample_shelf.items[0]))
+        await settled(page, f"{app.client.base}/")
         press = page.keyboard.press
         rows = page.get_by_role("article")
         await press("g")
@@ -191,8 +191,8 @@ async def test_keys_go_everywhere_and_the_palette_finds_and_closes(browser: Brow
 
 
 async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser, tmp_path):
-    async with a_home(tmp_path, articles=120) as (town, user, _), browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path, articles=120) as (app, user, _), browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/")
         for shown in (50, 100, 129):
             await expect(page.get_by_role("article")).to_have_count(shown)
             await page.locator(".older, .end").scroll_into_view_if_needed()
@@ -214,11 +214,11 @@ async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser
 
 
 async def test_what_is_scrolled_past_is_read_for_who_wants_that(browser: Browser, tmp_path):
-    async with a_home(tmp_path, articles=40) as (town, user, _), browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/settings")
+    async with a_reader_setup(tmp_path, articles=40) as (app, user, _), browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/settings")
         await page.get_by_label("Mark as read on scroll").check()
         await page.get_by_role("button", name="Save settings").click()
-        await settled(page, f"{town.client.base}/")
+        await settled(page, f"{app.client.base}/")
         await expect(count(page)).to_have_text("49")
         await page.evaluate("scrollTo({top: 3000, behavior: 'instant'})")
         await expect(count(page)).not_to_have_text("49", timeout=8_000)
@@ -231,20 +231,20 @@ async def test_what_is_scrolled_past_is_read_for_who_wants_that(browser: Browser
 
 async def test_a_theme_is_chosen_by_the_palette_and_stays(browser: Browser, tmp_path):
     background = "getComputedStyle(document.body).backgroundColor"
-    async with a_home(tmp_path) as (town, user, _), browsing(browser, town, user, color_scheme="light") as page:
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, color_scheme="light") as page:
+        await settled(page, f"{app.client.base}/")
         assert await page.evaluate(background) == "rgb(251, 249, 246)"
         await page.keyboard.press("Control+k")
         await page.keyboard.type("dark")
         await page.keyboard.press("Enter")
         await expect(page.get_by_text("Theme changed.")).to_be_visible()
-        await settled(page, f"{town.client.base}/feeds")
+        await settled(page, f"{app.client.base}/feeds")
         assert await page.evaluate(background) == "rgb(22, 21, 26)"
 
 
 async def test_what_the_palette_finds_late_takes_nobodys_choice_away(browser: Browser, tmp_path):
-    async with a_home(tmp_path) as (town, user, _), browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/")
         await page.keyboard.press("Control+k")
         await page.keyboard.type("ink")
         await page.keyboard.press("ArrowUp")  # the last one, before anything is found
@@ -262,8 +262,8 @@ async def test_what_the_palette_finds_late_takes_nobodys_choice_away(browser: Br
 
 async def test_a_phone_has_a_bar_a_drawer_and_articles_that_fit(browser: Browser, tmp_path):
     options = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}
-    async with a_home(tmp_path) as (town, user, _), browsing(browser, town, user, **options) as page:
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, **options) as page:
+        await settled(page, f"{app.client.base}/")
         await expect(page.get_by_role("navigation", name="Navigation")).to_be_hidden()
         await page.get_by_role("button", name="Menu").tap()
         await page.get_by_role("navigation", name="Navigation").get_by_role("link", name="Craft").tap()
@@ -279,8 +279,8 @@ async def test_a_phone_has_a_bar_a_drawer_and_articles_that_fit(browser: Browser
 
 async def test_without_a_network_it_says_so_and_loses_nothing(browser: Browser, tmp_path):
     options = {"service_workers": "allow"}
-    async with a_home(tmp_path) as (town, user, _), browsing(browser, town, user, **options) as page:
-        await settled(page, f"{town.client.base}/")
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, **options) as page:
+        await settled(page, f"{app.client.base}/")
         await page.evaluate("navigator.serviceWorker.ready.then(() => true)")
         await page.wait_for_function("() => navigator.serviceWorker.controller !== null")
         await page.context.set_offline(True)
@@ -288,7 +288,7 @@ async def test_without_a_network_it_says_so_and_loses_nothing(browser: Browser, 
         await page.get_by_role("button", name="Mark read").first.click()
         await expect(page.get_by_text("1 change waits to be sent.")).to_be_visible()
         await expect(page.get_by_role("article").first.get_by_role("button", name="Mark unread")).to_be_visible()
-        await page.goto(f"{town.client.base}/feeds")
+        await page.goto(f"{app.client.base}/feeds")
         await expect(page.get_by_role("heading", name="You are offline")).to_be_visible()
         await page.context.set_offline(False)
         await page.wait_for_selector("html.scripted", timeout=10_000)
@@ -297,8 +297,8 @@ async def test_without_a_network_it_says_so_and_loses_nothing(browser: Browser, 
 
 async def test_a_visitor_of_a_new_server_is_led_to_setting_it_up(browser: Browser, tmp_path):
     with capture_logs():
-        async with a_town(tmp_path, password="") as town:
+        async with a_running_app(tmp_path, password="") as app:
             page = await browser.new_page()
-            await page.goto(town.client.base)
+            await page.goto(app.client.base)
             await expect(page.get_by_role("link", name="Set up this server")).to_be_visible()
             await page.close()

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.web.guests import a_guest, error_of
-from tests.web.sample_shelf import furnish
+from tests.web.sample_shelf import fill_shelf
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import show_id
@@ -18,18 +18,18 @@ q = parse_queries("test", "-- name: offer\nupdate user_account set is_offered_sh
 
 
 @pytest.fixture
-async def town(tmp_path) -> AsyncIterator[Town]:
-    async with a_town(tmp_path) as town:
-        yield town
+async def app(tmp_path) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path) as app:
+        yield app
 
 
-async def path_of(town: Town, user) -> str:
-    return f"{SHELVES}/{show_id((await town.accounts.current_user.shelf_of(user)).public_id)}"
+async def path_of(app: RunningApp, user) -> str:
+    return f"{SHELVES}/{show_id((await app.accounts.current_user.shelf_of(user)).public_id)}"
 
 
-async def test_a_shelf_is_shared_changed_and_left_on_the_page(town):
-    owner, other = await town.add(username="owner"), await town.add(username="other")
-    mine, theirs, path = await a_guest(town, owner), await a_guest(town, other), await path_of(town, owner)
+async def test_a_shelf_is_shared_changed_and_left_on_the_page(app):
+    owner, other = await app.add(username="owner"), await app.add(username="other")
+    mine, theirs, path = await a_guest(app, owner), await a_guest(app, other), await path_of(app, owner)
     assert 'href="/account/shelves"' in (await mine.see("/account")).text
     shared = await mine.send(f"{path}/people", {"person": "other", "role": "reader"})
     assert shared.headers["location"] == f"{path}?done=shelf_shared"
@@ -48,38 +48,38 @@ async def test_a_shelf_is_shared_changed_and_left_on_the_page(town):
     assert (await theirs.see(path)).status == 404
 
 
-async def test_the_choice_of_shelves_says_whose_they_are(town):
-    owner, other = await town.add(username="owner"), await town.add(username="other")
-    mine, theirs, path = await a_guest(town, owner), await a_guest(town, other), await path_of(town, owner)
+async def test_the_choice_of_shelves_says_whose_they_are(app):
+    owner, other = await app.add(username="owner"), await app.add(username="other")
+    mine, theirs, path = await a_guest(app, owner), await a_guest(app, other), await path_of(app, owner)
     await mine.send(f"{path}/people", {"person": "other", "role": "editor"})
-    name = (await town.accounts.current_user.shelf_of(owner)).name
+    name = (await app.accounts.current_user.shelf_of(owner)).name
     for seen in ((await theirs.see("/")).text, (await theirs.see(SHELVES)).text):
         assert f">{name} (owner)</option>" in seen
     assert "<span>owned by owner</span>" in (await theirs.see(SHELVES)).text
     assert "owned by owner" not in (await mine.see(SHELVES)).text
 
 
-async def test_somebody_is_removed_only_after_a_question(town):
-    owner, other = await town.add(username="owner"), await town.add(username="other")
-    mine, path = await a_guest(town, owner), await path_of(town, owner)
+async def test_somebody_is_removed_only_after_a_question(app):
+    owner, other = await app.add(username="owner"), await app.add(username="other")
+    mine, path = await a_guest(app, owner), await path_of(app, owner)
     await mine.send(f"{path}/people", {"person": "other", "role": "editor"})
     asked = await mine.see(f"{path}/people/other/remove")
     assert "other loses access to this shelf" in asked.text
     assert (await mine.see(f"{path}/people/nobody/remove")).status == 404
     assert (await mine.send(f"{path}/people/other/remove")).headers["location"] == f"{path}?done=shelf_unshared"
-    people = await town.accounts.sharing.people(shelf_user(owner), await id_of(town, owner))
+    people = await app.accounts.sharing.people(shelf_user(owner), await id_of(app, owner))
     assert [one.username for one in people] == ["owner"]
     assert other.username in (await mine.see(path)).text  # to be shared with again
 
 
-async def id_of(town: Town, user):
-    return (await town.accounts.current_user.shelf_of(user)).public_id
+async def id_of(app: RunningApp, user):
+    return (await app.accounts.current_user.shelf_of(user)).public_id
 
 
-async def test_who_has_several_shelves_switches_at_the_side(town):
-    user = await town.add(username="reader")
-    guest = await a_guest(town, user)
-    await furnish(town, user, articles=3)
+async def test_who_has_several_shelves_switches_at_the_side(app):
+    user = await app.add(username="reader")
+    guest = await a_guest(app, user)
+    await fill_shelf(app, user, articles=3)
     assert 'action="/account/open-shelf"' not in (await guest.see("/")).text
     made = await guest.send(SHELVES, {"name": "Attic"})
     attic = made.headers["location"].split("?")[0].rsplit("/", 1)[1]
@@ -91,27 +91,27 @@ async def test_who_has_several_shelves_switches_at_the_side(town):
     assert 'action="/account/open-shelf"' not in (await guest.see("/")).text
 
 
-async def test_an_old_tab_marks_all_of_the_shelf_that_it_shows(town):
-    user = await town.add(username="reader")
-    guest = await a_guest(town, user)
-    await furnish(town, user, articles=3)
-    home = show_id(await id_of(town, user))
+async def test_an_old_tab_marks_all_of_the_shelf_that_it_shows(app):
+    user = await app.add(username="reader")
+    guest = await a_guest(app, user)
+    await fill_shelf(app, user, articles=3)
+    reader = show_id(await id_of(app, user))
     page = (await guest.see("/")).text
     form = page.split("data-mark-all")[1].split("</form>")[0]
     fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form))
-    made = await town.accounts.sharing.make(shelf_user(user), "Attic")
+    made = await app.accounts.sharing.make(shelf_user(user), "Attic")
     await guest.send("/account/open-shelf", {"shelf": show_id(made.public_id)})
     await guest.send("/inbox/mark-all", fields)
-    counts = await (await town.signed_in(user)).get(f"/counts?shelf={home}")
+    counts = await (await app.signed_in(user)).get(f"/counts?shelf={reader}")
     assert counts.json()["data"]["unread"] == 0
 
 
-async def test_a_reader_is_shown_no_button_that_writes(town):
-    owner, other = await town.add(username="owner"), await town.add(username="other")
-    await furnish(town, owner, articles=3)
-    shelf = await town.accounts.current_user.shelf_of(owner)
-    await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, "other", "reader")
-    guest = await a_guest(town, other)
+async def test_a_reader_is_shown_no_button_that_writes(app):
+    owner, other = await app.add(username="owner"), await app.add(username="other")
+    await fill_shelf(app, owner, articles=3)
+    shelf = await app.accounts.current_user.shelf_of(owner)
+    await app.accounts.sharing.share(shelf_user(owner), shelf.public_id, "other", "reader")
+    guest = await a_guest(app, other)
     await guest.send("/account/open-shelf", {"shelf": show_id(shelf.public_id)})
     inbox = (await guest.see("/")).text
     assert "data-reads-only" in inbox
@@ -122,9 +122,9 @@ async def test_a_reader_is_shown_no_button_that_writes(town):
     assert (await guest.send("/settings", {"theme": "dark"})).status == 303  # what is their own they change
 
 
-async def test_what_is_wrong_with_a_name_stands_beside_it(town):
-    user = await town.add(username="reader")
-    guest, path = await a_guest(town, user), await path_of(town, user)
+async def test_what_is_wrong_with_a_name_stands_beside_it(app):
+    user = await app.add(username="reader")
+    guest, path = await a_guest(app, user), await path_of(app, user)
     assert error_of(await guest.send(SHELVES, {"name": " "}), "name")
     await guest.send(SHELVES, {"name": "Attic"})
     assert "already" in (error_of(await guest.send(path, {"name": "Attic"}), "name") or "")
@@ -132,29 +132,29 @@ async def test_what_is_wrong_with_a_name_stands_beside_it(town):
     assert (await guest.send(f"{path}/people", {"person": "reader", "role": "king"})).status == 400
 
 
-async def test_the_offer_is_on_every_page_until_it_is_answered(town):
-    taker, keeper = await town.add(username="taker"), await town.add(username="keeper")
+async def test_the_offer_is_on_every_page_until_it_is_answered(app):
+    taker, keeper = await app.add(username="taker"), await app.add(username="keeper")
     for user in (taker, keeper):
-        await town.db.with_tx(lambda tx, user=user: tx.run(q.offer, id=user.id))
-    one, other = await a_guest(town, taker), await a_guest(town, keeper)
+        await app.db.with_tx(lambda tx, user=user: tx.run(q.offer, id=user.id))
+    one, other = await a_guest(app, taker), await a_guest(app, keeper)
     for guest in (one, other):
         assert "Create my own shelf" in (await guest.see("/")).text
     taken = await one.send("/account/own-shelf")
     assert taken.headers["location"] == f"{SHELVES}?done=shelf_own"
     assert (await one.send("/account/own-shelf")).headers["location"] == SHELVES  # pressed twice
-    assert len(await town.accounts.current_user.shelves_of(taker)) == 2
+    assert len(await app.accounts.current_user.shelves_of(taker)) == 2
     await other.send("/account/own-shelf/decline")
     for guest in (one, other):
         assert "Create my own shelf" not in (await guest.see("/")).text
 
 
-async def test_the_admin_page_says_what_goes_with_somebody(town):
-    operator = await a_guest(town, await town.admin())
-    user = await town.add(username="reader")
-    await furnish(town, user, articles=3)
+async def test_the_admin_page_says_what_goes_with_somebody(app):
+    operator = await a_guest(app, await app.admin())
+    user = await app.add(username="reader")
+    await fill_shelf(app, user, articles=3)
     path = f"/admin/users/{show_id(user.public_id)}/delete"
     asked = (await operator.see(path)).text
     assert "It also deletes the shelves that only they own (1) with all feeds (5)" in asked
-    shelf = await town.accounts.current_user.shelf_of(user)
+    shelf = await app.accounts.current_user.shelf_of(user)
     await operator.send(path)
     assert (await operator.see(f"{SHELVES}/{show_id(shelf.public_id)}")).status == 404

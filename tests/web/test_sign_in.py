@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.accounts.redirect_targets import EVIL, KEPT
-from tests.api.people import PASSWORD, Town, a_town
+from tests.api.people import PASSWORD, RunningApp, a_running_app
 from tests.web.guests import FORM, Guest, a_guest, error_of, focus_of, value_of
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc import Reason
@@ -21,14 +21,14 @@ ADMIN = {"username": "admin", "password": PASSWORD}
 
 
 @pytest.fixture
-async def town(tmp_path) -> AsyncIterator[Town]:
-    async with a_town(tmp_path) as town:
-        yield town
+async def app(tmp_path) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path) as app:
+        yield app
 
 
-async def caller_of(town: Town, guest: Guest) -> Caller | None:
+async def caller_of(app: RunningApp, guest: Guest) -> Caller | None:
     key = guest.cookies.get("tsuzuki")
-    resumed = None if key is None else await town.accounts.sessions.resume(key, "")
+    resumed = None if key is None else await app.accounts.sessions.resume(key, "")
     return None if resumed is None else resumed.caller
 
 
@@ -37,9 +37,9 @@ async def caller_of(town: Town, guest: Guest) -> Caller | None:
 
 async def test_the_first_visit_leads_from_the_front_page_to_a_signed_in_administrator(tmp_path):
     with capture_logs() as lines:
-        async with a_town(tmp_path, password="") as town:
+        async with a_running_app(tmp_path, password="") as app:
             [code] = [line["setup_code"] for line in lines if line["event"] == "nobody_can_sign_in_yet"]
-            guest = Guest(town.client)
+            guest = Guest(app.client)
             front = await guest.see("/")
             assert 'href="/setup"' in front.text
             assert 'class="button" href="/sign-in"' not in front.text
@@ -51,10 +51,10 @@ async def test_the_first_visit_leads_from_the_front_page_to_a_signed_in_administ
             assert (done.status, done.headers["location"]) == (303, "/")
             assert "HttpOnly; SameSite=Lax" in done.headers["set-cookie"]
             assert "<span>me</span>" in (await guest.see("/")).text
-            caller = await caller_of(town, guest)
+            caller = await caller_of(app, guest)
             assert caller is not None
             assert caller.role == "admin"
-            stranger = Guest(town.client)
+            stranger = Guest(app.client)
             assert (await stranger.see("/setup")).headers["location"] == "/sign-in"
             assert (await stranger.send("/setup", typed)).headers["location"] == "/sign-in"
             assert stranger.cookies == {}
@@ -74,9 +74,9 @@ async def test_what_is_wrong_at_the_first_visit_stands_beside_its_field_and_the_
     tmp_path, wrong, field, status
 ):
     with capture_logs() as lines:
-        async with a_town(tmp_path, password="") as town:
+        async with a_running_app(tmp_path, password="") as app:
             [code] = [line["setup_code"] for line in lines if line["event"] == "nobody_can_sign_in_yet"]
-            guest = Guest(town.client)
+            guest = Guest(app.client)
             typed = {"code": code, "username": "me", "password": PASSWORD, "repeat": PASSWORD} | wrong
             answer = await guest.send("/setup", typed)
             assert (answer.status, focus_of(answer)) == (status, [field])
@@ -92,10 +92,10 @@ async def test_what_is_wrong_at_the_first_visit_stands_beside_its_field_and_the_
 # -- signing in
 
 
-async def test_a_wrong_password_and_an_unknown_name_read_the_same(town):
+async def test_a_wrong_password_and_an_unknown_name_read_the_same(app):
     """SEC-38 in words: nothing of the page tells which it was."""
     answers = [
-        await Guest(town.client).send("/sign-in", {"username": name, "password": "guess"})
+        await Guest(app.client).send("/sign-in", {"username": name, "password": "guess"})
         for name in ("admin", "nobody")
     ]
     known, unknown = answers
@@ -107,19 +107,19 @@ async def test_a_wrong_password_and_an_unknown_name_read_the_same(town):
 
 
 async def test_a_name_is_asked_for_before_an_attempt_is_counted(tmp_path):
-    async with a_town(tmp_path, login_limit=1) as town:
-        guest = Guest(town.client)
+    async with a_running_app(tmp_path, login_limit=1) as app:
+        guest = Guest(app.client)
         answer = await guest.send("/sign-in", {"username": " ", "password": "x"})
         assert (answer.status, error_of(answer, "username")) == (400, "Enter your username.")
         assert (await guest.send("/sign-in", ADMIN)).status == 303
 
 
 async def test_sec_37_the_form_shares_the_limit_of_the_api_and_says_the_wait_in_words(tmp_path):
-    async with a_town(tmp_path, login_limit=4) as town:
-        guest = Guest(town.client)
+    async with a_running_app(tmp_path, login_limit=4) as app:
+        guest = Guest(app.client)
         for _ in range(2):
             assert (await guest.send("/sign-in", ADMIN | {"password": "guess"})).status == 401
-            assert (await town.anyone.post("/sessions", {"password": "guess"})).status == 401
+            assert (await app.anyone.post("/sessions", {"password": "guess"})).status == 401
         answer = await guest.send("/sign-in", ADMIN)
         assert (answer.status, answer.headers["retry-after"]) == (429, "300")
         assert "Try again in 5 minutes." in answer.text
@@ -145,47 +145,47 @@ def test_a_wait_in_words_is_never_too_short(seconds, words):
     assert wait_in_words(seconds) == words
 
 
-async def test_sec_34_signing_in_makes_a_new_session_and_ends_the_one_from_before(town):
-    guest = await a_guest(town, await town.admin())
+async def test_sec_34_signing_in_makes_a_new_session_and_ends_the_one_from_before(app):
+    guest = await a_guest(app, await app.admin())
     before = dict(guest.cookies)
     assert (await guest.send("/sign-in", ADMIN)).status == 303
     assert guest.cookies["tsuzuki"] != before["tsuzuki"]
-    assert await caller_of(town, guest) is not None
-    assert await caller_of(town, Guest(town.client, **before)) is None
+    assert await caller_of(app, guest) is not None
+    assert await caller_of(app, Guest(app.client, **before)) is None
 
 
-async def test_sec_16_and_34_only_a_post_signs_out_and_the_session_is_dead(town):
-    guest = await a_guest(town, await town.admin())
-    before = Guest(town.client, **guest.cookies)
+async def test_sec_16_and_34_only_a_post_signs_out_and_the_session_is_dead(app):
+    guest = await a_guest(app, await app.admin())
+    before = Guest(app.client, **guest.cookies)
     assert (await guest.see("/sign-out")).status == 405
-    assert await caller_of(town, guest) is not None
+    assert await caller_of(app, guest) is not None
     answer = await guest.send("/sign-out")
     assert (answer.status, answer.headers["location"]) == (303, "/sign-in?done=signed_out")
     assert guest.cookies == {}
-    assert await caller_of(town, before) is None
+    assert await caller_of(app, before) is None
     assert "You are signed out." in (await guest.see(answer.headers["location"])).text
     assert (await before.see("/account")).headers["location"] == "/sign-in?next=%2Faccount"
     assert (await before.see(f"/search?q={'a' * 5_000}")).headers["location"] == "/sign-in?next=%2F"
 
 
 async def test_r76_where_no_password_is_needed_the_form_takes_none_from_a_local_name_only(tmp_path):
-    async with a_town(tmp_path, password="", allow_empty_password="true") as town:
+    async with a_running_app(tmp_path, password="", allow_empty_password="true") as app:
         nothing = {"username": "admin", "password": ""}
-        assert (await Guest(town.client).send("/sign-in", nothing, host="rebound.example")).status == 401
-        assert (await Guest(town.client).send("/sign-in", nothing)).status == 303
+        assert (await Guest(app.client).send("/sign-in", nothing, host="rebound.example")).status == 401
+        assert (await Guest(app.client).send("/sign-in", nothing)).status == 303
 
 
 # -- where to afterwards
 
 
-async def test_sec_41_no_wish_leads_anywhere_but_to_a_path_of_ours(town):
-    signed_in = await a_guest(town, await town.admin())
-    stranger = Guest(town.client)
+async def test_sec_41_no_wish_leads_anywhere_but_to_a_path_of_ours(app):
+    signed_in = await a_guest(app, await app.admin())
+    stranger = Guest(app.client)
     wrong = {}
     for wish, expected in [*((wish, "/") for wish in EVIL), *((wish, wish) for wish in KEPT)]:
         query = urlencode({"next": wish})
         form = await stranger.see(f"/sign-in?{query}")
-        posted = await Guest(town.client).send("/sign-in", ADMIN | {"next": wish})
+        posted = await Guest(app.client).send("/sign-in", ADMIN | {"next": wish})
         found = [
             value_of(form, "next"),
             (await signed_in.see(f"/sign-in?{query}")).headers["location"],
@@ -197,29 +197,29 @@ async def test_sec_41_no_wish_leads_anywhere_but_to_a_path_of_ours(town):
 
 
 @pytest.mark.parametrize("reason", get_args(Reason))
-async def test_every_reason_of_the_provider_is_a_sentence(town, reason):
-    answer = await Guest(town.client).see(f"/sign-in?reason=oidc_{reason}")
+async def test_every_reason_of_the_provider_is_a_sentence(app, reason):
+    answer = await Guest(app.client).see(f"/sign-in?reason=oidc_{reason}")
     assert label_of("reason", f"oidc_{reason}") in answer.text
-    signed_in = await a_guest(town, await town.admin())
+    signed_in = await a_guest(app, await app.admin())
     back = (await signed_in.see(f"/sign-in?reason=oidc_{reason}")).headers["location"]
     assert back == f"/account?reason=oidc_{reason}"
     assert label_of("reason", f"oidc_{reason}") in (await signed_in.see(back)).text
 
 
-async def test_sec_13_a_reason_of_somebody_elses_making_is_not_shown(town):
-    plain = await Guest(town.client).see("/sign-in")
+async def test_sec_13_a_reason_of_somebody_elses_making_is_not_shown(app):
+    plain = await Guest(app.client).see("/sign-in")
     for query in ("reason=canary", "reason=<b>canary", "done=canary", "reason=done.signed_out", "x=canary"):
-        assert (await Guest(town.client).see(f"/sign-in?{query}")).text == plain.text
+        assert (await Guest(app.client).see(f"/sign-in?{query}")).text == plain.text
 
 
 # -- invitations
 
 
-async def test_an_invitation_makes_one_account_and_no_second(town):
-    inviter = await caller_of(town, await a_guest(town, await town.admin()))
+async def test_an_invitation_makes_one_account_and_no_second(app):
+    inviter = await caller_of(app, await a_guest(app, await app.admin()))
     assert inviter is not None
-    code = (await town.accounts.invites.make(inviter, "reader", None)).code
-    guest = Guest(town.client)
+    code = (await app.accounts.invites.make(inviter, "reader", None)).code
+    guest = Guest(app.client)
     form = await guest.see(f"/invite?code={code}")
     assert (form.status, value_of(form, "code"), focus_of(form)) == (200, code, ["username"])
     assert focus_of(await guest.see("/invite")) == ["code"]
@@ -229,33 +229,33 @@ async def test_an_invitation_makes_one_account_and_no_second(town):
     assert value_of(taken, "code") == code
     done = await guest.send("/invite", typed | {"username": "alice"})
     assert (done.status, done.headers["location"]) == (303, "/")
-    caller = await caller_of(town, guest)
+    caller = await caller_of(app, guest)
     assert caller is not None
     assert (caller.username, caller.role) == ("alice", "reader")
-    again = await Guest(town.client).send("/invite", typed | {"username": "mallory"})
+    again = await Guest(app.client).send("/invite", typed | {"username": "mallory"})
     assert (again.status, focus_of(again)) == (401, ["code"])
 
 
-async def test_a_code_of_somebody_elses_making_is_not_shown(town):
-    answer = await Guest(town.client).see("/invite?" + urlencode({"code": '"><script>' + "a" * 500}))
+async def test_a_code_of_somebody_elses_making_is_not_shown(app):
+    answer = await Guest(app.client).see("/invite?" + urlencode({"code": '"><script>' + "a" * 500}))
     assert "<script" not in answer.text
     assert "aaaa" not in answer.text
 
 
-async def test_an_invitation_that_is_over_says_so_and_leads_to_sign_in(town):
-    inviter = await caller_of(town, await a_guest(town, await town.admin()))
+async def test_an_invitation_that_is_over_says_so_and_leads_to_sign_in(app):
+    inviter = await caller_of(app, await a_guest(app, await app.admin()))
     assert inviter is not None
-    used, withdrawn, valid = [await town.accounts.invites.make(inviter, "reader", None) for _ in range(3)]
-    await town.accounts.invites.revoke(inviter, withdrawn.public_id)
-    guest = Guest(town.client)
+    used, withdrawn, valid = [await app.accounts.invites.make(inviter, "reader", None) for _ in range(3)]
+    await app.accounts.invites.revoke(inviter, withdrawn.public_id)
+    guest = Guest(app.client)
     typed = {"code": used.code, "username": "alice", "password": PASSWORD, "repeat": PASSWORD}
     assert (await guest.send("/invite", typed)).status == 303
     for code in (used.code, withdrawn.code, "nonsense"):
-        page = await Guest(town.client).see(f"/invite?code={code}")
+        page = await Guest(app.client).see(f"/invite?code={code}")
         assert "This invitation is no longer valid" in page.text
         assert 'href="/sign-in"' in page.text
         assert 'action="/invite"' not in page.text
-    assert 'action="/invite"' in (await Guest(town.client).see(f"/invite?code={valid.code.upper()}")).text
+    assert 'action="/invite"' in (await Guest(app.client).see(f"/invite?code={valid.code.upper()}")).text
 
 
 # -- what a form may be
@@ -274,14 +274,14 @@ async def test_an_invitation_that_is_over_says_so_and_leads_to_sign_in(town):
         (FORM, b"a=b&" * 60),
     ],
 )
-async def test_what_is_no_form_of_ours_is_refused(town, content_type, body):
+async def test_what_is_no_form_of_ours_is_refused(app, content_type, body):
     headers = {"content-type": content_type, "accept": "text/html"}
-    answer = await town.client.ask("POST", "/sign-in", data=body, headers=headers)
+    answer = await app.client.ask("POST", "/sign-in", data=body, headers=headers)
     assert (answer.status, answer.headers["content-type"]) == (400, "text/html; charset=utf-8")
     assert "The form could not be read." in answer.text
 
 
-async def test_a_body_that_is_too_large_is_refused_before_it_is_read(town):
+async def test_a_body_that_is_too_large_is_refused_before_it_is_read(app):
     body = BytesIO(b"a=" + b"b" * 1_100_000)
-    answer = await town.client.ask("POST", "/sign-in", data=body, headers={"content-type": FORM})
+    answer = await app.client.ask("POST", "/sign-in", data=body, headers={"content-type": FORM})
     assert answer.status == 413

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from structlog.testing import capture_logs
 
 import tsuzuki.web
-from tests.api.people import a_town
+from tests.api.people import a_running_app
 from tests.app import serving
 from tests.web.guests import Guest, a_guest
 from tools.messages import TEMPLATE, collect, written
@@ -329,9 +329,9 @@ async def test_plurals_and_contexts_are_those_of_the_language(languages):
 
 
 async def test_a_page_appears_in_the_language_of_its_request(tmp_path, languages):
-    async with a_town(tmp_path) as town:
-        guest = await a_guest(town, await town.admin())
-        async with serving(InReadersLanguage(town.app, languages)) as client:
+    async with a_running_app(tmp_path) as app:
+        guest = await a_guest(app, await app.admin())
+        async with serving(InReadersLanguage(app.app, languages)) as client:
             here = Guest(client, **guest.cookies)
             polish = (await here.see("/account", accept_language="pl,en;q=0.5")).text
             english = (await here.see("/account")).text

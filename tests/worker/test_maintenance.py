@@ -64,7 +64,7 @@ class Log:
         return len(self.done)
 
 
-class House:
+class MaintenanceProcesses:
     """Processes that share a database, each with its planner and its worker."""
 
     def __init__(self, db, clock, *, processes=1, every=DAY, at=AT):
@@ -123,65 +123,65 @@ def test_a_moment_is_the_first_of_its_kind_after_now(now, every, offset):
 
 
 async def test_three_processes_do_a_chore_once_a_day(db):
-    house = House(db, Clock(NOON), processes=3)
-    await house.live(3 * DAY, 4 * HOUR)
-    assert len(house.log.done) == 3
-    assert len(await house.planned()) == 1
+    processes_ = MaintenanceProcesses(db, Clock(NOON), processes=3)
+    await processes_.live(3 * DAY, 4 * HOUR)
+    assert len(processes_.log.done) == 3
+    assert len(await processes_.planned()) == 1
 
 
 async def test_what_was_missed_while_nobody_ran_is_made_up_for_once(db):
-    house = House(db, Clock(NOON))
-    await house.plan()
-    house.clock.turn(10 * DAY)
-    await house.plan()
-    await house.do()
-    assert len(house.log.done) == 1
+    processes_ = MaintenanceProcesses(db, Clock(NOON))
+    await processes_.plan()
+    processes_.clock.turn(10 * DAY)
+    await processes_.plan()
+    await processes_.do()
+    assert len(processes_.log.done) == 1
 
 
 async def test_rel_19e_a_chore_that_fails_or_whose_plan_is_lost_comes_again_at_its_next_moment(db):
-    house = House(db, Clock(NOON))
-    house.log.is_broken = True
-    await house.plan()
-    house.clock.turn(DAY)
+    processes_ = MaintenanceProcesses(db, Clock(NOON))
+    processes_.log.is_broken = True
+    await processes_.plan()
+    processes_.clock.turn(DAY)
     for _ in range(MAINTENANCE.settings.attempts):
-        await house.do()
-        house.clock.turn(MINUTE)
-    assert await house.ended() == ["failed"]
-    house.log.is_broken = False
-    await house.plan()
+        await processes_.do()
+        processes_.clock.turn(MINUTE)
+    assert await processes_.ended() == ["failed"]
+    processes_.log.is_broken = False
+    await processes_.plan()
     await db.with_tx(lambda tx: tx.run(q.forget))  # as if it had never been written
-    await house.live(2 * DAY, 6 * HOUR)
-    assert len(house.log.done) == 2
+    await processes_.live(2 * DAY, 6 * HOUR)
+    assert len(processes_.log.done) == 2
 
 
 @pytest.mark.parametrize("day", ["2026-03-28", "2026-10-24"])
 async def test_rel_19f_across_both_clock_changes_a_daily_chore_runs_once_a_day(db, day):
     """Moments are UTC: the local day of 23 or 25 hours has one like any other."""
     berlin = ZoneInfo("Europe/Berlin")
-    house = House(
+    processes_ = MaintenanceProcesses(
         db,
         Clock(from_datetime(datetime.fromisoformat(day).replace(tzinfo=berlin).astimezone(UTC))),
         at=Millis(90 * MINUTE),
     )
-    await house.live(3 * DAY, 3 * HOUR)
-    dates = [datetime.fromtimestamp(at / 1000, berlin).date() for at in house.log.done]
+    await processes_.live(3 * DAY, 3 * HOUR)
+    dates = [datetime.fromtimestamp(at / 1000, berlin).date() for at in processes_.log.done]
     assert len(dates) == len(set(dates)) == 3
 
 
 async def test_rel_19g_a_clock_that_steps_neither_repeats_a_chore_nor_keeps_it_waiting(db):
-    house = House(db, Clock(NOON), every=HOUR, at=Millis(0))
-    await house.plan()
-    house.clock.turn(HOUR)
-    await house.do()
-    house.clock.turn(-30 * MINUTE)
-    await house.plan()
-    assert await house.planned() == [NOON + 2 * HOUR]
+    processes_ = MaintenanceProcesses(db, Clock(NOON), every=HOUR, at=Millis(0))
+    await processes_.plan()
+    processes_.clock.turn(HOUR)
+    await processes_.do()
+    processes_.clock.turn(-30 * MINUTE)
+    await processes_.plan()
+    assert await processes_.planned() == [NOON + 2 * HOUR]
     await db.with_tx(lambda tx: tx.run(q.forget))
-    house.clock.turn(400 * DAY)
-    await house.plan()
-    house.clock.turn(-400 * DAY)
-    await house.plan()
-    assert (await house.planned())[0] <= house.clock() + HOUR
+    processes_.clock.turn(400 * DAY)
+    await processes_.plan()
+    processes_.clock.turn(-400 * DAY)
+    await processes_.plan()
+    assert (await processes_.planned())[0] <= processes_.clock() + HOUR
 
 
 async def test_every_chore_of_the_way_can_be_done_at_any_time_on_either_engine(db, database_url, tmp_path):

@@ -56,7 +56,7 @@ async def polling(poller, *, places=PLACES):
         await running
 
 
-class Loris:
+class SlowHosts:
     """Hosts that send a byte now and then, for as long as somebody listens."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Loris:
 @pytest.mark.parametrize("is_seen", [False, True], ids=["all new", "polled before"])
 async def test_thirty_slow_hosts_of_one_reader_keep_nobody_elses_feed_waiting(db, is_seen):
     """Somebody else's new feed is polled within 5 s, though each slow one may hold its place for ten."""
-    loris = Loris()
+    loris = SlowHosts()
     async with (
         a_server(loris.handle, host="127.0.0.3") as slow,
         a_publisher() as quick,
@@ -113,7 +113,7 @@ async def test_thirty_slow_hosts_of_one_reader_keep_nobody_elses_feed_waiting(db
 
 
 async def test_where_one_shelf_is_alone_it_has_all_the_places(db):
-    loris = Loris()
+    loris = SlowHosts()
     async with a_server(loris.handle) as slow, a_poller(db, Clock(), lease=HOUR) as poller:
         feeds = [await stored_feed(db, f"{slow.url}/{n}") for n in range(SLOW_HOSTS)]
         for number, feed in enumerate(feeds):

@@ -9,7 +9,7 @@ from tsuzuki.queue.workers import LOST_AFTER, WorkerProcess, Workers
 from tsuzuki.worker.loops import Heartbeat, WorkerLoops
 
 
-class Hand:
+class ManualClock:
     """A clock that is set by hand."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ def a_worker(pid: int = 7, queues: tuple[str, ...] = ("poll-source", "crawl")) -
 
 
 async def test_a_worker_is_seen_with_what_it_does(db):
-    workers = Workers(db, Hand())
+    workers = Workers(db, ManualClock())
     await workers.beat(a_worker(7), {})
     await workers.beat(a_worker(8, ("crawl",)), {"crawl": 2})
     found = await workers.get()
@@ -39,7 +39,7 @@ async def test_a_worker_is_seen_with_what_it_does(db):
 
 
 async def test_a_worker_that_falls_silent_is_lost_and_forgotten_after_a_day(db):
-    clock = Hand()
+    clock = ManualClock()
     workers, dead, alive = Workers(db, clock), a_worker(7), a_worker(8)
     await workers.beat(dead, {"crawl": 1})
     clock.turn(LOST_AFTER + SECOND)
@@ -54,7 +54,7 @@ async def test_a_worker_that_falls_silent_is_lost_and_forgotten_after_a_day(db):
 
 
 async def test_why_nobody_works_is_said_in_words(db):
-    clock = Hand()
+    clock = ManualClock()
     workers, one = Workers(db, clock), a_worker()
     nobody = "No worker is running, so nothing is polled or delivered. Start `tsuzuki work`."
     assert await workers.why_nobody_works() == nobody
@@ -91,7 +91,7 @@ class Busy:
 
 
 async def test_loops_are_seen_from_their_start_to_their_end(db):
-    workers, busy = Workers(db, Hand()), Busy()
+    workers, busy = Workers(db, ManualClock()), Busy()
     worker_loops = WorkerLoops([busy], Heartbeat(workers, a_worker()))
     worker_loops.start()
 
@@ -109,7 +109,7 @@ async def test_loops_are_seen_from_their_start_to_their_end(db):
 
 
 async def test_work_goes_on_while_its_heartbeat_cannot_be_written(db):
-    workers, busy = Workers(db, Hand()), Busy()
+    workers, busy = Workers(db, ManualClock()), Busy()
     worker_loops = WorkerLoops([busy], Heartbeat(workers, a_worker()))
     await db.close()
     worker_loops.start()

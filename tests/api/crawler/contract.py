@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.api.people import Town, Visitor
+from tests.api.people import RunningApp, Visitor
 
 TYPES: dict[str, dict[str, str]] = {
     "CrawlerSource": {
@@ -77,11 +77,11 @@ SOURCE_TEXTS = {
 }
 
 
-class World:
+class CrawlerFixture:
     """A source, a comic that it has, a job, and somebody who may look at them."""
 
-    def __init__(self, town: Town, admin: Visitor, ids: dict[str, Any]) -> None:
-        self.town = town
+    def __init__(self, app: RunningApp, admin: Visitor, ids: dict[str, Any]) -> None:
+        self.app = app
         self.admin = admin
         self.ids = ids
 

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from tests.api.crawler.contract import World
+from tests.api.crawler.contract import CrawlerFixture
 from tests.crawler.builders import a_source_body, made
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.crawler.store import append_log_tx
@@ -20,29 +20,29 @@ LISTS: dict[str, tuple[dict[str, Any], int]] = {
 """What each says of itself, and the most of it that can be asked for."""
 
 
-async def test_a_list_says_how_long_it_is_and_has_a_maximum(world: World):
+async def test_a_list_says_how_long_it_is_and_has_a_maximum(fixture: CrawlerFixture):
     """R57: a limit over the maximum is a 400."""
     for path, (meta, most) in LISTS.items():
-        where = world.path(path)
-        assert (await world.admin.get(where)).json()["meta"] == meta
-        assert (await world.admin.get(f"{where}?limit={most}")).status == 200
+        where = fixture.path(path)
+        assert (await fixture.admin.get(where)).json()["meta"] == meta
+        assert (await fixture.admin.get(f"{where}?limit={most}")).status == 200
         for wrong in (f"limit={most + 1}", "limit=0", "limit=x", "nonsense=1"):
-            answer = await world.admin.get(f"{where}?{wrong}")
+            answer = await fixture.admin.get(f"{where}?{wrong}")
             assert (answer.status, answer.json()["code"]) == (400, "VALIDATION_ERROR"), (path, wrong)
             assert answer.json()["details"][0]["field"] == wrong.partition("=")[0]
 
 
-async def test_a_page_of_a_log_has_a_hundred_lines_by_default_and_a_thousand_at_most(world: World):
+async def test_a_page_of_a_log_has_a_hundred_lines_by_default_and_a_thousand_at_most(fixture: CrawlerFixture):
     """R49: and the next page begins where it ended."""
-    job = await world.town.crawling.jobs.get(PublicId(bytes.fromhex(world.ids["job"].replace("-", ""))))
+    job = await fixture.app.crawling.jobs.get(PublicId(bytes.fromhex(fixture.ids["job"].replace("-", ""))))
     said = [JobLogLine("info" if number % 2 else "debug", str(number)) for number in range(1201)]
-    await world.town.db.with_tx(
-        lambda tx: append_log_tx(tx, job.id, said, now=world.town.time(), random_bytes=os.urandom)
+    await fixture.app.db.with_tx(
+        lambda tx: append_log_tx(tx, job.id, said, now=fixture.app.time(), random_bytes=os.urandom)
     )
-    where = world.path("/admin/crawler/jobs/{job}/logs")
+    where = fixture.path("/admin/crawler/jobs/{job}/logs")
 
     async def page(query: str) -> tuple[list[str], dict[str, Any]]:
-        answer = (await world.admin.get(f"{where}?{query}")).json()
+        answer = (await fixture.admin.get(f"{where}?{query}")).json()
         return [line["message"] for line in answer["data"]], answer["meta"]
 
     lines, meta = await page("")
@@ -52,36 +52,36 @@ async def test_a_page_of_a_log_has_a_hundred_lines_by_default_and_a_thousand_at_
     assert len((await page(f"limit=1000&since={meta['nextcursor']}"))[0]) == 101
     assert (await page("level=info&limit=2"))[0] == ["1", "3"]
     assert (await page("level=error"))[0] == []
-    assert (await world.admin.get(f"{where}?level=fatal")).status == 400
+    assert (await fixture.admin.get(f"{where}?level=fatal")).status == 400
 
 
-async def test_a_cursor_that_is_none_is_refused(world: World):
+async def test_a_cursor_that_is_none_is_refused(fixture: CrawlerFixture):
     for since in ("yesterday", "2026-02-22_x", "2026-02-22T00:00:00Z_nonsense"):
-        answer = await world.admin.get(world.path("/admin/crawler/jobs/{job}/logs") + f"?since={since}")
+        answer = await fixture.admin.get(fixture.path("/admin/crawler/jobs/{job}/logs") + f"?since={since}")
         assert (answer.status, answer.json()["details"][0]["field"]) == (400, "since"), since
 
 
-async def test_a_page_of_sources_or_jobs_has_fifty_by_default(world: World):
+async def test_a_page_of_sources_or_jobs_has_fifty_by_default(fixture: CrawlerFixture):
     for number in range(50):
         body = a_source_body(name=f"S{number}", slug=f"s{number}")
-        await world.town.crawling.sources.register(
+        await fixture.app.crawling.sources.register(
             SYSTEM, SourceRegistration(name=body["name"], slug=body["slug"], base_url=body["baseurl"])
         )
-    answer = (await world.admin.get("/admin/crawler/sources")).json()
+    answer = (await fixture.admin.get("/admin/crawler/sources")).json()
     assert (len(answer["data"]), answer["meta"]) == (50, {"total": 51, "page": 1, "limit": 50, "pages": 2})
-    last = (await world.admin.get("/admin/crawler/sources?page=2")).json()["data"]
+    last = (await fixture.admin.get("/admin/crawler/sources?page=2")).json()["data"]
     assert [source["name"] for source in last] == ["S49"]
     for source in [*answer["data"], *last]:
-        await world.admin.post("/admin/crawler/jobs", {"sourceid": source["id"]})
-    jobs = (await world.admin.get("/admin/crawler/jobs")).json()
+        await fixture.admin.post("/admin/crawler/jobs", {"sourceid": source["id"]})
+    jobs = (await fixture.admin.get("/admin/crawler/jobs")).json()
     assert (len(jobs["data"]), jobs["meta"]) == (50, {"total": 52, "page": 1, "limit": 50, "pages": 2})
 
 
-async def test_sources_are_filtered_by_the_switch_and_by_name(world: World):
-    await made(world.admin, "/admin/crawler/sources", a_source_body(name="Off%", slug="off", isenabled=False))
+async def test_sources_are_filtered_by_the_switch_and_by_name(fixture: CrawlerFixture):
+    await made(fixture.admin, "/admin/crawler/sources", a_source_body(name="Off%", slug="off", isenabled=False))
 
     async def names(query: str) -> list[str]:
-        return [source["name"] for source in await world.data(f"/admin/crawler/sources?{query}")]
+        return [source["name"] for source in await fixture.data(f"/admin/crawler/sources?{query}")]
 
     assert await names("isenabled=true") == ["MangaFire"]
     assert await names("isenabled=false") == ["Off%"]
@@ -89,19 +89,19 @@ async def test_sources_are_filtered_by_the_switch_and_by_name(world: World):
     assert await names("q=%25") == ["Off%"]
     assert await names("q=nothing") == []
     assert await names("page=2&limit=1") == ["Off%"]
-    assert (await world.admin.get("/admin/crawler/sources?isenabled=maybe")).status == 400
+    assert (await fixture.admin.get("/admin/crawler/sources?isenabled=maybe")).status == 400
 
 
-async def test_jobs_are_filtered_and_sorted(world: World):
+async def test_jobs_are_filtered_and_sorted(fixture: CrawlerFixture):
     """R57: descending with nulls last; `status` may repeat or have commas."""
-    source, comic = world.ids["source"], world.ids["comic"]
+    source, comic = fixture.ids["source"], fixture.ids["comic"]
     later = {"sourceid": source, "scheduledat": "2099-01-01T00:00:00Z"}
-    discovery = (await made(world.admin, "/admin/crawler/jobs", later))["id"]
-    await world.admin.ask("PATCH", world.path("/admin/crawler/jobs/{job}/cancel"), {})
-    targeted = world.ids["job"]
+    discovery = (await made(fixture.admin, "/admin/crawler/jobs", later))["id"]
+    await fixture.admin.ask("PATCH", fixture.path("/admin/crawler/jobs/{job}/cancel"), {})
+    targeted = fixture.ids["job"]
 
     async def ids(query: str) -> list[str]:
-        return [job["id"] for job in await world.data(f"/admin/crawler/jobs?{query}")]
+        return [job["id"] for job in await fixture.data(f"/admin/crawler/jobs?{query}")]
 
     assert await ids("") == [discovery, targeted]
     assert await ids("sort=finishedat") == [targeted, discovery]
@@ -114,4 +114,4 @@ async def test_jobs_are_filtered_and_sorted(world: World):
     assert await ids("triggeredby=admin") == [discovery, targeted]
     assert await ids("since=2098-01-01T00:00:00Z") == [discovery]
     for wrong in ("status=lost", "sort=name", "triggeredby=me", "comicid=x", "since=today"):
-        assert (await world.admin.get(f"/admin/crawler/jobs?{wrong}")).status == 400
+        assert (await fixture.admin.get(f"/admin/crawler/jobs?{wrong}")).status == 400

@@ -116,12 +116,12 @@ async def test_a_refresh_polls_out_of_turn_also_what_is_suspended(library, me):
     feed = await me.follow(library.press.publish("/a", "1"), 1)
     asleep = await me.post("/feeds", {"link": library.press.publish("/b", "1"), "suspended": True})
     library.press.publish("/a", "2", "1")
-    library.town.time.pass_(2 * MINUTE)
+    library.app.time.pass_(2 * MINUTE)
     assert await me.post("/feeds/refresh", expect=202) == {"queued": 1}
     await me.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == 2)
     assert library.press.asked["/b"] == 0
     library.press.publish("/a", "3", "2", "1")
-    library.town.time.pass_(2 * MINUTE)
+    library.app.time.pass_(2 * MINUTE)
     await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
     await me.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == 3)
     await me.post(f"/feeds/{asleep['id']}/refresh", expect=202)
@@ -135,7 +135,7 @@ async def test_r96_within_a_minute_a_repeat_is_answered_from_what_is_known(libra
     feed = await me.follow(library.press.publish("/a", "1"), 1)
     for path in (f"/feeds/{feed['id']}/refresh", "/feeds/refresh"):
         assert await me.post(path, expect=202) == {"queued": 0}
-    library.town.time.pass_(MINUTE)
+    library.app.time.pass_(MINUTE)
     assert await me.post(f"/feeds/{feed['id']}/refresh", expect=202) == {"queued": 1}
     for _ in range(3):  # the one that is under way answers them too
         await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
@@ -150,7 +150,7 @@ async def test_r96_no_refresh_comes_before_a_retry_after_is_over(library, me):
     feed = await me.post("/feeds", {"link": library.press.url + "/a"})
     held = await me.until(f"/feeds/{feed['id']}", lambda found: found["fetch_state"]["retry_after_until"])
     until = held["fetch_state"]["retry_after_until"]
-    library.town.time.pass_(HOUR)
+    library.app.time.pass_(HOUR)
     for path in (f"/feeds/{feed['id']}/refresh", "/feeds/refresh"):
         assert await me.post(path, expect=202) == {"queued": 0, "not_before": until}
     await me.patch(f"/feeds/{feed['id']}", {"suspended": True})
@@ -169,7 +169,7 @@ async def test_r96_an_address_that_is_looked_at_and_then_followed_is_fetched_onc
         assert [feed["link"] for feed in found["feeds"]] == [link]
         await me.follow(link, 2)
         assert library.press.asked[path] == 1
-    library.town.time.pass_(2 * MINUTE)
+    library.app.time.pass_(2 * MINUTE)
     await me.post("/feeds/refresh", expect=202)
     await eventually(lambda: was_asked(library, "/a", 2))
 
@@ -178,7 +178,7 @@ async def test_what_was_looked_at_is_kept_for_minutes_only(library, me):
     link = library.press.publish("/a", "1")
     await me.post("/feeds/validate", {"url": link}, expect=200)
     library.press.publish("/a", "2", "1")
-    library.town.time.pass_(11 * MINUTE)
+    library.app.time.pass_(11 * MINUTE)
     await me.follow(link, 2)
     assert library.press.asked["/a"] == 2
 
@@ -188,7 +188,7 @@ async def was_asked(library, path, times):
 
 
 async def test_a_refresh_of_all_shows_how_far_it_has_come(library, me):
-    await library.town.worker_loops.stop()
+    await library.app.worker_loops.stop()
     for path in ("/a", "/b", "/c"):
         await me.post("/feeds", {"link": library.press.publish(path, "1")})
     await me.post("/feeds", {"link": library.press.publish("/asleep", "1"), "suspended": True})
@@ -197,8 +197,8 @@ async def test_a_refresh_of_all_shows_how_far_it_has_come(library, me):
     assert await me.get("/feeds/refresh") == {"waiting": 3, "checking": 0}
     other = await library.reader()
     assert await other.get("/feeds/refresh") == {"waiting": 0, "checking": 0}
-    claimed = await library.town.pipeline.poller.claim(1, {})
+    claimed = await library.app.pipeline.poller.claim(1, {})
     assert len(claimed) == 1
     assert await me.get("/feeds/refresh") == {"waiting": 2, "checking": 1}
-    await library.town.pipeline.poller.poll(claimed[0])
+    await library.app.pipeline.poller.poll(claimed[0])
     assert await me.get("/feeds/refresh") == {"waiting": 2, "checking": 0}

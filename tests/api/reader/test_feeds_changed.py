@@ -10,7 +10,7 @@ async def test_what_a_suspended_feed_missed_comes_when_it_is_resumed(library, me
     mine, theirs = await me.follow(link, 1), await other.follow(link, 1)
     await me.patch(f"/feeds/{mine['id']}", {"suspended": True})
     library.press.publish("/a", "2", "1")
-    library.town.time.pass_(MINUTE)  # R96
+    library.app.time.pass_(MINUTE)  # R96
     await other.post(f"/feeds/{theirs['id']}/refresh", expect=202)
     await other.until(f"/feeds/{theirs['id']}", lambda found: found["item_count"] == 2)
     assert (await me.get(f"/feeds/{mine['id']}"))["item_count"] == 1
@@ -63,7 +63,7 @@ async def test_another_link_resets_the_fetch_state_and_keeps_what_was_read(libra
     feed = await me.follow(library.press.publish("/a", "2", "1"), 2)
     [item, _] = await me.get(f"/items?feed_id={feed['id']}")
     await me.patch("/items/-/read", {"ids": [item["id"]]})
-    await library.town.worker_loops.stop()
+    await library.app.worker_loops.stop()
     moved = await me.patch(f"/feeds/{feed['id']}", {"link": library.press.publish("/b", "3", "2", "1")})
     assert moved["id"] == feed["id"]
     assert moved["link"].endswith("/b")

@@ -144,9 +144,9 @@ async def test_what_is_older_than_the_reader_keeps_leaves_the_shelf_unless_unrea
     [unread, saved, read] = await me.get("/items")
     await me.patch("/items/-/read", {"ids": [saved["id"], read["id"]]})
     await me.post("/bookmarks", {"item_id": saved["id"]})
-    assert await library.town.pruner.prune() == {}
-    library.town.time.pass_(2 * DAY)
-    assert await library.town.pruner.prune() == {"entries": 1}
+    assert await library.app.pruner.prune() == {}
+    library.app.time.pass_(2 * DAY)
+    assert await library.app.pruner.prune() == {"entries": 1}
     assert {item["id"] for item in await me.get("/items")} == {unread["id"], saved["id"]}
 
 

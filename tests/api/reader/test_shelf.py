@@ -51,7 +51,7 @@ async def test_search(library, me):
 
 async def test_search_finds_series_and_chapters_in_the_same_answer(library, me):
     await me.follow(library.press.publish("/a", "elf", title="Elf News"), 1)
-    db = library.town.db
+    db = library.app.db
     shelf = await db.read(lambda tx: tx.one(ShelfId, q.shelf_with_entries))
     series = await stored_series(db, "Frieren")
     await db.with_tx(lambda tx: index_series_tx(tx, series, titles=["Frieren"], description="An elf walks on."))
@@ -117,9 +117,9 @@ async def test_the_inbox_shows_items_as_entries(library, me):
 async def test_r92_the_inbox_is_listed_by_arrival_or_by_date(library, me):
     """Read page by page both ways; a word that is no order is refused."""
     await me.follow(library.press.publish("/a", "1", "2"), 2)
-    town = library.town
-    feed_id = await town.db.read(lambda tx: tx.one(FeedId, q.any_feed))
-    await release_items(town, feed_id, [an_item("late", at=Millis(1_550_000_000_000), title="Found in an attic")])
+    app = library.app
+    feed_id = await app.db.read(lambda tx: tx.one(FeedId, q.any_feed))
+    await release_items(app, feed_id, [an_item("late", at=Millis(1_550_000_000_000), title="Found in an attic")])
     for query, expected in (("", 0), ("order_by=created_at", 0), ("order_by=pub_date", 2)):
         listed = await me.ask("GET", f"/inbox?limit=1&{query}")
         found = listed["data"]
@@ -134,10 +134,10 @@ async def test_r92_the_inbox_is_listed_by_arrival_or_by_date(library, me):
 
 async def test_the_inbox_is_marked_items_and_chapters_alike(library, me):
     await me.follow(library.press.publish("/a", "1", "2"), 2)
-    shelf = await library.town.db.read(lambda tx: tx.one(ShelfId, q.shelf_with_entries))
-    series = await stored_series(library.town.db)
-    await follow(library.town.db, shelf, series)
-    await release(library.town.db, series, [7])
+    shelf = await library.app.db.read(lambda tx: tx.one(ShelfId, q.shelf_with_entries))
+    series = await stored_series(library.app.db)
+    await follow(library.app.db, shelf, series)
+    await release(library.app.db, series, [7])
     assert sorted(entry["kind"] for entry in await me.get("/inbox?unread=true")) == ["chapter", "item", "item"]
     [item, _] = await me.get("/inbox?kind=item")
     assert (await me.patch("/inbox/-/read", {"ids": [item["id"], "999999", "nonsense"]}))["changed"] == 1

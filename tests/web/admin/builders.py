@@ -1,4 +1,4 @@
-"""An operator at the desk, with a site that can be called and broken."""
+"""An operator on the admin pages, with a site that can be called and broken."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from tests.api.people import Town
-from tests.crawler.builders import Site, a_crawling_town, a_mapped_comic, a_site, the_admin
+from tests.api.people import RunningApp
+from tests.crawler.builders import Site, a_crawling_app, a_mapped_comic, a_site, the_admin
 from tests.web.guests import Guest, a_guest
 
 
-class Desk(msgspec.Struct, frozen=True):
+class AdminSite(msgspec.Struct, frozen=True):
     """A server with one source for the site, and one comic of it."""
 
-    town: Town
+    app: RunningApp
     site: Site
     operator: Guest
     source_id: int
@@ -27,8 +27,8 @@ class Desk(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def a_desk(folder: Path, **settings: Any) -> AsyncIterator[Desk]:
-    async with a_site() as site, a_crawling_town(folder, "sqlite:///tsuzuki.db", site, **settings) as town:
-        source_id, comic_id = await a_mapped_comic(await the_admin(town), site.url)
-        operator = await a_guest(town, await town.admin())
-        yield Desk(town, site, operator, source_id, comic_id)
+async def an_admin_site(folder: Path, **settings: Any) -> AsyncIterator[AdminSite]:
+    async with a_site() as site, a_crawling_app(folder, "sqlite:///tsuzuki.db", site, **settings) as app:
+        source_id, comic_id = await a_mapped_comic(await the_admin(app), site.url)
+        operator = await a_guest(app, await app.admin())
+        yield AdminSite(app, site, operator, source_id, comic_id)

@@ -1,10 +1,10 @@
-"""Dead letters at the desk (R55), and the log of what was done."""
+"""Dead letters on the admin pages (R55), and the log of what was done."""
 
 import re
 
 import pytest
 
-from tests.api.people import Town
+from tests.api.people import RunningApp
 from tests.crawler.builders import a_dead_letter, given_up
 from tests.delivery.builders import a_channel, a_reader
 from tsuzuki.accounts.sharing import shelf_user
@@ -24,12 +24,12 @@ update channel set rests_until = :until;
 )
 
 
-async def open_letters(town: Town) -> int:
-    return len(await town.pipeline.tasks.letters(ANY))
+async def open_letters(app: RunningApp) -> int:
+    return len(await app.pipeline.tasks.letters(ANY))
 
 
-async def test_a_letter_is_listed_with_its_queue_and_shown_with_all_it_carried(town, operator):
-    number = await a_dead_letter(town.db, town.time())
+async def test_a_letter_is_listed_with_its_queue_and_shown_with_all_it_carried(app, operator):
+    number = await a_dead_letter(app.db, app.time())
     for query in ("", "?queue=nobody", "?code=broken", "?before=nonsense"):
         assert f'href="/admin/dead-letters/{number}"' in (await operator.see(f"/admin/dead-letters{query}")).text
     assert "No results." in (await operator.see("/admin/dead-letters?queue=other")).text
@@ -39,9 +39,9 @@ async def test_a_letter_is_listed_with_its_queue_and_shown_with_all_it_carried(t
     assert (await operator.see("/admin/dead-letters/999")).status == 404
 
 
-async def test_more_letters_than_a_page_has_are_on_the_next(town, operator):
+async def test_more_letters_than_a_page_has_are_on_the_next(app, operator):
     for _ in range(51):
-        await a_dead_letter(town.db, town.time())
+        await a_dead_letter(app.db, app.time())
     first = await operator.see("/admin/dead-letters?queue=nobody")
     [older] = re.findall(r'href="(/admin/dead-letters\?queue=nobody&amp;before=\d+)"', first.text)
     second = await operator.see(older.replace("&amp;", "&"))
@@ -50,75 +50,75 @@ async def test_more_letters_than_a_page_has_are_on_the_next(town, operator):
     assert not both[0] & both[1]
 
 
-async def test_r55_a_letter_is_replayed_once_and_its_page_says_so(town, operator):
-    number = await a_dead_letter(town.db, town.time())
+async def test_r55_a_letter_is_replayed_once_and_its_page_says_so(app, operator):
+    number = await a_dead_letter(app.db, app.time())
     path = f"/admin/dead-letters/{number}"
     assert (await operator.send(f"{path}/replay")).headers["location"] == f"{path}?done=letter_replayed"
     assert (await operator.send(f"{path}/replay")).status == 303
     assert "Replayed" in (await operator.see(path)).text
-    assert await open_letters(town) == 0
+    assert await open_letters(app) == 0
 
 
-async def test_a_letter_to_a_resting_channel_says_when_it_is_sent(town, operator):
-    shelf = await a_reader(town.db)
-    await a_channel(town.db, shelf)
-    now = Millis(town.time())
-    await town.db.with_tx(lambda tx: tx.run(_q.rest, until=now + HOUR))
+async def test_a_letter_to_a_resting_channel_says_when_it_is_sent(app, operator):
+    shelf = await a_reader(app.db)
+    await a_channel(app.db, shelf)
+    now = Millis(app.time())
+    await app.db.with_tx(lambda tx: tx.run(_q.rest, until=now + HOUR))
     message = Message(type="item.new", title="A feed", text="An item", at=now)
-    number = await given_up(town.db, SENDS, Send(channel_id=1, delivery_id="1", message=message), now)
+    number = await given_up(app.db, SENDS, Send(channel_id=1, delivery_id="1", message=message), now)
     path = f"/admin/dead-letters/{number}"
     assert "Its channel is paused after too many failures." in (await operator.see(path)).text
     await operator.send(f"{path}/replay")
     assert "What you replay is sent at " in (await operator.see(path)).text
 
 
-async def test_replaying_all_says_when_a_resting_channel_is_called(town, operator):
-    shelf = await a_reader(town.db)
-    await a_channel(town.db, shelf)
-    now = Millis(town.time())
-    await town.db.with_tx(lambda tx: tx.run(_q.rest, until=now + HOUR))
+async def test_replaying_all_says_when_a_resting_channel_is_called(app, operator):
+    shelf = await a_reader(app.db)
+    await a_channel(app.db, shelf)
+    now = Millis(app.time())
+    await app.db.with_tx(lambda tx: tx.run(_q.rest, until=now + HOUR))
     message = Message(type="item.new", title="A feed", text="An item", at=now)
     for delivery in ("1", "2"):
-        await given_up(town.db, SENDS, Send(channel_id=1, delivery_id=delivery, message=message), now)
+        await given_up(app.db, SENDS, Send(channel_id=1, delivery_id=delivery, message=message), now)
     done = await operator.send("/admin/dead-letters/replay", {"queue": SENDS.name})
     assert done.headers["location"] == f"/admin/dead-letters?done=letters_replayed&until={now + HOUR}"
     assert "They are sent at " in (await operator.see(done.headers["location"])).text
     assert "They are sent at " not in (await operator.see("/admin/dead-letters?until=1")).text
-    await a_dead_letter(town.db, now)
+    await a_dead_letter(app.db, now)
     assert "until" not in (await operator.send("/admin/dead-letters/replay")).headers["location"]
 
 
-async def test_discarding_asks_first_and_a_discarded_letter_is_not_replayed(town, operator):
-    number = await a_dead_letter(town.db, town.time())
+async def test_discarding_asks_first_and_a_discarded_letter_is_not_replayed(app, operator):
+    number = await a_dead_letter(app.db, app.time())
     path = f"/admin/dead-letters/{number}"
     assert "will not be done" in (await operator.see(f"{path}/discard")).text
-    assert await open_letters(town) == 1
+    assert await open_letters(app) == 1
     await operator.send(f"{path}/discard")
-    assert await open_letters(town) == 0
+    assert await open_letters(app) == 0
     refused = await operator.send(f"{path}/replay")
     assert refused.status == 409
     assert "was discarded" in refused.text
 
 
-async def test_all_of_a_kind_are_replayed_or_discarded_and_others_stay(town, operator):
+async def test_all_of_a_kind_are_replayed_or_discarded_and_others_stay(app, operator):
     for _ in range(3):
-        await a_dead_letter(town.db, town.time())
+        await a_dead_letter(app.db, app.time())
     await operator.send("/admin/dead-letters/replay", {"queue": "other"})
     await operator.send("/admin/dead-letters/discard", {"code": "other"})
-    assert await open_letters(town) == 3
+    assert await open_letters(app) == 3
     assert 'name="code" value="broken"' in (await operator.see("/admin/dead-letters/discard?code=broken")).text
     await operator.send("/admin/dead-letters/discard", {"code": "broken"})
-    assert await open_letters(town) == 0
-    await a_dead_letter(town.db, town.time())
+    assert await open_letters(app) == 0
+    await a_dead_letter(app.db, app.time())
     await operator.send("/admin/dead-letters/replay", {"queue": "nobody"})
-    assert await open_letters(town) == 0
+    assert await open_letters(app) == 0
 
 
 # -- the log
 
 
-async def test_what_was_done_is_found_by_who_what_and_when(town, operator):
-    number = await a_dead_letter(town.db, town.time())
+async def test_what_was_done_is_found_by_who_what_and_when(app, operator):
+    number = await a_dead_letter(app.db, app.time())
     await operator.send(f"/admin/dead-letters/{number}/discard")
     found = "deadletter.discard"
     for query in ("", "?actor=admin", "?action=deadletter", "?type=deadletter", f"?id={number}", "?from=2020-01-01"):
@@ -128,31 +128,31 @@ async def test_what_was_done_is_found_by_who_what_and_when(town, operator):
     assert f"<strong>{found}</strong>" in (await operator.see("/admin/audit?from=yesterday&page=0")).text
 
 
-async def test_the_log_names_people_and_shelves(town, operator):
-    owner, other = await town.add(username="owner"), await town.add(username="other")
-    shelf = await town.accounts.current_user.shelf_of(owner)
-    await town.accounts.sharing.share(shelf_user(owner, SYSTEM), shelf.public_id, "other", "reader")
+async def test_the_log_names_people_and_shelves(app, operator):
+    owner, other = await app.add(username="owner"), await app.add(username="other")
+    shelf = await app.accounts.current_user.shelf_of(owner)
+    await app.accounts.sharing.share(shelf_user(owner, SYSTEM), shelf.public_id, "other", "reader")
     text = (await operator.see("/admin/audit")).text
     shown = " ".join(re.sub(r"<[^>]+>", "", text).split())
     assert f"shelf.share shelf {shelf.name} " in shown
     assert "user.create user other " in shown
     assert f'title="{show_id(shelf.public_id)}"' in text
-    await town.accounts.users.delete(SYSTEM, other.public_id)
+    await app.accounts.users.delete(SYSTEM, other.public_id)
     assert f"user.create user {show_id(other.public_id)} " in " ".join(
         re.sub(r"<[^>]+>", "", (await operator.see("/admin/audit?action=user.create")).text).split()
     )
 
 
-async def test_the_log_has_pages_that_keep_their_filter(town, operator):
+async def test_the_log_has_pages_that_keep_their_filter(app, operator):
     for _ in range(51):
-        await town.add()
+        await app.add()
     first = await operator.see("/admin/audit?action=user")
     assert "Page 1 of 2" in first.text
     assert "/admin/audit?action=user&amp;page=2" in first.text
     assert "Page 2 of 2" in (await operator.see("/admin/audit?action=user&page=2")).text
 
 
-async def test_pausing_is_said_on_the_desk_and_in_the_log(town, operator):
+async def test_pausing_is_said_on_the_desk_and_in_the_log(app, operator):
     await operator.send("/admin/crawler", {"pause": "on", "reason": "moving house"})
     assert "All sources are paused since" in (await operator.see("/admin")).text
     assert "moving house" in (await operator.see("/admin/audit?action=crawler")).text

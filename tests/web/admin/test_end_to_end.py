@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.api.people import PASSWORD
 from tests.crawler.builders import a_lost_chapter
 from tests.waiting import eventually
-from tests.web.admin.builders import Desk, a_desk
+from tests.web.admin.builders import AdminSite, an_admin_site
 from tests.web.browser import DESK, PHONE, WIDER, browsing
 from tsuzuki.db.queries import parse_queries
 
@@ -21,26 +21,29 @@ async def click(page: Page, role: str, name: str) -> None:
     await page.get_by_role(role, name=name, exact=True).first.click()  # type: ignore[arg-type]  # one of its literals
 
 
-async def crawled(desk: Desk, page: Page) -> None:
+async def crawled(admin_site: AdminSite, page: Page) -> None:
     """Have the source's comics discovered, and see the job through to its end."""
-    await page.goto(f"{desk.town.client.base}{desk.source}")
+    await page.goto(f"{admin_site.app.client.base}{admin_site.source}")
     await click(page, "button", "Discover comics")
     await page.wait_for_url("**/admin/jobs/**")
 
 
 async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost(browser: Browser, tmp_path):
-    async with a_desk(tmp_path) as desk, browsing(browser, desk.town, await desk.town.admin()) as page:
-        base = desk.town.client.base
-        desk.town.worker_loops.start()
-        await crawled(desk, page)
+    async with (
+        an_admin_site(tmp_path) as admin_site,
+        browsing(browser, admin_site.app, await admin_site.app.admin()) as page,
+    ):
+        base = admin_site.app.client.base
+        admin_site.app.worker_loops.start()
+        await crawled(admin_site, page)
         await expect(page.locator("[data-job=status]")).to_have_text("done", timeout=20_000)
 
         # The publisher breaks; the desk says so.
-        desk.site.is_down = True
-        await crawled(desk, page)
+        admin_site.site.is_down = True
+        await crawled(admin_site, page)
         await expect(page.locator("[data-job=status]")).to_have_text("failed", timeout=20_000)
-        lost = f"{desk.site.url}/s/one"
-        letter = await a_lost_chapter(desk.town.db, lost, desk.town.time())
+        lost = f"{admin_site.site.url}/s/one"
+        letter = await a_lost_chapter(admin_site.app.db, lost, admin_site.app.time())
         await page.goto(f"{base}/admin")
         failing = page.get_by_role("region", name="Failing sources")
         await failing.get_by_role("link", name="Site").click()
@@ -49,10 +52,10 @@ async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost
         # Tried, it says what was asked and what came back.
         await click(page, "button", "Test")
         await expect(page.get_by_text("It does not work yet")).to_be_visible()
-        await expect(page.get_by_role("cell", name=f"GET {desk.site.url}/list-1.html")).to_be_visible()
+        await expect(page.get_by_role("cell", name=f"GET {admin_site.site.url}/list-1.html")).to_be_visible()
 
         # The publisher is back, and wants to be called less often.
-        desk.site.is_down = False
+        admin_site.site.is_down = False
         await click(page, "link", "Edit")
         await page.get_by_label("ratelimit").fill("fast")
         await click(page, "button", "Test")
@@ -72,34 +75,34 @@ async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost
         await page.wait_for_url(f"**/admin/dead-letters/{letter}")
         await click(page, "button", "Replay")
         await expect(page.get_by_text("Task queued again.")).to_be_visible()
-        await stored(desk, f"{lost}/99")
+        await stored(admin_site, f"{lost}/99")
 
-        await watch_the_log(desk, page)
-        await desk.town.worker_loops.stop()
+        await watch_the_log(admin_site, page)
+        await admin_site.app.worker_loops.stop()
 
 
-async def stored(desk: Desk, url: str) -> None:
+async def stored(admin_site: AdminSite, url: str) -> None:
     """Return once the chapter that was lost is there."""
 
     async def is_there() -> bool:
-        return bool(await desk.town.db.read(lambda tx: tx.one(int, _q.count_releases, url=url)))
+        return bool(await admin_site.app.db.read(lambda tx: tx.one(int, _q.count_releases, url=url)))
 
     await eventually(is_there)
 
 
-async def watch_the_log(desk: Desk, page: Page) -> None:
+async def watch_the_log(admin_site: AdminSite, page: Page) -> None:
     """The source answers slowly: lines appear while the job runs, without a reload, then its end."""
-    gate = desk.site.gates["/list-2.html"] = asyncio.Event()
-    desk.site.series |= {"two": [1], "three": [1]}
-    await crawled(desk, page)
+    gate = admin_site.site.gates["/list-2.html"] = asyncio.Event()
+    admin_site.site.series |= {"two": [1], "three": [1]}
+    await crawled(admin_site, page)
     first = page.locator("#lines").get_by_text("/list-1.html")
     await expect(first).to_be_visible(timeout=20_000)
     await page.evaluate("window.isTheSame = true")
     await expect(page.locator("[data-job=status]")).not_to_have_text("done")
-    desk.site.series |= {"four": [1], "five": [1]}
+    admin_site.site.series |= {"four": [1], "five": [1]}
     third = page.locator("#lines").get_by_text("/list-3.html")
     await expect(third).to_have_count(0)
-    last = desk.site.gates["/list-3.html"] = asyncio.Event()
+    last = admin_site.site.gates["/list-3.html"] = asyncio.Event()
     gate.set()
     await expect(page.locator("#lines").get_by_text("/list-2.html")).to_be_visible()
     assert await page.evaluate("window.isTheSame")
@@ -110,8 +113,11 @@ async def watch_the_log(desk: Desk, page: Page) -> None:
 @pytest.mark.parametrize(("viewport", "theme"), [(DESK, "light"), (PHONE, "dark")])
 async def test_the_operator_adds_somebody_and_finds_that_in_the_log(browser: Browser, tmp_path, viewport, theme):
     looks = {"viewport": viewport, "color_scheme": theme}
-    async with a_desk(tmp_path) as desk, browsing(browser, desk.town, await desk.town.admin(), **looks) as page:
-        await page.goto(f"{desk.town.client.base}/admin/users")
+    async with (
+        an_admin_site(tmp_path) as admin_site,
+        browsing(browser, admin_site.app, await admin_site.app.admin(), **looks) as page,
+    ):
+        await page.goto(f"{admin_site.app.client.base}/admin/users")
         await click(page, "link", "Add user")
         await page.get_by_label("Username").fill("newcomer")
         await page.get_by_label("Password", exact=True).fill(PASSWORD)
@@ -127,8 +133,11 @@ async def test_the_operator_adds_somebody_and_finds_that_in_the_log(browser: Bro
 
 
 async def test_the_operator_pauses_everything_and_says_why(browser: Browser, tmp_path):
-    async with a_desk(tmp_path) as desk, browsing(browser, desk.town, await desk.town.admin(), viewport=PHONE) as page:
-        await page.goto(f"{desk.town.client.base}/admin")
+    async with (
+        an_admin_site(tmp_path) as admin_site,
+        browsing(browser, admin_site.app, await admin_site.app.admin(), viewport=PHONE) as page,
+    ):
+        await page.goto(f"{admin_site.app.client.base}/admin")
         await page.get_by_text("Pause all sources").click()
         await page.get_by_label("Reason").fill("The line is down")
         assert not await page.evaluate(WIDER)
@@ -141,10 +150,10 @@ async def test_the_operator_pauses_everything_and_says_why(browser: Browser, tmp
 async def test_a_job_is_watched_and_cancelled_without_scripts(browser: Browser, tmp_path):
     admin_options = {"java_script_enabled": False}
     async with (
-        a_desk(tmp_path) as desk,
-        browsing(browser, desk.town, await desk.town.admin(), **admin_options) as page,
+        an_admin_site(tmp_path) as admin_site,
+        browsing(browser, admin_site.app, await admin_site.app.admin(), **admin_options) as page,
     ):
-        await crawled(desk, page)
+        await crawled(admin_site, page)
         await expect(page.locator("[data-job=status]")).to_have_text("queued")
         await click(page, "link", "Reload")
         await click(page, "button", "Cancel job")

@@ -1,6 +1,6 @@
 """The settings as the operator sees them."""
 
-from tests.api.people import PASSWORD, a_town
+from tests.api.people import PASSWORD, a_running_app
 from tests.web.guests import a_guest
 from tsuzuki.app.wiring import effective_settings
 from tsuzuki.settings import read_settings, variables
@@ -18,8 +18,8 @@ def test_every_setting_says_what_it_is_whether_it_was_set_and_no_secret(tmp_path
 
 
 async def test_the_page_has_all_of_them_in_their_groups(tmp_path):
-    async with a_town(tmp_path) as town:
-        page = await (await a_guest(town, await town.admin())).see("/admin/settings")
+    async with a_running_app(tmp_path) as app:
+        page = await (await a_guest(app, await app.admin())).see("/admin/settings")
     assert all(name in page.text for name in variables())
     assert "Calling sources" in page.text
     assert PASSWORD not in page.text

@@ -1,4 +1,4 @@
-"""Sources and jobs at the operator's desk, as a browser without scripts uses them."""
+"""Sources and jobs on the admin pages, as a browser without scripts uses them."""
 
 import re
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.crawler.builders import SITE
-from tests.web.admin.builders import Desk, a_desk
+from tests.web.admin.builders import AdminSite, an_admin_site
 from tests.web.guests import a_guest, error_of, value_of
 from tsuzuki.accounts.audit import AuditFilter
 from tsuzuki.accounts.types import Slice
@@ -20,56 +20,56 @@ FORM = {"name": "Site", "slug": "site"}
 
 
 @pytest.fixture
-async def desk(tmp_path) -> AsyncIterator[Desk]:
-    async with a_desk(tmp_path) as desk:
-        yield desk
+async def admin_site(tmp_path) -> AsyncIterator[AdminSite]:
+    async with an_admin_site(tmp_path) as admin_site:
+        yield admin_site
 
 
-async def acts(desk: Desk) -> list[str]:
-    rows, _ = await desk.town.accounts.audit_log.list(AuditFilter(), Slice())
+async def acts(admin_site: AdminSite) -> list[str]:
+    rows, _ = await admin_site.app.accounts.audit_log.list(AuditFilter(), Slice())
     return [row.action for row in rows]
 
 
-async def config_of(desk: Desk, source_id: int | None = None) -> dict[str, object]:
-    return (await desk.town.crawling.sources.get(source_id or desk.source_id)).config
+async def config_of(admin_site: AdminSite, source_id: int | None = None) -> dict[str, object]:
+    return (await admin_site.app.crawling.sources.get(source_id or admin_site.source_id)).config
 
 
 # -- looking
 
 
-async def test_the_list_says_how_each_source_fares_and_can_be_narrowed(desk):
-    shown = await desk.operator.see("/admin/sources")
+async def test_the_list_says_how_each_source_fares_and_can_be_narrowed(admin_site):
+    shown = await admin_site.operator.see("/admin/sources")
     assert "not called yet" in shown.text
-    assert f'href="{desk.source}"' in shown.text
-    assert f'href="{desk.source}"' not in (await desk.operator.see("/admin/sources?state=disabled")).text
-    assert f'href="{desk.source}"' not in (await desk.operator.see("/admin/sources?q=nothing")).text
-    assert f'href="{desk.source}"' in (await desk.operator.see("/admin/sources?q=SIT&page=nonsense")).text
+    assert f'href="{admin_site.source}"' in shown.text
+    assert f'href="{admin_site.source}"' not in (await admin_site.operator.see("/admin/sources?state=disabled")).text
+    assert f'href="{admin_site.source}"' not in (await admin_site.operator.see("/admin/sources?q=nothing")).text
+    assert f'href="{admin_site.source}"' in (await admin_site.operator.see("/admin/sources?q=SIT&page=nonsense")).text
 
 
-async def test_a_reader_is_refused_and_a_source_that_is_not_there_is_not_found(desk):
-    reader = await a_guest(desk.town, await desk.town.add())
-    for path in ("/admin", "/admin/sources", desk.source, f"{desk.source}/edit", "/admin/jobs"):
+async def test_a_reader_is_refused_and_a_source_that_is_not_there_is_not_found(admin_site):
+    reader = await a_guest(admin_site.app, await admin_site.app.add())
+    for path in ("/admin", "/admin/sources", admin_site.source, f"{admin_site.source}/edit", "/admin/jobs"):
         assert (await reader.see(path)).status == 403, path
-    assert (await reader.send(f"{desk.source}/delete")).status == 403
+    assert (await reader.send(f"{admin_site.source}/delete")).status == 403
     for path in ("/admin/sources/999", "/admin/sources/x", f"/admin/sources/{2**70}", "/admin/jobs/x"):
-        assert (await desk.operator.see(path)).status == 404, path
+        assert (await admin_site.operator.see(path)).status == 404, path
 
 
 # -- adding and changing
 
 
-async def test_a_source_is_added_with_the_form_of_its_connector(desk):
-    picked = await desk.operator.see("/admin/sources/add")
+async def test_a_source_is_added_with_the_form_of_its_connector(admin_site):
+    picked = await admin_site.operator.see("/admin/sources/add")
     assert f"/admin/sources/add?connector={SITE}" in picked.text
-    form = await desk.operator.see(f"/admin/sources/add?connector={SITE}")
-    assert value_of(form, "baseurl") == desk.site.url
-    await desk.operator.send(f"{desk.source}/delete")
-    said = {"name": "Second site", "baseurl": desk.site.url, "enabled": "on", "config.maxpages": "7"}
+    form = await admin_site.operator.see(f"/admin/sources/add?connector={SITE}")
+    assert value_of(form, "baseurl") == admin_site.site.url
+    await admin_site.operator.send(f"{admin_site.source}/delete")
+    said = {"name": "Second site", "baseurl": admin_site.site.url, "enabled": "on", "config.maxpages": "7"}
     said |= {"config.headers": "X-One: 1\nX-Two: a:b", "config.fetchpages": "on", "config.ratelimit": "1.5"}
-    added = await desk.operator.send(f"/admin/sources/add?connector={SITE}", said)
+    added = await admin_site.operator.send(f"/admin/sources/add?connector={SITE}", said)
     assert added.status == 303
     [number] = re.findall(r"/admin/sources/(\d+)\?done=source_added", added.headers["location"])
-    source = await desk.town.crawling.sources.get(int(number))
+    source = await admin_site.app.crawling.sources.get(int(number))
     assert (source.slug, source.is_enabled) == ("second-site", True)
     assert source.config == {
         "ratelimit": 1.5,
@@ -77,166 +77,172 @@ async def test_a_source_is_added_with_the_form_of_its_connector(desk):
         "maxpages": 7,
         "fetchpages": True,
     }
-    assert "crawlersource.create" in await acts(desk)
+    assert "crawlersource.create" in await acts(admin_site)
 
 
-async def test_r9_a_source_that_nobody_names_is_called_after_its_connector_and_language(desk):
+async def test_r9_a_source_that_nobody_names_is_called_after_its_connector_and_language(admin_site):
     path = "/admin/sources/add?connector=org.mangadex"
     said = {"name": "", "baseurl": "https://mangadex.org", "config.language": "vi", "config.contentrating": "safe"}
-    [number] = re.findall(r"/(\d+)\?", (await desk.operator.send(path, said)).headers["location"])
-    source = await desk.town.crawling.sources.get(int(number))
+    [number] = re.findall(r"/(\d+)\?", (await admin_site.operator.send(path, said)).headers["location"])
+    source = await admin_site.app.crawling.sources.get(int(number))
     assert (source.name, source.slug, source.lang) == ("MangaDex (VI)", "mangadex-vi", "vi")
-    wrong = await desk.operator.send(path, said | {"config.language": "Vietnamese"})
+    wrong = await admin_site.operator.send(path, said | {"config.language": "Vietnamese"})
     assert "config.language" in wrong.text
     assert error_of(wrong, "config.language")
 
 
-async def test_what_is_wrong_stands_beside_its_field_and_nothing_that_was_typed_is_lost(desk):
+async def test_what_is_wrong_stands_beside_its_field_and_nothing_that_was_typed_is_lost(admin_site):
     said = {"name": "Wrong", "baseurl": "ftp://x", "config.maxpages": "many", "config.headers": "Host: x"}
     path = f"/admin/sources/add?connector={SITE}"
-    answer = await desk.operator.send(path, said)
+    answer = await admin_site.operator.send(path, said)
     assert answer.status == 400
     assert "begins with https://" in (error_of(answer, "baseurl") or "")
     assert error_of(answer, "config.maxpages") == "Enter a whole number."
     assert value_of(answer, "config.maxpages") == "many"
     assert "Host: x" in answer.text
-    answer = await desk.operator.send(path, said | {"config.maxpages": "5", "baseurl": desk.site.url})
+    answer = await admin_site.operator.send(path, said | {"config.maxpages": "5", "baseurl": admin_site.site.url})
     assert "set by the client itself" in (error_of(answer, "config.headers") or "")
-    answer = await desk.operator.send(path, said | {"config.headers": "no colon"})
+    answer = await admin_site.operator.send(path, said | {"config.headers": "no colon"})
     assert "no colon" in (error_of(answer, "config.headers") or "")
-    answer = await desk.operator.send(path, {"name": "Site", "slug": "other", "baseurl": desk.site.url})
+    answer = await admin_site.operator.send(path, {"name": "Site", "slug": "other", "baseurl": admin_site.site.url})
     assert answer.status == 409
     assert "already exists" in (error_of(answer, "name") or "")
 
 
-async def test_r47_a_secret_is_never_shown_and_stays_when_it_comes_back_masked(desk):
-    secret = {"config.headers": "Cookie: s3cret-cookie", "baseurl": desk.site.url} | FORM
-    assert (await desk.operator.send(f"{desk.source}/edit", secret)).status == 303
-    form = await desk.operator.see(f"{desk.source}/edit")
+async def test_r47_a_secret_is_never_shown_and_stays_when_it_comes_back_masked(admin_site):
+    secret = {"config.headers": "Cookie: s3cret-cookie", "baseurl": admin_site.site.url} | FORM
+    assert (await admin_site.operator.send(f"{admin_site.source}/edit", secret)).status == 303
+    form = await admin_site.operator.see(f"{admin_site.source}/edit")
     assert "s3cret-cookie" not in form.text
     assert "Cookie: ***" in form.text
-    again = {"config.headers": "Cookie: ***", "config.maxpages": "9", "baseurl": desk.site.url} | FORM
-    assert (await desk.operator.send(f"{desk.source}/edit", again)).status == 303
-    assert await config_of(desk) == {"headers": {"Cookie": "s3cret-cookie"}, "maxpages": 9}
+    again = {"config.headers": "Cookie: ***", "config.maxpages": "9", "baseurl": admin_site.site.url} | FORM
+    assert (await admin_site.operator.send(f"{admin_site.source}/edit", again)).status == 303
+    assert await config_of(admin_site) == {"headers": {"Cookie": "s3cret-cookie"}, "maxpages": 9}
 
 
-async def test_two_who_change_the_same_source_do_not_undo_each_other_unknowingly(desk):
+async def test_two_who_change_the_same_source_do_not_undo_each_other_unknowingly(admin_site):
     """The second is told, keeps what they typed, and may put it in the place of the first one's all the same."""
-    path = f"{desk.source}/edit"
-    first, second = [value_of(await desk.operator.see(path), "edition") for _ in range(2)]
+    path = f"{admin_site.source}/edit"
+    first, second = [value_of(await admin_site.operator.see(path), "edition") for _ in range(2)]
     assert first == second
-    ours = {"baseurl": desk.site.url} | FORM
+    ours = {"baseurl": admin_site.site.url} | FORM
     mine, theirs = ours | {"config.maxpages": "5", "edition": first}, ours | {"config.maxpages": "7", "edition": second}
-    assert (await desk.operator.send(path, mine)).status == 303
-    wrong = await desk.operator.send(path, {**theirs, "slug": "No Slug"})  # what is told first is about the form
+    assert (await admin_site.operator.send(path, mine)).status == 303
+    wrong = await admin_site.operator.send(path, {**theirs, "slug": "No Slug"})  # what is told first is about the form
     assert (wrong.status, value_of(wrong, "edition")) == (400, second)
-    told = await desk.operator.send(path, theirs)
+    told = await admin_site.operator.send(path, theirs)
     assert (told.status, error_of(told, "name"), value_of(told, "config.maxpages")) == (409, None, "7")
     assert "Somebody else changed this source since you opened it." in told.text
-    assert (await config_of(desk))["maxpages"] == 5
+    assert (await config_of(admin_site))["maxpages"] == 5
     again = theirs | {"edition": value_of(told, "edition") or ""}
-    assert (await desk.operator.send(path, again)).status == 303
-    assert (await config_of(desk))["maxpages"] == 7
+    assert (await admin_site.operator.send(path, again)).status == 303
+    assert (await config_of(admin_site))["maxpages"] == 7
 
 
-async def test_what_a_job_or_a_switch_says_of_a_source_is_no_change_of_its_form(desk):
-    path = f"{desk.source}/edit"
-    before = value_of(await desk.operator.see(path), "edition")
-    await desk.operator.send(f"{desk.source}/switch", {"reason": "for a while"})
-    assert value_of(await desk.operator.see(path), "edition") == before
+async def test_what_a_job_or_a_switch_says_of_a_source_is_no_change_of_its_form(admin_site):
+    path = f"{admin_site.source}/edit"
+    before = value_of(await admin_site.operator.see(path), "edition")
+    await admin_site.operator.send(f"{admin_site.source}/switch", {"reason": "for a while"})
+    assert value_of(await admin_site.operator.see(path), "edition") == before
 
 
-async def test_a_source_is_switched_off_and_on(desk):
-    await desk.operator.send(f"{desk.source}/switch")
-    assert "disabled" in (await desk.operator.see("/admin/sources")).text
-    assert (await desk.operator.see(desk.source)).text.count("/crawl") == 0
-    await desk.operator.send(f"{desk.source}/switch", {"enabled": "on"})
-    assert (await acts(desk))[:2] == ["crawlersource.enable", "crawlersource.disable"]
+async def test_a_source_is_switched_off_and_on(admin_site):
+    await admin_site.operator.send(f"{admin_site.source}/switch")
+    assert "disabled" in (await admin_site.operator.see("/admin/sources")).text
+    assert (await admin_site.operator.see(admin_site.source)).text.count("/crawl") == 0
+    await admin_site.operator.send(f"{admin_site.source}/switch", {"enabled": "on"})
+    assert (await acts(admin_site))[:2] == ["crawlersource.enable", "crawlersource.disable"]
 
 
-async def test_deleting_asks_first_and_says_what_goes(desk):
-    asked = await desk.operator.see(f"{desk.source}/delete")
+async def test_deleting_asks_first_and_says_what_goes(admin_site):
+    asked = await admin_site.operator.see(f"{admin_site.source}/delete")
     assert "1 comic is no longer crawled" in asked.text
-    done = await desk.operator.send(f"{desk.source}/delete", {"reason": "it moved"})
+    done = await admin_site.operator.send(f"{admin_site.source}/delete", {"reason": "it moved"})
     assert done.headers["location"] == "/admin/sources?done=source_deleted"
-    assert (await desk.operator.see(desk.source)).status == 404
+    assert (await admin_site.operator.see(admin_site.source)).status == 404
 
 
 # -- trying
 
 
-async def test_trying_shows_the_requests_and_what_was_found_and_stores_nothing(desk):
-    tried = await desk.operator.send(f"{desk.source}/try")
+async def test_trying_shows_the_requests_and_what_was_found_and_stores_nothing(admin_site):
+    tried = await admin_site.operator.send(f"{admin_site.source}/try")
     assert "It works" in tried.text
     for path in ("/list-1.html", "/s/one", "/s/one/2"):
-        assert f"GET {desk.site.url}{path}" in tried.text
+        assert f"GET {admin_site.site.url}{path}" in tried.text
     assert "Chapter 2" in tried.text
     assert "3 pages were found" in tried.text
-    assert (await desk.town.crawling.comics.list(None, Slice()))[1] == 1
-    desk.site.is_down = True
-    broken = await desk.operator.send(f"{desk.source}/try")
+    assert (await admin_site.app.crawling.comics.list(None, Slice()))[1] == 1
+    admin_site.site.is_down = True
+    broken = await admin_site.operator.send(f"{admin_site.source}/try")
     assert "It does not work yet" in broken.text
     assert "500" in broken.text
 
 
-async def test_a_source_of_an_unknown_connector_is_refused_by_its_name(desk):
+async def test_a_source_of_an_unknown_connector_is_refused_by_its_name(admin_site):
     for connector, said in (
         ("com.example.nowhere", "This server has no connector com.example.nowhere"),
         ("", "Choose the kind"),
     ):
-        refused = await desk.operator.send(f"/admin/sources/add?connector={connector}", FORM)
+        refused = await admin_site.operator.send(f"/admin/sources/add?connector={connector}", FORM)
         assert (refused.status, said in refused.text) == (400, True)
 
 
-async def test_a_source_whose_connector_is_gone_is_told_and_can_still_be_edited(desk):
-    await desk.town.db.with_tx(
-        lambda tx: tx.run(_q.forget_connector, id=desk.source_id, connector="gone.away", config={"old": 1})
+async def test_a_source_whose_connector_is_gone_is_told_and_can_still_be_edited(admin_site):
+    await admin_site.app.db.with_tx(
+        lambda tx: tx.run(_q.forget_connector, id=admin_site.source_id, connector="gone.away", config={"old": 1})
     )
-    assert "There is no connector gone.away" in (await desk.operator.send(f"{desk.source}/try")).text
-    form = await desk.operator.see(f"{desk.source}/edit")
+    assert "There is no connector gone.away" in (await admin_site.operator.send(f"{admin_site.source}/try")).text
+    form = await admin_site.operator.see(f"{admin_site.source}/edit")
     assert "not installed" in form.text
-    wrong = await desk.operator.send(f"{desk.source}/edit", {"config": "[1]", "baseurl": desk.site.url} | FORM)
+    wrong = await admin_site.operator.send(
+        f"{admin_site.source}/edit", {"config": "[1]", "baseurl": admin_site.site.url} | FORM
+    )
     assert "JSON object" in (error_of(wrong, "config") or "")
-    await desk.operator.send(f"{desk.source}/edit", {"config": '{"new": 2}', "baseurl": desk.site.url} | FORM)
-    assert await config_of(desk) == {"new": 2}
+    await admin_site.operator.send(
+        f"{admin_site.source}/edit", {"config": '{"new": 2}', "baseurl": admin_site.site.url} | FORM
+    )
+    assert await config_of(admin_site) == {"new": 2}
 
 
 # -- comics and jobs
 
 
-async def test_a_comic_is_crawled_switched_off_and_removed(desk):
-    comic = desk.comic_id
-    page = await desk.operator.see(desk.source)
+async def test_a_comic_is_crawled_switched_off_and_removed(admin_site):
+    comic = admin_site.comic_id
+    page = await admin_site.operator.see(admin_site.source)
     [mapping] = set(re.findall(rf"/admin/comics/{comic}/sources/(\d+)/", page.text))
-    queued = await desk.operator.send(f"{desk.source}/crawl", {"comic": comic})
+    queued = await admin_site.operator.send(f"{admin_site.source}/crawl", {"comic": comic})
     [job] = re.findall(r"/admin/jobs/([\w-]+)\?done=job_queued", queued.headers["location"])
-    again = await desk.operator.send(f"{desk.source}/crawl", {"comic": comic})
+    again = await admin_site.operator.send(f"{admin_site.source}/crawl", {"comic": comic})
     assert again.headers["location"] == f"/admin/jobs/{job}?done=job_exists"
     one = f"/admin/comics/{comic}/sources/{mapping}"
-    await desk.operator.send(f"{one}/switch")
-    assert "disabled" in (await desk.operator.see(desk.source)).text
-    assert "no longer asked" in (await desk.operator.see(f"{one}/remove")).text
-    await desk.operator.send(f"{one}/remove")
-    assert "None yet." in (await desk.operator.see(desk.source)).text
+    await admin_site.operator.send(f"{one}/switch")
+    assert "disabled" in (await admin_site.operator.see(admin_site.source)).text
+    assert "no longer asked" in (await admin_site.operator.see(f"{one}/remove")).text
+    await admin_site.operator.send(f"{one}/remove")
+    assert "None yet." in (await admin_site.operator.see(admin_site.source)).text
 
 
-async def test_a_comic_is_mapped_by_hand_and_its_title_makes_no_second_one(desk):
-    path = f"{desk.source}/map"
-    wrong = await desk.operator.send(path, {"title": "Two", "sourceurl": "ftp://x"})
+async def test_a_comic_is_mapped_by_hand_and_its_title_makes_no_second_one(admin_site):
+    path = f"{admin_site.source}/map"
+    wrong = await admin_site.operator.send(path, {"title": "Two", "sourceurl": "ftp://x"})
     assert "begins with https://" in (error_of(wrong, "sourceurl") or "")
     assert value_of(wrong, "title") == "Two"
-    assert error_of(await desk.operator.send(path, {"sourceurl": desk.site.url}), "title")
-    taken = await desk.operator.send(path, {"title": "one", "sourceurl": f"{desk.site.url}/s/one", "key": "one"})
+    assert error_of(await admin_site.operator.send(path, {"sourceurl": admin_site.site.url}), "title")
+    taken = await admin_site.operator.send(
+        path, {"title": "one", "sourceurl": f"{admin_site.site.url}/s/one", "key": "one"}
+    )
     assert taken.status == 409
     assert error_of(taken, "key")
-    added = await desk.operator.send(path, {"title": "Two", "sourceurl": f"{desk.site.url}/s/two"})
-    assert added.headers["location"] == f"{desk.source}?done=mapping_added"
-    assert "<strong>Two</strong>" in (await desk.operator.see(desk.source)).text
-    assert (await desk.town.crawling.comics.list(None, Slice()))[1] == 2
+    added = await admin_site.operator.send(path, {"title": "Two", "sourceurl": f"{admin_site.site.url}/s/two"})
+    assert added.headers["location"] == f"{admin_site.source}?done=mapping_added"
+    assert "<strong>Two</strong>" in (await admin_site.operator.see(admin_site.source)).text
+    assert (await admin_site.app.crawling.comics.list(None, Slice()))[1] == 2
 
 
-async def test_jobs_are_listed_narrowed_shown_and_cancelled(desk):
-    queued = await desk.operator.send(f"{desk.source}/crawl")
+async def test_jobs_are_listed_narrowed_shown_and_cancelled(admin_site):
+    queued = await admin_site.operator.send(f"{admin_site.source}/crawl")
     path = queued.headers["location"].partition("?")[0]
     for query, is_there in (
         ("", True),
@@ -244,41 +250,41 @@ async def test_jobs_are_listed_narrowed_shown_and_cancelled(desk):
         ("?status=done", False),
         ("?source=1", False),
     ):
-        assert (path in (await desk.operator.see(f"/admin/jobs{query}")).text) is is_there, query
-    shown = await desk.operator.see(path)
+        assert (path in (await admin_site.operator.see(f"/admin/jobs{query}")).text) is is_there, query
+    shown = await admin_site.operator.see(path)
     assert "New lines appear" in shown.text
     assert "data-tail" in shown.text
-    assert (await desk.operator.send(f"{path}/cancel")).headers["location"] == f"{path}?done=job_cancelled"
-    assert (await desk.operator.send(f"{path}/cancel")).headers["location"] == f"{path}?done=job_over"
-    over = await desk.operator.see(path)
+    assert (await admin_site.operator.send(f"{path}/cancel")).headers["location"] == f"{path}?done=job_cancelled"
+    assert (await admin_site.operator.send(f"{path}/cancel")).headers["location"] == f"{path}?done=job_over"
+    over = await admin_site.operator.see(path)
     assert "Job cancelled" in over.text
     assert "data-tail" not in over.text
-    assert "Job cancelled" not in (await desk.operator.see(f"{path}?level=error")).text
+    assert "Job cancelled" not in (await admin_site.operator.see(f"{path}?level=error")).text
 
 
-async def test_jobs_are_narrowed_by_the_name_of_a_source_and_by_one_that_is_gone(desk):
-    page = await desk.operator.see("/admin/jobs?source=77")
-    assert f'<option value="{desk.source_id}">Site</option>' in page.text
+async def test_jobs_are_narrowed_by_the_name_of_a_source_and_by_one_that_is_gone(admin_site):
+    page = await admin_site.operator.see("/admin/jobs?source=77")
+    assert f'<option value="{admin_site.source_id}">Site</option>' in page.text
     assert '<option value="77" selected>77</option>' in page.text
 
 
 # -- why
 
 
-async def test_whoever_pauses_says_why_and_it_stands_wherever_one_may_wonder(desk):
-    assert 'for="reason"' in (await desk.operator.see("/admin")).text
-    await desk.operator.send("/admin/crawler", {"pause": "on", "reason": "moving <b>house</b>"})
-    for path in ("/admin", "/admin/sources", desk.source, "/admin/jobs"):
-        assert "“moving &lt;b&gt;house&lt;/b&gt;”" in (await desk.operator.see(path)).text, path
-    await desk.operator.send("/admin/crawler")
-    assert "moving" not in (await desk.operator.see("/admin")).text
+async def test_whoever_pauses_says_why_and_it_stands_wherever_one_may_wonder(admin_site):
+    assert 'for="reason"' in (await admin_site.operator.see("/admin")).text
+    await admin_site.operator.send("/admin/crawler", {"pause": "on", "reason": "moving <b>house</b>"})
+    for path in ("/admin", "/admin/sources", admin_site.source, "/admin/jobs"):
+        assert "“moving &lt;b&gt;house&lt;/b&gt;”" in (await admin_site.operator.see(path)).text, path
+    await admin_site.operator.send("/admin/crawler")
+    assert "moving" not in (await admin_site.operator.see("/admin")).text
 
 
-async def test_a_disabled_source_says_who_disabled_it_and_why(desk):
-    assert "Disabled by" not in (await desk.operator.see(desk.source)).text
-    await desk.operator.send(f"{desk.source}/switch", {"reason": "they asked us to"})
-    page = await desk.operator.see(desk.source)
+async def test_a_disabled_source_says_who_disabled_it_and_why(admin_site):
+    assert "Disabled by" not in (await admin_site.operator.see(admin_site.source)).text
+    await admin_site.operator.send(f"{admin_site.source}/switch", {"reason": "they asked us to"})
+    page = await admin_site.operator.see(admin_site.source)
     assert "Disabled by admin" in page.text
     assert "“they asked us to”" in page.text
-    await desk.operator.send(f"{desk.source}/switch", {"enabled": "on"})
-    assert "Disabled by" not in (await desk.operator.see(desk.source)).text
+    await admin_site.operator.send(f"{admin_site.source}/switch", {"enabled": "on"})
+    assert "Disabled by" not in (await admin_site.operator.see(admin_site.source)).text

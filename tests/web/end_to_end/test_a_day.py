@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_feed, a_publisher
 from tests.web.browser import browsing, count, settled
@@ -26,7 +26,7 @@ class Day:
         self.other = other
         self.gallery = gallery
         self.publisher = publisher
-        self.base = gallery.town.client.base
+        self.base = gallery.app.client.base
         self.press = page.keyboard.press
         self.publish("one", "two")
 
@@ -42,30 +42,28 @@ class Day:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def town(tmp_path_factory) -> AsyncIterator[Town]:
+async def app(tmp_path_factory) -> AsyncIterator[RunningApp]:
     """One for all ways, with its workers; each has a tenant of its own."""
-    async with a_town(tmp_path_factory.mktemp("day"), allow_private_networks="127.0.0.0/8") as town:
-        town.worker_loops.start()
-        yield town
-        await town.worker_loops.stop()
+    async with a_running_app(tmp_path_factory.mktemp("day"), allow_private_networks="127.0.0.0/8") as app:
+        app.worker_loops.start()
+        yield app
+        await app.worker_loops.stop()
 
 
 @asynccontextmanager
-async def a_day(browser: Browser, town: Town, way: str) -> AsyncIterator[Day]:
-    user, gallery = await a_visitor(town)
+async def a_day(browser: Browser, app: RunningApp, way: str) -> AsyncIterator[Day]:
+    user, gallery = await a_visitor(app)
     async with (
         a_publisher() as publisher,
-        browsing(browser, town, user, **WAYS[way]) as page,
-        browsing(browser, town, user, **WAYS[OTHER[way]]) as other,
+        browsing(browser, app, user, **WAYS[way]) as page,
+        browsing(browser, app, user, **WAYS[OTHER[way]]) as other,
     ):
         yield Day(page, other, gallery, publisher)
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_is_followed_arrives_live_is_read_by_keys_and_both_browsers_stay_in_step(
-    browser: Browser, town, way
-):
-    async with a_day(browser, town, way) as day:
+async def test_what_is_followed_arrives_live_is_read_by_keys_and_both_browsers_stay_in_step(browser: Browser, app, way):
+    async with a_day(browser, app, way) as day:
         await follow_a_feed(day)
         await follow_a_comic(day)
         await see_news_arrive(day)
@@ -104,7 +102,7 @@ async def see_news_arrive(day: Day) -> None:
         await expect(page.get_by_role("link", name="Item two", exact=True)).to_be_visible()
         await page.evaluate("window.isTheSame = true")
     day.publish("three", "one", "two")
-    day.gallery.town.time.pass_(MINUTE)
+    day.gallery.app.time.pass_(MINUTE)
     asked = await day.other.context.request.post(f"{day.base}/feeds/refresh", headers={"origin": day.base})
     assert asked.ok
     day.gallery.draw("The Harbour", "Chapter 7")

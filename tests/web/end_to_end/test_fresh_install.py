@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from structlog.testing import capture_logs
 
-from tests.api.people import PASSWORD, a_town
+from tests.api.people import PASSWORD, a_running_app
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.web.end_to_end.screens import WAYS, must_fit_in_each_theme
@@ -41,14 +41,14 @@ async def test_from_the_first_start_to_the_first_article_in_under_ten_steps(brow
     with capture_logs() as lines:
         async with (
             a_publisher() as publisher,
-            a_town(tmp_path, password="", allow_private_networks="127.0.0.0/8") as town,
+            a_running_app(tmp_path, password="", allow_private_networks="127.0.0.0/8") as app,
         ):
             publisher.response = answer(200, a_feed("one", "two", title="A Feed of Two"), content_type="text/xml")
             [code] = [line["setup_code"] for line in lines if line["event"] == "nobody_can_sign_in_yet"]
-            town.worker_loops.start()
+            app.worker_loops.start()
             context = await browser.new_context(**WAYS[way])
             page = await context.new_page()
-            await page.goto(f"{town.client.base}/setup")
+            await page.goto(f"{app.client.base}/setup")
             steps = Steps(page)
             await steps.fill("Setup code", code)
             await steps.fill("Password", PASSWORD)
@@ -62,4 +62,4 @@ async def test_from_the_first_start_to_the_first_article_in_under_ten_steps(brow
             await must_fit_in_each_theme(page)
             assert steps.count < 10
             await context.close()
-            await town.worker_loops.stop()
+            await app.worker_loops.stop()

@@ -1,6 +1,6 @@
 """Every page there is, by who opens it, with what its address may say besides.
 
-A path is written as the router has it; what stands in braces is found by `theatre.py`. A test holds that no page of the
+A path is written as the router has it; what stands in braces is found by `server.py`. A test holds that no page of the
 router is missing here; `make screenshots` takes its pictures of the same list.
 """
 

@@ -7,14 +7,14 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.authorisation.policy import is_page, routes
 from tests.scale import scaled
 from tests.web.browser import browsing
 from tests.web.guests import Guest, a_guest
 from tests.web.looks.axe import EACH_ONCE, Wrongs, wrongs_everywhere
 from tests.web.looks.pages import NEWCOMER, REFUSED, SETUP, STOPS, routes_of
-from tests.web.looks.sample_server import Theatre, a_theatre, visit
+from tests.web.looks.sample_server import SampleServer, a_sample_server, visit
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.http.middleware import HEADERS
 
@@ -27,31 +27,31 @@ PARTS = {"/inbox/states"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
-    async with a_theatre(tmp_path_factory.mktemp("looks")) as theatre:
-        yield theatre
+async def server(tmp_path_factory) -> AsyncIterator[SampleServer]:
+    async with a_sample_server(tmp_path_factory.mktemp("looks")) as server:
+        yield server
 
 
-def pages_of(town: Town) -> set[str]:
+def pages_of(app: RunningApp) -> set[str]:
     """The paths of all pages that the router has."""
-    asked = (name.removeprefix("GET ") for name in routes(town.app) if name.startswith("GET "))
+    asked = (name.removeprefix("GET ") for name in routes(app.app) if name.startswith("GET "))
     return {path for path in asked if is_page(path)} - PARTS
 
 
-async def test_every_page_that_the_router_has_is_among_the_stops(theatre):
+async def test_every_page_that_the_router_has_is_among_the_stops(server):
     """A new page is added to `stops.py`; it is looked at, and its picture is taken, from then on."""
     known = {SETUP}.union(*map(routes_of, STOPS.values()))
     named = {re.sub(r"\{\w+\}", "{}", path) for path in known}
-    assert {path for path in pages_of(theatre.town) if re.sub(r"\{\w+\}", "{}", path) not in named} == set()
+    assert {path for path in pages_of(server.app) if re.sub(r"\{\w+\}", "{}", path) not in named} == set()
 
 
 @pytest.mark.parametrize("who", STOPS)
-async def test_sec_15_every_page_with_something_on_it_carries_the_policy_and_is_kept_in_no_cache(theatre, who):
+async def test_sec_15_every_page_with_something_on_it_carries_the_policy_and_is_kept_in_no_cache(server, who):
     """`tests/web/test_rules.py` holds the same for what is not there; these are there."""
-    user = theatre.people[who]
-    guest = Guest(theatre.town.client) if user is None else await a_guest(theatre.town, user)
+    user = server.people[who]
+    guest = Guest(server.app.client) if user is None else await a_guest(server.app, user)
     for stop in STOPS[who]:
-        answer = await guest.see(stop.format(**theatre.ids.get(who, {})))
+        answer = await guest.see(stop.format(**server.ids.get(who, {})))
         assert answer.status == 200, stop
         assert answer.headers["content-security-policy"].startswith(HEADERS["content-security-policy"]), stop
         assert not re.search(r"<(style|iframe|base)\b|<[^>]*\s(style|on\w+)=", answer.text), stop
@@ -65,7 +65,7 @@ UGLY = """<!doctype html><html lang="en"><head><title>x</title>
 <body><main><h1>x</h1><p>Pale words</p><button></button><div style="width: 1400px">wide</div></main></body></html>"""
 
 
-async def test_what_is_wrong_with_a_page_is_found_in_every_theme_and_width(browser: Browser, theatre):
+async def test_what_is_wrong_with_a_page_is_found_in_every_theme_and_width(browser: Browser, server):
     """So the tests below can fail."""
     page = await browser.new_page()
     await page.set_content(UGLY)
@@ -94,22 +94,22 @@ SHARES = [("admin", number) for number in range(6)] + [("payer", 0), ("visitor",
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("who", "number"), SHARES)
-async def test_i7_every_page_is_accessible_and_whole_under_the_policy(browser: Browser, theatre, who, number):
+async def test_i7_every_page_is_accessible_and_whole_under_the_policy(browser: Browser, server, who, number):
     """In each theme and width; with `--soak` it is opened anew in each."""
     wrong: Wrongs = {}
-    async with browsing(browser, theatre.town, theatre.people[who]) as page:
+    async with browsing(browser, server.app, server.people[who]) as page:
         for stop in STOPS[who][number :: sum(one == who for one, _ in SHARES)]:
-            await theatre.open(page, who, stop)
+            await server.open(page, who, stop)
             await page.evaluate(THIN_OUT, scaled(20, 1))
             wrong |= await wrongs_everywhere(page, stop, anew=scaled(0, 1) == 1)
     assert wrong == {}
 
 
-async def test_what_is_refused_or_not_there_is_accessible_too(browser: Browser, theatre):
+async def test_what_is_refused_or_not_there_is_accessible_too(browser: Browser, server):
     wrong: Wrongs = {}
     for who, stop in REFUSED:
-        async with browsing(browser, theatre.town, theatre.people[who]) as page:
-            await theatre.open(page, who, stop)
+        async with browsing(browser, server.app, server.people[who]) as page:
+            await server.open(page, who, stop)
             wrong |= await wrongs_everywhere(page, stop)
     assert wrong == {}
 
@@ -118,16 +118,16 @@ async def test_what_is_refused_or_not_there_is_accessible_too(browser: Browser, 
 async def test_a_server_on_which_nothing_has_happened_yet_is_accessible_from_its_first_page_on(browser, tmp_path):
     """And so is what it says when it breaks."""
     wrong: Wrongs = {}
-    async with a_town(tmp_path, password="", billing="on") as town:
-        base = town.client.base
-        async with browsing(browser, town, None) as page:
+    async with a_running_app(tmp_path, password="", billing="on") as app:
+        base = app.client.base
+        async with browsing(browser, app, None) as page:
             await visit(page, base + SETUP)
             wrong |= await wrongs_everywhere(page, SETUP)
-        async with browsing(browser, town, await town.add(role="admin")) as page:
+        async with browsing(browser, app, await app.add(role="admin")) as page:
             for stop in NEWCOMER:
                 await visit(page, base + stop)
                 wrong |= await wrongs_everywhere(page, stop, ways=EACH_ONCE)
-            await town.db.with_tx(lambda tx: tx.run(q.lose_bookmarks))
+            await app.db.with_tx(lambda tx: tx.run(q.lose_bookmarks))
             await visit(page, f"{base}/bookmarks", 500)
             wrong |= await wrongs_everywhere(page, "broken")
     assert wrong == {}

@@ -10,20 +10,20 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.web.browser import PHONE, browsing
 from tests.web.looks.axe import EACH_ONCE, ON_A_PHONE, Wrongs, wrongs_everywhere
-from tests.web.looks.sample_server import Theatre, a_theatre
+from tests.web.looks.sample_server import SampleServer, a_sample_server
 
 pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
-    async with a_theatre(tmp_path_factory.mktemp("states")) as theatre:
-        yield theatre
+async def server(tmp_path_factory) -> AsyncIterator[SampleServer]:
+    async with a_sample_server(tmp_path_factory.mktemp("states")) as server:
+        yield server
 
 
-async def start(page: Page, theatre: Theatre, stop: str) -> None:
+async def start(page: Page, server: SampleServer, stop: str) -> None:
     """Open it, and wait for its scripts."""
-    await theatre.open(page, "admin", stop)
+    await server.open(page, "admin", stop)
     await page.wait_for_selector("html.scripted")
 
 
@@ -34,10 +34,10 @@ async def press(page: Page, name: str) -> None:
 # -- above a page
 
 
-async def test_what_opens_above_a_page_is_accessible(browser: Browser, theatre):
+async def test_what_opens_above_a_page_is_accessible(browser: Browser, server):
     wrong: Wrongs = {}
-    async with browsing(browser, theatre.town, theatre.people["admin"]) as page:
-        await start(page, theatre, "/")
+    async with browsing(browser, server.app, server.people["admin"]) as page:
+        await start(page, server, "/")
         await page.keyboard.press("?")
         await page.locator("#help[open]").wait_for()
         wrong |= await wrongs_everywhere(page, "help", ways=EACH_ONCE)
@@ -51,17 +51,17 @@ async def test_what_opens_above_a_page_is_accessible(browser: Browser, theatre):
         await page.get_by_role("button", name="Menu").click()
         await page.get_by_role("navigation", name="Navigation").wait_for()
         wrong |= await wrongs_everywhere(page, "drawer", ways=ON_A_PHONE)
-        await start(page, theatre, "/items/{playing_id}")
+        await start(page, server, "/items/{playing_id}")
         await page.get_by_role("img", name="A press").click()
         await page.locator("dialog.zoom[open]").wait_for()
         wrong |= await wrongs_everywhere(page, "zoom", ways=EACH_ONCE)
     assert wrong == {}
 
 
-async def test_a_message_with_a_way_back_and_the_line_without_a_network_are_accessible(browser: Browser, theatre):
+async def test_a_message_with_a_way_back_and_the_line_without_a_network_are_accessible(browser: Browser, server):
     wrong: Wrongs = {}
-    async with browsing(browser, theatre.town, theatre.people["admin"]) as page:
-        await start(page, theatre, "/")
+    async with browsing(browser, server.app, server.people["admin"]) as page:
+        await start(page, server, "/")
         await page.keyboard.press("Shift+A")
         undo = page.locator(".toast").get_by_role("button", name="Undo")
         await undo.focus()  # it stays while somebody is at it
@@ -80,10 +80,10 @@ async def test_a_message_with_a_way_back_and_the_line_without_a_network_are_acce
 # -- a chapter
 
 
-async def test_the_reader_is_accessible_in_every_mode_and_at_its_end(browser: Browser, theatre):
+async def test_the_reader_is_accessible_in_every_mode_and_at_its_end(browser: Browser, server):
     wrong: Wrongs = {}
-    async with browsing(browser, theatre.town, theatre.people["admin"]) as page:
-        await start(page, theatre, "/series/{series_id}/chapters/{chapter_id}")
+    async with browsing(browser, server.app, server.people["admin"]) as page:
+        await start(page, server, "/series/{series_id}/chapters/{chapter_id}")
         await page.wait_for_selector("[data-reader][data-at]")
         await page.get_by_label("Display settings").click()
         for mode in ("ltr", "rtl", "double", "vertical", "webtoon"):
@@ -101,18 +101,18 @@ async def test_the_reader_is_accessible_in_every_mode_and_at_its_end(browser: Br
 # -- answers of forms
 
 
-async def test_what_forms_of_readers_answer_is_accessible(browser: Browser, theatre):
+async def test_what_forms_of_readers_answer_is_accessible(browser: Browser, server):
     """A preview and each page that is shown once, and what is wrong with a form beside its field."""
     wrong: Wrongs = {}
-    async with a_publisher() as publisher, browsing(browser, theatre.town, theatre.people["admin"]) as page:
+    async with a_publisher() as publisher, browsing(browser, server.app, server.people["admin"]) as page:
         publisher.response = answer(200, a_feed("one", "two", title="A Feed of Two"), content_type="text/xml")
         for url, seen in (("http://[", "#url-error"), (publisher.url, "section.found")):
-            await start(page, theatre, "/feeds/add")
+            await start(page, server, "/feeds/add")
             await page.get_by_label("Address").fill(url)
             await press(page, "Find")
             await page.locator(seen).wait_for()
             wrong |= await wrongs_everywhere(page, f"looked at {url}", ways=EACH_ONCE)
-        await start(page, theatre, "/feeds/import")
+        await start(page, server, "/feeds/import")
         feeds = '<outline xmlUrl="https://example.org/x"/><outline text="None" xmlUrl="ftp://example.org"/>'
         opml = f'<opml version="2.0"><body>{feeds}</body></opml>'
         file = {"name": "x.opml", "mimeType": "text/x-opml", "buffer": opml.encode()}
@@ -120,16 +120,16 @@ async def test_what_forms_of_readers_answer_is_accessible(browser: Browser, thea
         await page.locator("main form button").last.click()
         await page.locator("main li .error").wait_for()
         wrong |= await wrongs_everywhere(page, "imported", ways=EACH_ONCE)
-        await start(page, theatre, "/notifications")
+        await start(page, server, "/notifications")
         await page.locator("#webhook-name").fill("Bell")
         await page.locator("#webhook-url").fill(publisher.url)
         await page.locator("form:has(#webhook-url) button").click()
         await page.locator("output.secret").wait_for()
         wrong |= await wrongs_everywhere(page, "a channel", ways=EACH_ONCE)
-        await start(page, theatre, "/notifications")
+        await start(page, server, "/notifications")
         wrong |= await wrongs_everywhere(page, "channels", ways=EACH_ONCE)
         for wish, seen in (("read", "output.secret"), ("", ".field.wrong, .error")):
-            await start(page, theatre, "/account")
+            await start(page, server, "/account")
             await page.get_by_label("Token name").fill("backup")
             await page.get_by_label("read", exact=True).set_checked(wish == "read")
             await press(page, "Create token")
@@ -138,38 +138,38 @@ async def test_what_forms_of_readers_answer_is_accessible(browser: Browser, thea
     assert wrong == {}
 
 
-async def test_what_forms_of_the_desk_answer_is_accessible(browser: Browser, theatre):
+async def test_what_forms_of_the_desk_answer_is_accessible(browser: Browser, server):
     wrong: Wrongs = {}
-    async with browsing(browser, theatre.town, theatre.people["admin"]) as page:
-        await start(page, theatre, "/admin/sources/{source_id}")
+    async with browsing(browser, server.app, server.people["admin"]) as page:
+        await start(page, server, "/admin/sources/{source_id}")
         await press(page, "Test")
         await page.get_by_text("It works").first.wait_for()
         wrong |= await wrongs_everywhere(page, "tried", ways=EACH_ONCE)
-        await start(page, theatre, "/admin/sources/{source_id}/edit")
+        await start(page, server, "/admin/sources/{source_id}/edit")
         await page.get_by_label("ratelimit").fill("fast")
         await press(page, "Save")
         await page.get_by_text("Enter a number.").wait_for()
         wrong |= await wrongs_everywhere(page, "a wrong config", ways=EACH_ONCE)
-        await start(page, theatre, "/admin/users")
+        await start(page, server, "/admin/users")
         await press(page, "Create invitation")
         await page.get_by_text("it will not be shown again").wait_for()
         wrong |= await wrongs_everywhere(page, "invited", ways=EACH_ONCE)
-        await start(page, theatre, "/admin")
+        await start(page, server, "/admin")
         await page.get_by_text("Show as table").first.click()
         wrong |= await wrongs_everywhere(page, "figures", ways=EACH_ONCE)
     assert wrong == {}
 
 
-async def test_what_is_wrong_at_the_doors_is_told_accessibly(browser: Browser, theatre):
+async def test_what_is_wrong_at_the_doors_is_told_accessibly(browser: Browser, server):
     wrong: Wrongs = {}
-    async with browsing(browser, theatre.town, None) as page:
-        await theatre.open(page, "visitor", "/sign-in")
+    async with browsing(browser, server.app, None) as page:
+        await server.open(page, "visitor", "/sign-in")
         await page.get_by_label("Username").fill("admin")
         await page.get_by_label("Password").fill("guess")
         await page.get_by_role("button", name="Sign in", exact=True).click()
         await page.get_by_text("do not belong together").wait_for()
         wrong |= await wrongs_everywhere(page, "a wrong password", ways=EACH_ONCE)
-        await theatre.open(page, "visitor", "/invite")
+        await server.open(page, "visitor", "/invite")
         await page.get_by_label("Invitation code").fill("nonsense")
         await page.get_by_label("Username").fill("a" * 64)
         await page.get_by_label("Password", exact=True).fill("short")

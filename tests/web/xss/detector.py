@@ -41,7 +41,7 @@ SCAN = """() => {
 }"""
 
 
-class Net:
+class ScriptDetector:
     """A page, and whatever was caught in it."""
 
     def __init__(self, page: Page, base: str) -> None:
@@ -90,12 +90,12 @@ class Net:
 
 
 @asynccontextmanager
-async def casting(browser: Browser, base: str, session: str, *, policy: bool) -> AsyncIterator[Net]:
+async def casting(browser: Browser, base: str, session: str, *, policy: bool) -> AsyncIterator[ScriptDetector]:
     """A page of somebody who is signed in; without `policy` the browser enforces none."""
     context: BrowserContext = await browser.new_context(bypass_csp=not policy, service_workers="block")
     cookie = {"name": "tsuzuki", "value": session, "url": base}
     await context.add_cookies([cookie])  # type: ignore[list-item]  # a TypedDict, told by a variable
-    net = Net(await context.new_page(), base)
-    await net.watch()
-    yield net
+    detector = ScriptDetector(await context.new_page(), base)
+    await detector.watch()
+    yield detector
     await context.close()

@@ -1,4 +1,4 @@
-"""A town in which every text that somebody else wrote tries to run: by the ways in, and past them in the tables."""
+"""An app in which every text that somebody else wrote tries to run: by the ways in, and past them in the tables."""
 
 import asyncio
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.authorisation.objects import OBJECTS, Filling
 from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_publisher
@@ -110,10 +110,10 @@ def _name(table: str, column: str) -> str:
 q = _queries()
 
 
-class Hostile(msgspec.Struct, frozen=True):
-    """The town, its publisher, who looks, what is in the paths of pages, and the articles."""
+class HostileServer(msgspec.Struct, frozen=True):
+    """The app, its publisher, who looks, what is in the paths of pages, and the articles."""
 
-    town: Town
+    app: RunningApp
     publisher: Publisher
     user: User
     ids: dict[str, str]
@@ -122,19 +122,22 @@ class Hostile(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def a_hostile_town(folder: Path) -> AsyncIterator[Hostile]:
+async def a_hostile_app(folder: Path) -> AsyncIterator[HostileServer]:
     texts = corpus()
-    async with a_publisher() as publisher, a_town(folder, allow_private_networks="127.0.0.0/8", billing="on") as town:
+    async with (
+        a_publisher() as publisher,
+        a_running_app(folder, allow_private_networks="127.0.0.0/8", billing="on") as app,
+    ):
         publisher.response = answer(200, a_hostile_feed(texts), content_type="application/rss+xml")
-        user = await town.admin()
-        shelf = (await town.accounts.current_user.shelf_of(user)).id
-        await town.reading.subscriptions.add(shelf, NewSubscription(link=publisher.url))
-        items = await _polled(town, shelf, len(texts))
-        ids = await _objects(town, user, shelf)
-        await town.accounts.tokens.make_for(SYSTEM, user, Password(name="Tablet", protocols=("opds",)))
-        await poison(town, texts)
-        await add_lines(town, texts)
-        yield Hostile(town, publisher, user, ids | {"item_id": str(items[0])}, items, texts)
+        user = await app.admin()
+        shelf = (await app.accounts.current_user.shelf_of(user)).id
+        await app.reading.subscriptions.add(shelf, NewSubscription(link=publisher.url))
+        items = await _polled(app, shelf, len(texts))
+        ids = await _objects(app, user, shelf)
+        await app.accounts.tokens.make_for(SYSTEM, user, Password(name="Tablet", protocols=("opds",)))
+        await poison(app, texts)
+        await add_lines(app, texts)
+        yield HostileServer(app, publisher, user, ids | {"item_id": str(items[0])}, items, texts)
 
 
 def a_hostile_feed(texts: Sequence[str]) -> bytes:
@@ -159,29 +162,29 @@ def _xml(text: str) -> str:
     return escape(re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f]", "", valid_text(text)), quote=True)
 
 
-async def _polled(town: Town, shelf: ShelfId, count: int) -> list[int]:
+async def _polled(app: RunningApp, shelf: ShelfId, count: int) -> list[int]:
     """The articles, once the feed has come all the way."""
-    town.worker_loops.start()
+    app.worker_loops.start()
     try:
         async with asyncio.timeout(30):
             found: list[int] = []
             while len(found) < count:
                 await asyncio.sleep(0.05)
-                found = await town.db.read(lambda tx: tx.many(int, q.item_ids, shelf_id=shelf))
+                found = await app.db.read(lambda tx: tx.many(int, q.item_ids, shelf_id=shelf))
     finally:
-        await town.worker_loops.stop()
+        await app.worker_loops.stop()
     return found
 
 
-async def _objects(town: Town, user: User, shelf: ShelfId) -> dict[str, str]:
+async def _objects(app: RunningApp, user: User, shelf: ShelfId) -> dict[str, str]:
     """One of each kind that a page's path may name, as the authorisation tests make them."""
     ids: dict[str, str] = {}
     for name in (*OBJECTS, "mapping_id"):  # the last again: a comic and a mapping of one another
-        ids |= named(name, await OBJECTS[name](town, user))
-    series = await a_published_series(town.db, [1, 2, 5], sources=2)
-    await town.reading.follows.add(shelf, Following(series=series.public_id))
-    chapter = await chapter_of(town.db, series.id, 2)
-    await town.reading.progress.report(shelf, series.public_id, chapter, ReportedReading(page=1))
+        ids |= named(name, await OBJECTS[name](app, user))
+    series = await a_published_series(app.db, [1, 2, 5], sources=2)
+    await app.reading.follows.add(shelf, Following(series=series.public_id))
+    chapter = await chapter_of(app.db, series.id, 2)
+    await app.reading.progress.report(shelf, series.public_id, chapter, ReportedReading(page=1))
     return ids | {"series_id": show_id(series.public_id), "chapter_id": str(chapter), "opened_id": str(chapter)}
 
 
@@ -192,7 +195,7 @@ def named(name: str, made: Filling) -> dict[str, str]:
     return {name: made if isinstance(made, str) else show_id(made)}
 
 
-async def poison(town: Town, texts: Sequence[str], links: Sequence[str] = addresses()) -> None:
+async def poison(app: RunningApp, texts: Sequence[str], links: Sequence[str] = addresses()) -> None:
     """Every text that somebody else may have written, and every address."""
 
     async def write(tx: Tx) -> None:
@@ -203,17 +206,17 @@ async def poison(town: Town, texts: Sequence[str], links: Sequence[str] = addres
                 for column in columns:
                     await tx.run(getattr(q, _name(table, column)), texts=_json(chosen), count=len(chosen))
 
-    await town.db.with_tx(write)
+    await app.db.with_tx(write)
 
 
-async def add_lines(town: Town, texts: Sequence[str]) -> None:
+async def add_lines(app: RunningApp, texts: Sequence[str]) -> None:
     """Lines of the audit log and of every job's log."""
 
     async def write(tx: Tx) -> None:
-        await tx.run(q.add_audit, texts=_json(texts), now=town.time())
-        await tx.run(q.add_log, texts=_json(texts[:40]), now=town.time())
+        await tx.run(q.add_audit, texts=_json(texts), now=app.time())
+        await tx.run(q.add_log, texts=_json(texts[:40]), now=app.time())
 
-    await town.db.with_tx(write)
+    await app.db.with_tx(write)
 
 
 def _json(texts: Sequence[str]) -> str:

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.api.people import Town, a_town
+from tests.api.people import RunningApp, a_running_app
 from tests.app import Answer
 from tests.web.guests import Guest, a_guest
-from tests.web.sample_shelf import Stage, furnish
+from tests.web.sample_shelf import SampleShelf, fill_shelf
 from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import show_id
 
@@ -16,31 +16,31 @@ LINK = re.compile(r'class="entry-link" href="([^"]+)"')
 _ENTRY = re.compile(r'<article class="entry ([\w ]+)" id="e(\d+)"')
 
 
-class Home:
-    """A town, a furnished shelf, and who reads from it."""
+class ReaderSetup:
+    """A running app, a shelf with something on it, and who reads from it."""
 
-    def __init__(self, town: Town, user: User, stage: Stage, guest: Guest) -> None:
-        self.town = town
+    def __init__(self, app: RunningApp, user: User, sample_shelf: SampleShelf, guest: Guest) -> None:
+        self.app = app
         self.user = user
-        self.stage = stage
+        self.sample_shelf = sample_shelf
         self.guest = guest
 
     async def feed_id(self, place: int = 0) -> str:
         """Of the one that was followed at this place."""
-        feeds = await self.town.reading.subscriptions.list(self.stage.shelf)
+        feeds = await self.app.reading.subscriptions.list(self.sample_shelf.shelf)
         return show_id(sorted(feeds, key=lambda feed: feed.feed_id)[place].public_id)
 
     async def group_id(self, name: str) -> str:
-        found = await self.town.reading.groups.list(self.stage.shelf)
+        found = await self.app.reading.groups.list(self.sample_shelf.shelf)
         return next(show_id(group.public_id) for group in found if group.name == name)
 
 
 @asynccontextmanager
-async def a_home(folder: Path) -> AsyncIterator[Home]:
-    async with a_town(folder) as town:
-        user = await town.add()
-        stage = await furnish(town, user, articles=20)
-        yield Home(town, user, stage, await a_guest(town, user))
+async def a_reader_setup(folder: Path) -> AsyncIterator[ReaderSetup]:
+    async with a_running_app(folder) as app:
+        user = await app.add()
+        sample_shelf = await fill_shelf(app, user, articles=20)
+        yield ReaderSetup(app, user, sample_shelf, await a_guest(app, user))
 
 
 def entries(answer: Answer) -> list[str]:
