@@ -1,4 +1,4 @@
-"""`tsuzuki poll` and `tsuzuki source try`, as processes against real local sites."""
+"""`tsuzuki poll` and `tsuzuki source try` against real local sites."""
 
 import asyncio
 import os
@@ -8,9 +8,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from tests.net.builders import a_server, answer, by_path
 from tests.polling.builders import a_feed
+from tsuzuki.cli import main
 
 ROOT = Path(__file__).parent.parent
 PAGE = b'<html><head><link rel="alternate" type="application/rss+xml" title="Main" href="/feed"></head></html>'
@@ -32,24 +34,32 @@ STATE = {
 
 @pytest.fixture
 def run(tmp_path):
-    """`await run("poll", url)` -> exit status, stdout, stderr."""
+    """`await run("poll", url)` -> exit status, stdout, stderr; in this process, which has imported everything."""
 
-    async def run(*arguments: str, allow: str = "127.0.0.0/8") -> tuple[int | None, str, str]:
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")}
-        environ |= {"TSUZUKI_DATA_DIR": str(tmp_path), "TSUZUKI_ALLOW_PRIVATE_NETWORKS": allow, "COLUMNS": "200"}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "tsuzuki",
-            *arguments,
-            env=environ,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await asyncio.wait_for(process.communicate(), 60)
-        return process.returncode, out.decode(), err.decode()
+    async def run(*arguments: str) -> tuple[int, str, str]:
+        unset = dict.fromkeys(name for name in os.environ if name.startswith("TSUZUKI_"))
+        done = await asyncio.to_thread(CliRunner(env=unset | _settings(tmp_path)).invoke, main, arguments)
+        return done.exit_code, done.stdout, done.stderr
 
     return run
+
+
+def _settings(data: Path) -> dict[str, str]:
+    return {"TSUZUKI_DATA_DIR": str(data), "TSUZUKI_ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8", "COLUMNS": "200"}
+
+
+async def test_poll_is_a_command_of_its_own_process(tmp_path):
+    command = (sys.executable, "-m", "tsuzuki", "poll")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")}
+    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
+    async with a_server(by_path(defaultdict(lambda: answer(410, b""), {"/feed": answer(200, a_feed("1"))}))) as site:
+        for path, status in (("/feed", 0), ("/gone", 1)):
+            process = await asyncio.create_subprocess_exec(
+                *command, site.url + path, env=environ | _settings(tmp_path), **pipes
+            )
+            out, err = await asyncio.wait_for(process.communicate(), 60)
+            assert process.returncode == status
+            assert (b"Item 1" in out, err.startswith(b"gone: ")) == (status == 0, status == 1)
 
 
 async def test_poll_shows_a_feed_as_the_contract_says(run):
