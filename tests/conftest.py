@@ -17,13 +17,12 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 
 from tests import databases, engines, servers
-from tests.scale import SOAK
+from tests.scale import SEED, SOAK
 from tsuzuki.db import Database, DatabaseOptions, locks, open_database
 from tsuzuki.db.migrate import migrate
 
 POSTGRES = "TSUZUKI_TEST_POSTGRES_URL"
 REDIS = "TSUZUKI_TEST_REDIS_URL"
-ENGINE_SEED = "TSUZUKI_TEST_ENGINE_SEED"
 
 _stack = pytest.StashKey[contextlib.ExitStack]()
 
@@ -35,14 +34,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-servers", action="store_true", help="leave out every test that needs a server or a browser")
     parser.addoption("--soak", action="store_true", help="run the long tests with their full counts")
     parser.addoption("--all-engines", action="store_true", help="run every test on each engine that it can run on")
-    parser.addoption("--engine-seed", type=int, help="draw the same engines as the run that named this number")
+    parser.addoption("--seed", type=int, help="draw the same engines and cases as the run that named this number")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The first process starts the servers and draws the seed; xdist's workers inherit both."""
-    if config.option.engine_seed is None:
-        config.option.engine_seed = int(os.environ.get(ENGINE_SEED) or secrets.randbelow(10**6))
-    os.environ[ENGINE_SEED] = str(config.option.engine_seed)
+    if config.option.seed is None:
+        config.option.seed = int(os.environ.get(SEED) or secrets.randbelow(10**6))
+    os.environ[SEED] = str(config.option.seed)
     if config.getoption("--soak"):
         os.environ[SOAK] = "1"  # properties fix their counts when they are imported
     if (memory := servers.in_memory()) is not None:  # a commit waits for its disk, and tests make ten thousands of them
@@ -57,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> str | None:
     if _is_on_all_engines(config):
         return None
-    return f"engines: one for each test above the stores; the same again with --engine-seed={config.option.engine_seed}"
+    return f"engines and some cases are drawn; the same again with --seed={config.option.seed}"
 
 
 def _is_on_all_engines(config: pytest.Config) -> bool:
@@ -91,7 +90,7 @@ def _of_other_engines(config: pytest.Config, items: list[pytest.Item]) -> set[py
     engine_of = {
         item.nodeid: spec.params["engine"] for item, spec in callspecs.items() if spec and "engine" in spec.params
     }
-    left = engines.left_out(engine_of, config.option.engine_seed)
+    left = engines.left_out(engine_of, config.option.seed)
     return {item for item in items if item.nodeid in left}
 
 

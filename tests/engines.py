@@ -4,7 +4,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from random import Random
 
-ONE_SUFFICES = ("tests/api/", "tests/hostile/", "tests/web/")
+ONE_SUFFICES = (
+    *("tests/api/", "tests/catalogue/", "tests/crawler/", "tests/hostile/", "tests/nasty/", "tests/transfer/"),
+    *("tests/web/", "tests/worker/"),
+)
 """What stands above stores that are tested on both engines. A test there that is about engines is `both_engines`."""
 
 

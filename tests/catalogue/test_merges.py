@@ -46,6 +46,8 @@ from tsuzuki.shelves.series import SeriesService
 from tsuzuki.shelves.types import FollowFilter, FollowRequest, ReportedReading
 from tsuzuki.sources.comics import NOBODY_FOLLOWS
 
+pytestmark = pytest.mark.both_engines
+
 q = parse_queries(
     "tests",
     """

@@ -14,6 +14,8 @@ from tests.scale import SOAK
 from tsuzuki.model.times import SECOND
 from tsuzuki.queue.policy import FLOOR
 
+pytestmark = pytest.mark.both_engines
+
 JOBS = "/admin/crawler/jobs"
 HELD = "/list-3.html"
 SLACK_S = 2.0 if os.environ.get(SOAK) else 20.0

@@ -31,6 +31,8 @@ from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.store import claim_tx, running_tx, take_lost_tx
 from tsuzuki.queue.tasks import Task
 
+pytestmark = pytest.mark.both_engines
+
 SOURCES = "/admin/crawler/sources"
 JOBS = "/admin/crawler/jobs"
 

@@ -28,6 +28,8 @@ from tsuzuki.transfer.archive.format import (
     RemovedItemLine,
 )
 
+pytestmark = pytest.mark.both_engines
+
 FEEDS = [a_feed(f"https://example.org/{n}", group="News") for n in range(2)]
 READ = ProgressLine(is_read=True, updated_at=NOON)
 SHELF = {

@@ -9,13 +9,13 @@ from tests.web.browser import DESK, PHONE, WIDER
 Theme = Literal["light", "dark"]
 
 _AT_A_DESK: dict[str, Any] = {"viewport": DESK}
-_ON_A_PHONE: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+_PHONE_WAYS: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 
 WAYS: dict[str, dict[str, Any]] = {
     "desk, light": _AT_A_DESK | {"color_scheme": "light"},
     "desk, dark": _AT_A_DESK | {"color_scheme": "dark"},
-    "phone, light": _ON_A_PHONE | {"color_scheme": "light"},
-    "phone, dark": _ON_A_PHONE | {"color_scheme": "dark"},
+    "phone, light": _PHONE_WAYS | {"color_scheme": "light"},
+    "phone, dark": _PHONE_WAYS | {"color_scheme": "dark"},
 }
 OTHER = dict(zip(WAYS, reversed(WAYS), strict=True))
 """The way that differs in both."""

@@ -31,7 +31,7 @@ WAYS: tuple[Way, ...] = (
 
 EACH_ONCE = WAYS[:: scaled(2, 1)]
 """For what differs little from a page that is looked at in all: each theme and each width once; all with `--soak`."""
-ON_A_PHONE = WAYS[2:]
+DESK_WAYS, PHONE_WAYS = WAYS[:2], WAYS[2:]
 
 RUN_AXE = """async options => {
     const found = await axe.run(document, options);

@@ -9,10 +9,10 @@ from playwright.async_api import Browser
 
 from tests.api.people import RunningApp, a_running_app
 from tests.authorisation.policy import is_page, routes
-from tests.scale import scaled
+from tests.scale import drawn, scaled
 from tests.web.browser import browsing
 from tests.web.guests import Guest, a_guest
-from tests.web.looks.axe import EACH_ONCE, Wrongs, wrongs_everywhere
+from tests.web.looks.axe import DESK_WAYS, EACH_ONCE, PHONE_WAYS, Wrongs, wrongs_everywhere
 from tests.web.looks.pages import NEWCOMER, REFUSED, SETUP, STOPS, routes_of
 from tests.web.looks.sample_server import SampleServer, a_sample_server, visit
 from tsuzuki.db.queries import parse_queries
@@ -95,13 +95,14 @@ SHARES = [("admin", number) for number in range(6)] + [("payer", 0), ("visitor",
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("who", "number"), SHARES)
 async def test_i7_every_page_is_accessible_and_whole_under_the_policy(browser: Browser, server, who, number):
-    """In each theme and width; with `--soak` it is opened anew in each."""
+    """At a desk or on a phone, in both themes; with `--soak` on both, and opened anew in each."""
     wrong: Wrongs = {}
     async with browsing(browser, server.app, server.people[who]) as page:
         for stop in STOPS[who][number :: sum(one == who for one, _ in SHARES)]:
             await server.open(page, who, stop)
             await page.evaluate(THIN_OUT, scaled(20, 1))
-            wrong |= await wrongs_everywhere(page, stop, anew=scaled(0, 1) == 1)
+            ways = [way for device in drawn((DESK_WAYS, PHONE_WAYS), 2, stop) for way in device]
+            wrong |= await wrongs_everywhere(page, stop, ways=ways, anew=scaled(0, 1) == 1)
     assert wrong == {}
 
 

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.web.browser import PHONE, browsing
-from tests.web.looks.axe import EACH_ONCE, ON_A_PHONE, Wrongs, wrongs_everywhere
+from tests.web.looks.axe import EACH_ONCE, PHONE_WAYS, Wrongs, wrongs_everywhere
 from tests.web.looks.sample_server import SampleServer, a_sample_server
 
 pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -50,7 +50,7 @@ async def test_what_opens_above_a_page_is_accessible(browser: Browser, server):
         await page.set_viewport_size(PHONE)
         await page.get_by_role("button", name="Menu").click()
         await page.get_by_role("navigation", name="Navigation").wait_for()
-        wrong |= await wrongs_everywhere(page, "drawer", ways=ON_A_PHONE)
+        wrong |= await wrongs_everywhere(page, "drawer", ways=PHONE_WAYS)
         await start(page, server, "/items/{playing_id}")
         await page.get_by_role("img", name="A press").click()
         await page.locator("dialog.zoom[open]").wait_for()

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.api.people import API
 from tests.authorisation.policy import is_page, routes
 from tests.net.builders import answer
-from tests.scale import scaled
+from tests.scale import drawn, scaled
 from tests.web.sample_shelf import an_item, release_items
 from tests.web.xss.corpus import ELSEWHERE, OWN, addresses, corpus
 from tests.web.xss.detector import casting
@@ -144,11 +144,12 @@ async def says_pwned(page: Page) -> bool:
     return bool(await page.locator("main").evaluate("main => main.innerHTML.includes('pwned')"))
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("policy", [True, False], ids=["with the policy", "without a policy"])
 async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: Browser, hostile, policy):
-    """All texts at once stand in each place of each page."""
-    shown, statuses, looked = set(), {}, list(pages_of(hostile).items())
+    """All texts at once stand in each place of each page; half of the pages in an ordinary run."""
+    shown, statuses, looked = set(), {}, drawn(pages_of(hostile).items(), 2, str(policy))
     async with await cast(browser, hostile, policy=policy) as detector:
         for number, (route, path) in enumerate(looked):
             if route in LED_ON:
@@ -170,10 +171,10 @@ async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: B
 @pytest.mark.timeout(900)
 async def test_sec_14_every_text_as_an_article_a_search_and_an_error_runs_nowhere(browser: Browser, hostile):
     """All of them put into one page by a browser that enforces no policy; a share of them in an ordinary run."""
-    share = scaled(16, 1)
+    share = scaled(48, 1)
     texts = hostile.texts[::share]
     paths = {
-        "articles": [f"/items/{item}" for item in hostile.items[:: scaled(3, 1)]],
+        "articles": [f"/items/{item}" for item in hostile.items[:: scaled(10, 1)]],
         "searches": [f"/search?q={quote(text)}" for text in texts],
         "missing": [f"/{quote(text, safe='')}" for text in texts],
         "filters": [f"/?show=all&day={quote(text)}&before={quote(text)}" for text in texts[::4]],
