@@ -90,7 +90,8 @@ def _of_other_engines(config: pytest.Config, items: list[pytest.Item]) -> set[py
     engine_of = {
         item.nodeid: spec.params["engine"] for item, spec in callspecs.items() if spec and "engine" in spec.params
     }
-    left = engines.left_out(engine_of, config.option.seed)
+    long = {item.nodeid for item in items if item.get_closest_marker("soak")}
+    left = engines.left_out(engine_of, config.option.seed, long)
     return {item for item in items if item.nodeid in left}
 
 

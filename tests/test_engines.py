@@ -29,6 +29,11 @@ def test_every_case_of_a_test_is_kept():
     assert sorted(one[26] for one in cases.keys() - left_out(cases, 1)) == ["a", "b", "c"]
 
 
+def test_a_long_test_keeps_one_engine_wherever_it_is():
+    tests = {f"tests/db/test_a.py::test[{engine}]": engine for engine in ENGINES}
+    assert len(left_out(tests, 1, tests.keys())) == 1
+
+
 def test_what_has_one_engine_or_is_a_store_keeps_all():
     alone = {"tests/api/test_a.py::test[postgres]": "postgres"}
     stores = {f"tests/db/test_a.py::test[{engine}]": engine for engine in ENGINES}

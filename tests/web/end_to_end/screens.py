@@ -4,19 +4,21 @@ from typing import Any, Literal
 
 from playwright.async_api import Page
 
+from tests.scale import drawn
 from tests.web.browser import DESK, PHONE, WIDER
 
 Theme = Literal["light", "dark"]
 
 _AT_A_DESK: dict[str, Any] = {"viewport": DESK}
-_PHONE_WAYS: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+_ON_A_PHONE: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 
 WAYS: dict[str, dict[str, Any]] = {
     "desk, light": _AT_A_DESK | {"color_scheme": "light"},
     "desk, dark": _AT_A_DESK | {"color_scheme": "dark"},
-    "phone, light": _PHONE_WAYS | {"color_scheme": "light"},
-    "phone, dark": _PHONE_WAYS | {"color_scheme": "dark"},
+    "phone, light": _ON_A_PHONE | {"color_scheme": "light"},
+    "phone, dark": _ON_A_PHONE | {"color_scheme": "dark"},
 }
+DRAWN = drawn(WAYS, 4)
 OTHER = dict(zip(WAYS, reversed(WAYS), strict=True))
 """The way that differs in both."""
 PAPER: dict[Theme, str] = {"light": "rgb(251, 249, 246)", "dark": "rgb(22, 21, 26)"}
