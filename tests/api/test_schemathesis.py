@@ -64,11 +64,12 @@ def server(folder: Path) -> Iterator[str]:
 
 def _wait_for(port: int) -> None:
     for _ in range(300):
-        with contextlib.suppress(OSError):
-            connection = HTTPConnection("127.0.0.1", port, timeout=5)
+        with (
+            contextlib.suppress(OSError),
+            contextlib.closing(HTTPConnection("127.0.0.1", port, timeout=5)) as connection,
+        ):
             connection.request("GET", "/healthz")
             if connection.getresponse().status == 200:
-                connection.close()
                 return
         time.sleep(0.1)
     raise AssertionError("the server does not start")
@@ -83,10 +84,9 @@ async def _token(folder: Path) -> str:
 
 
 def _paths(server: str) -> list[str]:
-    connection = HTTPConnection(server.removeprefix("http://"), timeout=30)
-    connection.request("GET", "/api/v1/openapi.json")
-    described = msgspec.json.decode(connection.getresponse().read())["paths"]
-    connection.close()
+    with contextlib.closing(HTTPConnection(server.removeprefix("http://"), timeout=30)) as connection:
+        connection.request("GET", "/api/v1/openapi.json")
+        described = msgspec.json.decode(connection.getresponse().read())["paths"]
     return [path for path in described if path not in LEFT_OUT]
 
 
