@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from asyncio.subprocess import PIPE
 from collections import defaultdict
 from pathlib import Path
 
@@ -51,11 +52,10 @@ def _settings(data: Path) -> dict[str, str]:
 async def test_poll_is_a_command_of_its_own_process(tmp_path):
     command = (sys.executable, "-m", "tsuzuki", "poll")
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")}
-    pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.PIPE}
     async with a_server(by_path(defaultdict(lambda: answer(410, b""), {"/feed": answer(200, a_feed("1"))}))) as site:
         for path, status in (("/feed", 0), ("/gone", 1)):
             process = await asyncio.create_subprocess_exec(
-                *command, site.url + path, env=environ | _settings(tmp_path), **pipes
+                *command, site.url + path, env=environ | _settings(tmp_path), stdout=PIPE, stderr=PIPE
             )
             out, err = await asyncio.wait_for(process.communicate(), 60)
             assert process.returncode == status
