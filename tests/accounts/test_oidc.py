@@ -261,7 +261,7 @@ def test_there_are_forty_ways_to_go_astray():
 
 
 @pytest.mark.parametrize("path", EVIL)
-def test_a_wish_that_could_lead_elsewhere_leads_to_the_front_page(path):
+def test_an_address_that_could_lead_elsewhere_leads_to_the_front_page(path):
     """SEC-41."""
     assert local_path(path) == "/"
 

@@ -89,7 +89,7 @@ async def test_a_shelf_whose_name_is_taken_gets_a_number(accounts):
     assert await shelves(accounts, await accounts.add("second")) == {"second 3": "owner"}
 
 
-def test_a_free_name_is_the_wish_or_the_next_number():
+def test_a_free_name_is_the_wanted_one_or_the_next_number():
     assert free_name("a", set()) == "a"
     assert free_name("a", {"a", "a 2"}) == "a 3"
 

@@ -239,7 +239,7 @@ async def test_a_session_guesses_at_its_password_ten_times(accounts):
         await accounts.current_user.change_own_password(caller, PASSWORD, "another password")
 
 
-async def test_signing_in_does_not_open_the_door_for_more_guesses(accounts):
+async def test_signing_in_does_not_allow_more_guesses(accounts):
     user = await accounts.add()
     assert await attack(accounts, user.username, ["192.0.2.7"] * 9) == [Unauthorized] * 9
     await accounts.enter(user, Device("192.0.2.7"))

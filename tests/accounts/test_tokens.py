@@ -85,7 +85,7 @@ async def test_the_time_of_last_use_is_coarse(accounts):
         assert token.last_used_at - token.created_at == expected
 
 
-async def test_a_wish_that_cannot_be_is_refused(accounts):
+async def test_a_token_that_cannot_be_is_refused(accounts):
     reader = await accounts.add()
     for over in ({"scopes": ()}, {"protocols": ("opds",)}, {"scopes": ("admin",)}, {"expires_at": accounts.time()}):
         with pytest.raises(Invalid):

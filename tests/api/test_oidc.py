@@ -74,7 +74,7 @@ async def begin(visitor: Visitor, wish: str = "/inbox") -> tuple[str, str]:
 VERIFIED = {"email": "alice@example.org", "email_verified": True, "preferred_username": "alice"}
 
 
-async def test_without_a_provider_the_door_is_closed(tmp_path):
+async def test_without_a_provider_there_is_no_sign_in_by_one(tmp_path):
     async with a_running_app(tmp_path) as app:
         assert (await app.anyone.get("/oidc/enabled")).json() == {"data": {"enabled": False}}
         assert (await app.anyone.get("/oidc/login")).status == 404
@@ -159,7 +159,7 @@ async def test_someone_signed_in_links_the_account_and_unlinks_it(tmp_path, prov
         assert (await again.ask("DELETE", "/me/identity")).status == 204
 
 
-async def test_a_wish_for_another_site_leads_to_the_front_page(tmp_path, provider):
+async def test_a_redirect_to_another_site_leads_to_the_front_page(tmp_path, provider):
     """SEC-41."""
     async with a_running_app(tmp_path, **settings(provider)) as app:
         auth_url, flow = await begin(app.anyone, "//evil.example")

@@ -19,7 +19,7 @@ from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
 LATENCY, REPAIRED_WITHIN = 2.0, 10.0  # REL-18
 
 
-async def test_an_ear_hears_what_rang_since_it_last_listened():
+async def test_a_listener_is_woken_by_what_it_missed_between_waits():
     wakeup = MemoryWakeup()
     with wakeup.listen("a", "b") as listener:
         assert not await listener.wait(0.01)
@@ -98,7 +98,7 @@ async def test_many_names_at_once_all_arrive(server: Server):
         assert all(await asyncio.gather(*(listener.wait(LATENCY) for listener in listeners)))
 
 
-async def test_rel_18_the_bell_comes_back_by_itself_after_a_restart(server: Server):
+async def test_rel_18_wakeups_come_back_by_themselves_after_a_restart(server: Server):
     async with a_wakeup(server.url) as one, a_wakeup(server.url) as other:
         await repaired(one, other)
         server.crash()
@@ -133,7 +133,7 @@ async def test_rel_18_a_listen_connection_that_was_terminated_is_replaced(server
 
 
 @pytest.mark.parametrize("after", [0.0, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005])
-async def test_a_bell_can_be_put_away_at_any_moment(server: Server, after: float):
+async def test_a_wakeup_can_be_closed_at_any_moment(server: Server, after: float):
     for _ in range(5):
         async with asyncio.timeout(5), a_wakeup(server.url):
             await asyncio.sleep(after)

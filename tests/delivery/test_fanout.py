@@ -156,7 +156,7 @@ async def test_r8_a_first_harvest_of_a_series_is_one_line_and_no_entry(db):
     assert (await release(db, series, [200])).entries == 2
 
 
-async def test_a_first_harvest_that_nobody_follows_rings_no_bell(db):
+async def test_a_first_harvest_that_nobody_follows_wakes_nobody(db):
     assert await release(db, await stored_series(db), [1], first=True) == NOTHING
 
 

@@ -231,7 +231,7 @@ async def some(stream, count):
         return [await anext(stream) for _ in range(count)]
 
 
-async def test_an_open_stream_is_woken_by_the_bell_and_counts_what_is_unread(db):
+async def test_an_open_stream_is_woken_and_counts_what_is_unread(db):
     feed, [shelf] = await a_followed_feed(db)
     async with open_accounts(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 2)
@@ -262,7 +262,7 @@ async def test_what_waits_for_an_older_transaction_is_told_soon_after_that_ended
     await slow.close()
 
 
-async def test_without_a_bell_a_stream_is_told_within_the_floor(db):
+async def test_without_a_wakeup_a_stream_is_told_within_the_floor(db):
     feed, [shelf] = await a_followed_feed(db)
     async with open_accounts(db) as (events, _), aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 2)

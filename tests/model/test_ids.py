@@ -33,7 +33,7 @@ def test_what_is_no_id_is_none(text):
     assert read_id(text) is None
 
 
-def test_a_uuid_needs_all_its_dice():
+def test_a_uuid_needs_all_its_random_bytes():
     with pytest.raises(ValueError, match="ten"):
         uuid7(NOON, b"short")
 

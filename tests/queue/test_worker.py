@@ -15,7 +15,7 @@ async def test_each_task_takes_effect_once(harness):
     assert await harness.effects() == sorted(str(number) for number in range(50))
 
 
-async def test_a_bell_wakes_a_sleeping_worker_long_before_its_floor(harness):
+async def test_a_wakeup_wakes_a_sleeping_worker_long_before_its_floor(harness):
     async with harness.working(Effects(harness.db)):
         await asyncio.sleep(0.3)
         began = time.monotonic()
@@ -24,7 +24,7 @@ async def test_a_bell_wakes_a_sleeping_worker_long_before_its_floor(harness):
         assert time.monotonic() - began < 0.7
 
 
-async def test_without_a_bell_a_task_waits_no_longer_than_the_floor(harness):
+async def test_without_a_wakeup_a_task_waits_no_longer_than_the_floor(harness):
     class Deaf:
         def wake(self, *_: str) -> None:
             return None

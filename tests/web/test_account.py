@@ -141,7 +141,7 @@ async def test_tokens_end_with_the_password_unless_they_are_kept(app, guest):
     ],
     ids=str,
 )
-async def test_what_is_wrong_with_a_wish_stands_beside_its_field(guest, wrong, field):
+async def test_what_is_wrong_with_a_token_stands_beside_its_field(guest, wrong, field):
     wish = {"name": "mine", "scopes": ("write",), "life": "365"} | wrong
     pairs = [("name", wish["name"]), ("life", wish["life"]), *(("scopes", scope) for scope in wish["scopes"])]
     answer = await guest.send("/account/tokens", pairs)

@@ -107,7 +107,7 @@ async def _state(app: RunningApp) -> list[str]:
     return [line["action"] for line in listed if line["action"] != "session.create"]
 
 
-async def test_only_somebody_who_is_signed_in_gets_past_the_door(app):
+async def test_only_somebody_who_is_signed_in_gets_in(app):
     """Who may read and write by a session may use these pages; a token opens none, whatever its scopes."""
     wrong = {}
     for caller, table in CALLERS.items():

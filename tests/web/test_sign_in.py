@@ -178,7 +178,7 @@ async def test_r76_where_no_password_is_needed_the_form_takes_none_from_a_local_
 # -- where to afterwards
 
 
-async def test_sec_41_no_wish_leads_anywhere_but_to_a_path_of_ours(app):
+async def test_sec_41_no_redirect_leads_anywhere_but_to_our_own_paths(app):
     signed_in = await a_guest(app, await app.admin())
     stranger = Guest(app.client)
     wrong = {}

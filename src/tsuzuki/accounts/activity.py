@@ -1,4 +1,4 @@
-"""What happened to tenants and what they rent: the log that the ledger is made from."""
+"""The log of what happened to tenants and their shelves; billing is computed from it."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal, NewType
@@ -135,7 +135,7 @@ async def is_billed_tx(tx: Tx) -> bool:
 
 
 async def lock_account_tx(tx: Tx, tenant_id: TenantId) -> Account:
-    """The tenant's account, nobody else's until this transaction ends; NotFound. To be held before any shelf of it."""
+    """Lock the tenant's account until the transaction ends; NotFound. Taken before any shelf of it."""
     check_order(tx, ACCOUNT, tenant_id)
     return await tx.one(Account, q.lock_account, tenant_id=tenant_id)
 
@@ -180,7 +180,7 @@ async def _add_tx(
 
 
 async def list_activity_tx(tx: Tx, tenant_id: TenantId, part: Slice) -> tuple[list[Activity], int]:
-    """The tenant's, newest first, and how many there are in all."""
+    """The tenant's activities, newest first, and how many there are in all."""
     rows = await tx.many(Activity, q.list_activity, tenant_id=tenant_id, most=part.most, skip=part.skip)
     return rows, await tx.one(int, q.count_activity, tenant_id=tenant_id)
 
@@ -210,13 +210,13 @@ _log = structlog.stdlib.get_logger("tsuzuki.activity")
 
 
 class ActivityPublisher:
-    """Knows who listens."""
+    """Calls listeners with each activity after its commit."""
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
 
     def listen(self, listener: Listener) -> None:
-        """Tell this one of every activity from now on."""
+        """Call this listener with every activity from now on."""
         self._listeners.append(listener)
 
     async def publish(self, *activities: Activity | None) -> None:

@@ -1,4 +1,4 @@
-"""Who did what: written with the deed, never changed."""
+"""The audit log: who did what, written in the transaction of the action and never changed."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -58,7 +58,7 @@ async def find_entity_name_tx(tx: Tx, entity_type: str, public_id: PublicId) -> 
 
 
 async def list_audit_tx(tx: Tx, wanted: AuditFilter, part: Slice) -> tuple[list[AuditRow], int]:
-    """Newest first, and how many there are in all."""
+    """The rows that match, newest first, and how many there are in all."""
     filters = msgspec.structs.asdict(wanted)
     rows = await tx.many(AuditRow, q.list_audit, most=part.most, skip=part.skip, **filters)
     return rows, await tx.one(int, q.count_audit, **filters)
@@ -76,7 +76,7 @@ class AuditEvent(msgspec.Struct, frozen=True):
 
 
 async def record_tx(tx: Tx, actor: Actor, audit_event: AuditEvent, *, now: Millis) -> None:
-    """Append it to the log, without a secret in it."""
+    """Append an event to the log, with its secrets masked."""
     values = q.add_audit.values_of(
         audit_event,
         at=now,
@@ -91,7 +91,7 @@ async def record_tx(tx: Tx, actor: Actor, audit_event: AuditEvent, *, now: Milli
 
 
 def masked(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values with `***` for each secret, however deep it lies."""
+    """The values with `***` for each secret, at any depth."""
     return {str(name): _masked(value, secret=is_secret(str(name))) for name, value in values.items()}
 
 

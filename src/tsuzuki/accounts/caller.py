@@ -59,5 +59,5 @@ def caller_of(holder: KeyHolder, by: Literal["session", "token"], address: str) 
 
 
 async def get_user_tx(tx: Tx, user_id: UserId) -> User:
-    """By the id, or NotFound."""
+    """The person of this id, or NotFound."""
     return await tx.one(User, q.get_user, id=user_id)

@@ -1,4 +1,4 @@
-"""Passwords: argon2id, a stored bcrypt hash accepted and upgraded (R72), in threads, a few at a time."""
+"""Keys, codes and passwords: how they are made, and argon2id hashing in a few threads (R72)."""
 
 import asyncio
 import base64
@@ -43,7 +43,7 @@ def typed_code(random_bytes: RandomBytes) -> str:
 
 
 def hash_of(key: str) -> bytes:
-    """What is stored of a key."""
+    """The hash of a key, which is what is stored of it."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -66,7 +66,7 @@ class HashCost(msgspec.Struct, frozen=True):
         return Argon2Hasher(time_cost=self.passes, memory_cost=self.memory_kib, parallelism=1)
 
     def nobodys(self) -> str:
-        """Checked against where there is no hash, so that an unknown name takes as long as a known one (SEC-38)."""
+        """A hash to check against where there is none, so that an unknown name takes as long (SEC-38)."""
         made = "NjblNjXMVKx4MCidl1VLtA$OcriJNWXyopL3IGm1/+NG7hUyB6r3O+ZdZm47rcS7GU"
         return f"$argon2id$v=19$m={self.memory_kib},t={self.passes},p=1${made}"
 

@@ -1,4 +1,4 @@
-"""What people do with themselves: their password, and the shelf that they read from."""
+"""What people change about themselves: their password, and the shelf that they read from."""
 
 import msgspec
 
@@ -32,7 +32,7 @@ class Me(msgspec.Struct, frozen=True):
 
 
 class CurrentUser:
-    """What nobody needs an administrator for."""
+    """What people may do without an administrator."""
 
     def __init__(self, deps: AccountDeps, passwords: Passwords, limiter: Limiter) -> None:
         self._deps = deps
@@ -146,7 +146,7 @@ class CurrentUser:
         return found(await find_member_shelf_tx(tx, caller.user_id, shelf), "shelf")
 
     async def _prove(self, caller: Caller, password: str, stored: str) -> None:
-        """A session that somebody else got hold of guesses no more often than a stranger (SEC-37)."""
+        """Check the password, within the same limits as a sign-in: a stolen session must not guess (SEC-37)."""
         own = caller.session_id or "tokens"  # a token could make others, each with guesses of its own
         attempt = await self._limiter.begin_alone(f"own password {caller.user_id} {own}")
         if not (await self._passwords.check(password, stored)).right:

@@ -1,4 +1,4 @@
-"""What every service of this area stands on."""
+"""What every service of accounts is given."""
 
 import msgspec
 

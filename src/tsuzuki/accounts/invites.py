@@ -85,7 +85,7 @@ class Invites:
         )
 
     async def revoke(self, caller: Caller, public_id: PublicId) -> None:
-        """Its code is worth nothing from now on."""
+        """Revoke it: its code creates no account any more."""
 
         async def revoke(tx: Tx) -> None:
             found(await tx.run(q.revoke_invite, public_id=public_id) or None, "invitation")

@@ -53,7 +53,7 @@ class OidcFlow(msgspec.Struct, frozen=True):
 
 
 async def delete_old_flows_tx(tx: Tx, now: Millis) -> int:
-    """Those that nobody came back from in time; how many rows that were."""
+    """Delete sign-ins that nobody finished in time; how many."""
     return await tx.run(q.delete_old_flows, now=now)
 
 
@@ -150,7 +150,7 @@ class Oidc:
         return OidcSignedIn(signed_in, flow.next)
 
     async def _take(self, key: str | None, state: str) -> OidcFlow:
-        """The flow that this browser began, used up whatever comes of it."""
+        """The flow that this browser began; it can be used once, whatever comes of it."""
         if key is None:
             raise OidcRefused("expired")
         flow = await self._deps.db.with_tx(

@@ -1,4 +1,4 @@
-"""Speaking to the provider: discovery, the authorization code with PKCE, and the identity in the answer.
+"""The client of an OpenID Connect provider: discovery, authorization code with PKCE, ID token.
 
 I6: the operator configured this address, so it is called by Authlib's own client and not through `net`.
 """

@@ -1,4 +1,4 @@
-"""What several services do with people and tenants inside their transactions."""
+"""Transactions about people and tenants that several services share."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -64,12 +64,12 @@ def found(value: T | None, what: str) -> T:
 
 
 async def user_tx(tx: Tx, public_id: PublicId) -> User:
-    """By the public id, or NotFound."""
+    """The person of this public id, or NotFound."""
     return found(await tx.maybe(User, q.find_user, public_id=public_id), "user")
 
 
 async def tenant_tx(tx: Tx, public_id: PublicId | None) -> Tenant:
-    """By the public id, or NotFound; None means the first."""
+    """The tenant of this public id, or NotFound; None means the first tenant."""
     return found(await (first_tenant_tx(tx) if public_id is None else find_tenant_tx(tx, public_id)), "tenant")
 
 
@@ -94,7 +94,7 @@ async def add_person_tx(tx: Tx, deps: AccountDeps, new: NewUser, actor: Actor | 
 
 
 class KeptCredentials(msgspec.Struct, frozen=True):
-    """What a changed password leaves alone: the key that changed it, what that session made, and tokens if wanted."""
+    """What survives a change of password: the key that changed it, what that session made, and tokens if wanted."""
 
     caller: Caller | None = None
     tokens: bool = False
@@ -106,7 +106,7 @@ NOTHING = KeptCredentials()
 async def set_password_tx(
     tx: Tx, actor: Actor, user: User, *, password_hash: str, now: Millis, spared: KeptCredentials = NOTHING
 ) -> None:
-    """From now on this password. What is from before ends: sessions (SEC-34), tokens, and devices that were known."""
+    """Set the password, and end the sessions (SEC-34), tokens and known devices from before."""
     await set_password_hash_tx(tx, user.id, password_hash, now=now)
     caller = spared.caller
     ended = await end_sessions_tx(tx, user.id, but=caller.session_id if caller else None)
@@ -135,17 +135,17 @@ def on_user(
     after: Mapping[str, Any] | None = None,
     reason: str | None = None,
 ) -> AuditEvent:
-    """Something that was done to a person."""
+    """The audit event for something done to a person."""
     return AuditEvent(action, "user", show_id(user.public_id), before=before, after=after, reason=reason)
 
 
 async def find_tenant_tx(tx: Tx, public_id: PublicId) -> Tenant | None:
-    """By its public id."""
+    """The tenant of this public id, or None."""
     return await tx.maybe(Tenant, q.find_tenant, public_id=public_id)
 
 
 async def get_tenant_tx(tx: Tx, tenant_id: TenantId) -> Tenant:
-    """By its id, or NotFound."""
+    """The tenant of this id, or NotFound."""
     return await tx.one(Tenant, q.get_tenant, id=tenant_id)
 
 

@@ -1,4 +1,4 @@
-"""What may be decided from values alone: names, passwords, lifetimes."""
+"""Decisions from values alone: names, passwords, lifetimes, sign-in limits, OIDC identities. Pure."""
 
 import ipaddress
 import re

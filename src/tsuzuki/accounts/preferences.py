@@ -1,4 +1,4 @@
-"""How a person likes their pages."""
+"""Preferences: how the pages look and behave for one person."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -41,12 +41,12 @@ q = load_queries("tsuzuki.accounts.preferences")
 
 
 async def get_preferences_tx(tx: Tx, user_id: UserId) -> dict[str, Any]:
-    """What is stored, as it is stored: another version of this program may have written it."""
+    """The stored values as they are: another version of this program may have written them."""
     return await tx.one(dict[str, Any], q.get_preferences, id=user_id)
 
 
 async def set_preferences_tx(tx: Tx, user_id: UserId, preferences: Preferences, now: Millis) -> None:
-    """Store them whole."""
+    """Store all of them."""
     await tx.run(q.set_preferences, id=user_id, preferences=msgspec.to_builtins(preferences), now=now)
 
 
@@ -57,7 +57,7 @@ class PreferenceService:
         self._deps = deps
 
     async def get(self, caller: Caller) -> Preferences:
-        """The caller's; the default for everything that was never chosen."""
+        """The caller's preferences, with defaults for what was never chosen."""
         return read_preferences(await self._deps.db.read(lambda tx: get_preferences_tx(tx, caller.user_id)))
 
     async def change(self, caller: Caller, changes: Mapping[str, Any]) -> Preferences:
@@ -74,7 +74,7 @@ class PreferenceService:
 
 
 def read_preferences(stored: Mapping[str, Any]) -> Preferences:
-    """What is understood of them: a value that is no longer a choice counts as not chosen."""
+    """The preferences that this version knows; a value that is no longer a choice counts as not chosen."""
     known: dict[str, Any] = {}
     for field in msgspec.structs.fields(Preferences):
         if field.name in stored:

@@ -1,4 +1,4 @@
-"""Every service of this area, built once for a process."""
+"""Every service of accounts, built once for a process."""
 
 import msgspec
 

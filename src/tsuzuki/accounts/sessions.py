@@ -63,7 +63,7 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class ResumedSession(msgspec.Struct, frozen=True):
-    """Who a cookie stands for; `renewed` when its life was prolonged just now, so the cookie's should be too."""
+    """Who a cookie stands for; `renewed` when the session was prolonged, so that the cookie should be too."""
 
     caller: Caller
     renewed: bool

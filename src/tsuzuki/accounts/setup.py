@@ -1,4 +1,4 @@
-"""A fresh install: one tenant, one shelf, and a way for the first administrator to come in."""
+"""The first start: one tenant, one shelf, and a code or password for the first administrator."""
 
 from typing import Literal
 

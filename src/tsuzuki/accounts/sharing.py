@@ -1,4 +1,4 @@
-"""Sharing a shelf with named people of the same tenant, and what an owner does with it besides (R91)."""
+"""Sharing a shelf with named people of the same tenant; renaming and deleting it (R91)."""
 
 import msgspec
 
@@ -46,7 +46,7 @@ class ShelfUser(msgspec.Struct, frozen=True):
 
 
 def shelf_user(person: Caller | User, actor: Actor | None = None) -> ShelfUser:
-    """This person, acting themselves or by another's hand."""
+    """This person; `actor` is who is logged as acting for them."""
     if isinstance(person, Caller):
         return ShelfUser(person.user_id, person.tenant_id, actor or person.actor)
     return ShelfUser(person.id, person.tenant_id, actor or Actor(person.public_id, person.username))
@@ -92,7 +92,7 @@ class Sharing:
         return await self._deps.db.read(read)
 
     async def old_shared(self) -> list[OldShared]:
-        """Shelves that people share since before there was a choice."""
+        """Shelves shared since before each person could have their own."""
         return await self._deps.db.read(list_old_shared_tx)
 
     # -- with whom
@@ -167,7 +167,7 @@ class Sharing:
         return await self._deps.db.with_tx(make)
 
     async def rename(self, who: ShelfUser, shelf_id: PublicId, name: str) -> MemberShelf:
-        """Under another name; Conflict when the tenant has a shelf of that name."""
+        """Rename it; Conflict when the tenant has a shelf of that name."""
         wanted = _name(name)
 
         async def rename(tx: Tx) -> MemberShelf:
@@ -188,7 +188,7 @@ class Sharing:
         return await self._deps.db.with_tx(rename)
 
     async def set_retention(self, who: ShelfUser, shelf_id: PublicId, retention: Millis | None) -> MemberShelf:
-        """How long it keeps articles after they were read: None is as the server does, 0 for ever."""
+        """How long the shelf keeps read articles: None for the server's setting, 0 for ever."""
 
         async def change(tx: Tx) -> MemberShelf:
             shelf = await _owned_tx(tx, who, shelf_id)
@@ -234,7 +234,7 @@ class Sharing:
         return await self._deps.db.with_tx(take)
 
     async def decline_offer(self, who: ShelfUser) -> None:
-        """They keep to the shared shelf and are not asked again."""
+        """Keep the shared shelf, and do not ask again."""
         await self._deps.db.with_tx(lambda tx: close_offer_tx(tx, who.user_id, now=self._deps.clock()))
 
 

@@ -1,4 +1,4 @@
-"""Shelves as people have them: made with each account, shared with named others, deleted with their last owner."""
+"""Shelves and their members: created with each account, shared, deleted with their last owner."""
 
 from collections.abc import Mapping
 
@@ -66,18 +66,18 @@ async def unclaimed_shelf_tx(tx: Tx, tenant_id: TenantId) -> Shelf | None:
 
 
 async def put_member_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId, role: ShelfRole, *, now: Millis) -> None:
-    """From now on this person has the shelf, in this role; nobody of another tenant does (I8)."""
+    """Add the person to the shelf, or change their role; only within the tenant (I8)."""
     await tx.run(q.put_member, shelf_id=shelf_id, user_id=user_id, role=role, now=now)
 
 
 async def remove_member_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId, *, now: Millis) -> None:
-    """The person does not have the shelf any more, nor their channels of it."""
+    """Remove the person from the shelf, with their channels on it."""
     await tx.run(q.remove_member, shelf_id=shelf_id, user_id=user_id)
     await tx.run(q.forget_default_shelf, shelf_id=shelf_id, user_id=user_id, now=now)
 
 
 async def list_members_tx(tx: Tx, shelf_id: ShelfId) -> list[Member]:
-    """Owners first, by name."""
+    """The shelf's members, owners first, then by name."""
     return sorted(await tx.many(Member, q.list_members, shelf_id=shelf_id), key=lambda member: _RANKS[member.role])
 
 
@@ -92,12 +92,12 @@ async def first_person_tx(tx: Tx, tenant_id: TenantId) -> UserId | None:
 
 
 async def set_default_shelf_tx(tx: Tx, user_id: UserId, shelf_id: ShelfId, *, now: Millis) -> None:
-    """The shelf that is meant when this person names none."""
+    """Set the shelf that is used when this person names none."""
     await tx.run(q.set_default_shelf, user_id=user_id, shelf_id=shelf_id, now=now)
 
 
 async def close_offer_tx(tx: Tx, user_id: UserId, *, now: Millis) -> None:
-    """This person is not asked any more whether they want a shelf of their own."""
+    """Do not ask this person again whether they want a shelf of their own."""
     await tx.run(q.close_offer, user_id=user_id, now=now)
 
 
@@ -115,19 +115,19 @@ async def list_sole_shelves_tx(tx: Tx, user_id: UserId) -> list[MemberShelf]:
 
 
 async def count_shelf_contents_tx(tx: Tx, shelf_id: ShelfId) -> ShelfContents:
-    """How much hangs on it."""
+    """What would be deleted with the shelf."""
     return await tx.one(ShelfContents, q.count_shelf_contents, id=shelf_id)
 
 
 async def delete_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """The shelf with all that is on it; what was fetched for it stays."""
+    """Delete the shelf and what is on it; items and chapters that were fetched for it stay."""
     await _delete_follows_tx(tx, shelf_id)
     await tx.run(q.delete_activities, shelf_id=shelf_id)
     await tx.run(q.delete_shelf, id=shelf_id)
 
 
 async def empty_shelf_tx(tx: Tx, shelf_id: ShelfId, *, now: Millis) -> Shelf:
-    """The shelf asleep, with nothing on it and nobody who has it."""
+    """Put the shelf to sleep, without content and without members."""
     await _delete_follows_tx(tx, shelf_id)
     await tx.run(q.delete_former_subscriptions, shelf_id=shelf_id)
     await tx.run(q.delete_former_follows, shelf_id=shelf_id)
@@ -144,7 +144,7 @@ async def empty_shelf_tx(tx: Tx, shelf_id: ShelfId, *, now: Millis) -> Shelf:
 
 
 async def _delete_follows_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Before the shelf and its groups: these hold on to a group, whichever of the two a cascade meets first."""
+    """Delete follows first: they refer to a group, and a cascade may meet shelf or groups in any order."""
     await tx.run(q.delete_subscriptions, shelf_id=shelf_id)
     await tx.run(q.delete_follows, shelf_id=shelf_id)
 
@@ -204,7 +204,7 @@ async def drop_shelf_tx(tx: Tx, deps: AccountDeps, shelf: Shelf, *, actor: Actor
 
 
 async def see_to_shelf_tx(tx: Tx, deps: AccountDeps, user_id: UserId, *, actor: Actor) -> None:
-    """Give this person a shelf of their own if they are left without any."""
+    """Give this person a shelf of their own if they have none."""
     if not await list_member_shelves_tx(tx, user_id):
         await add_own_shelf_tx(tx, deps, await get_user_tx(tx, user_id), actor)
 
@@ -212,5 +212,5 @@ async def see_to_shelf_tx(tx: Tx, deps: AccountDeps, user_id: UserId, *, actor: 
 def on_shelf(
     action: str, shelf: Shelf, *, before: Mapping[str, object] | None = None, after: Mapping[str, object] | None = None
 ) -> AuditEvent:
-    """Something that was done to a shelf."""
+    """The audit event for something done to a shelf."""
     return AuditEvent(action, "shelf", show_id(shelf.public_id), before=before, after=after)

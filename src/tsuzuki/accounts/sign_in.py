@@ -1,4 +1,4 @@
-"""Signing in with a name and a password."""
+"""Signing in with a username and a password."""
 
 import msgspec
 import structlog
@@ -38,7 +38,7 @@ class SignedIn(msgspec.Struct, frozen=True):
 
 
 class SignIn:
-    """The door. `is_open` lets in whoever has no password yet (R76): the settings allow it on loopback only."""
+    """Signs people in. `is_open` lets in whoever has no password yet (R76): the settings allow it on loopback only."""
 
     def __init__(self, deps: AccountDeps, passwords: Passwords, limiter: Limiter, *, is_open: bool = False) -> None:
         self._deps = deps
@@ -59,7 +59,7 @@ class SignIn:
         return signed_in
 
     async def sign_in_device(self, username: str, password: str, protocol: Protocol, *, address: str) -> Caller:
-        """The caller behind a device password of this protocol; limited like every other door (SEC-37)."""
+        """The caller behind a device password of this protocol; limited like every other sign-in (SEC-37)."""
         name = plain_name(username)
         caller = await self._tokens.resume_device(password, protocol, address)
         if caller is None or caller.username != name:
@@ -102,7 +102,7 @@ class SignIn:
 
     @staticmethod
     def _refusal(address: str) -> Unauthorized:
-        """For the operator's log the address only: what was typed as a name may be a password."""
+        """Log the address only: what was typed as a name may be a password."""
         _log.warning("sign_in_failed", address=address)
         return Unauthorized(WRONG_PAIR)
 

@@ -1,4 +1,4 @@
-"""The sign-in limit: kept in the database, so that it holds across processes and without Redis (SEC-37)."""
+"""The limit on failed sign-ins, kept in the database so that all processes share it (SEC-37)."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ q = load_queries("tsuzuki.accounts.sign_in_limits")
 
 
 async def lock_failures_tx(tx: Tx, key: str, forget_at: Millis) -> FailureRecord:
-    """The same, and nobody else changes it until this transaction ends."""
+    """The failures of this key, locked until the transaction ends."""
     check_order(tx, FAILURES, key)
     return await tx.one(FailureRecord, q.lock_failures, key=key, forget_at=forget_at)
 
@@ -52,12 +52,12 @@ async def remember_device_tx(
 
 
 async def forget_devices_tx(tx: Tx, user_id: UserId) -> None:
-    """From now on every device of this person's is a stranger."""
+    """Forget every known device of this person."""
     await tx.run(q.forget_devices, user_id=user_id)
 
 
 async def delete_old_devices_tx(tx: Tx, before: Millis) -> int:
-    """Forget those that nobody has signed in with since then; how many that were."""
+    """Forget devices that nobody has signed in with since then; how many."""
     return await tx.run(q.delete_old_devices, before=before)
 
 
@@ -107,7 +107,7 @@ class Limiter:
         await self._db.with_tx(lambda tx: self._forgive_tx(tx, attempt))
 
     async def forget_old(self) -> int:
-        """Delete what is of no more use; how many rows that were."""
+        """Delete counts that no longer matter; how many rows."""
         return await self._db.with_tx(lambda tx: tx.run(q.delete_old_guards, now=self._clock()))
 
     async def _look_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> Millis:
@@ -133,7 +133,7 @@ class Limiter:
             await self._save_tx(tx, key, forgiven(guard, attempt.at, attempt.budgets[key]), now=now)
 
     async def _hold_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> dict[str, FailureRecord]:
-        """Always in the same order, or two attempts could wait for each other."""
+        """Lock the counts in one order, or two attempts could deadlock."""
         return {key: await lock_failures_tx(tx, key, Millis(now + self._limits.window)) for key in sorted(budgets)}
 
     async def _save_tx(self, tx: Tx, key: str, guard: FailureRecord, *, now: Millis) -> None:

@@ -1,4 +1,4 @@
-"""People, their invitations and their keys as rows."""
+"""Queries on tenants, people, invitations, sessions and tokens."""
 
 import msgspec
 
@@ -29,7 +29,7 @@ q = load_queries("tsuzuki.accounts")
 
 
 async def first_tenant_tx(tx: Tx) -> Tenant | None:
-    """The one that a fresh install begins with."""
+    """The tenant that a fresh install begins with."""
     return await tx.maybe(Tenant, q.first_tenant)
 
 
@@ -75,7 +75,7 @@ async def has_users_tx(tx: Tx) -> bool:
 
 
 async def lock_user_tx(tx: Tx, user_id: UserId) -> User:
-    """The same; nobody else makes or revokes this person's keys until this transaction ends."""
+    """The person, locked: nobody else makes or revokes their keys until the transaction ends."""
     check_order(tx, USER, user_id)
     return await tx.one(User, q.lock_user, id=user_id)
 
@@ -96,7 +96,7 @@ async def get_credential_tx(tx: Tx, user_id: UserId) -> Credential:
 
 
 async def list_users_tx(tx: Tx, part: Slice) -> tuple[list[ListedUser], int]:
-    """Oldest first, and how many there are in all."""
+    """Everyone, oldest first, and how many there are in all."""
     rows = await tx.many(ListedUser, q.list_users, most=part.most, skip=part.skip)
     return rows, await tx.one(int, q.count_users)
 
@@ -107,12 +107,12 @@ async def change_user_tx(tx: Tx, user: User, now: Millis) -> User:
 
 
 async def set_disabled_tx(tx: Tx, user_id: UserId, disabled_at: Millis | None, *, now: Millis) -> User:
-    """Nobody disabled gets in by any door; None lets them in again."""
+    """Disable the person: no sign-in, session or token works. None enables them again."""
     return await tx.one(User, q.set_disabled, id=user_id, disabled_at=disabled_at, now=now)
 
 
 async def set_password_hash_tx(tx: Tx, user_id: UserId, password_hash: str, *, now: Millis) -> None:
-    """From now on this password and no other."""
+    """Replace the password's hash."""
     await tx.run(q.set_password_hash, id=user_id, password_hash=password_hash, now=now)
 
 

@@ -67,7 +67,7 @@ class Tenants:
         return added.tenant
 
     async def add_tx(self, tx: Tx, actor: Actor, name: str, plan: str | None) -> TenantChanged:
-        """The same, as a part of something larger."""
+        """As `add`, inside a transaction of the caller."""
         now = self._deps.clock()
         is_billed = await is_billed_tx(tx)
         chosen = get_plan(plan or (FREE.id if is_billed else SELF_HOSTED.id))
@@ -132,5 +132,5 @@ def _audit_event(
 
 
 def tenant_snapshot(tenant: Tenant) -> TenantSnapshot:
-    """A tenant as its activities remember it."""
+    """The tenant as its activities store it."""
     return TenantSnapshot(tenant.name, tenant.churned_at is not None)

@@ -1,4 +1,4 @@
-"""Shelves and the people who have them."""
+"""Tenants, people, shelves and their members, as they are stored."""
 
 from collections.abc import Callable
 from typing import Literal, NewType
@@ -91,7 +91,7 @@ class Credential(msgspec.Struct, frozen=True):
 
 
 class SignInMethods(msgspec.Struct, frozen=True):
-    """By what a person can come in."""
+    """How a person can sign in."""
 
     has_password: bool
     is_linked: bool
@@ -175,7 +175,7 @@ class Slice(msgspec.Struct, frozen=True):
 
 
 class TenantContents(msgspec.Struct, frozen=True):
-    """What goes with a tenant, or holds it."""
+    """What is deleted with a tenant, or keeps it from being deleted."""
 
     users: int
     shelves: int
@@ -188,7 +188,7 @@ class TenantContents(msgspec.Struct, frozen=True):
 
 
 class UserContents(msgspec.Struct, frozen=True):
-    """What goes with a person."""
+    """What is deleted with a person."""
 
     sessions: int
     tokens: int
@@ -224,7 +224,7 @@ class Member(msgspec.Struct, frozen=True):
 
 
 class ShelfContents(msgspec.Struct, frozen=True):
-    """What goes with a shelf."""
+    """What is deleted with a shelf."""
 
     subscriptions: int
     follows: int
@@ -234,7 +234,7 @@ class ShelfContents(msgspec.Struct, frozen=True):
 
 
 class OldShared(msgspec.Struct, frozen=True):
-    """A shelf that people share since before there was a choice."""
+    """A shelf that its people have shared since before each could have their own."""
 
     tenant: str
     name: str

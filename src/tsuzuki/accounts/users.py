@@ -1,4 +1,4 @@
-"""People: added, changed, disabled and deleted by the operator; everything they did stays in the log."""
+"""People as the operator manages them: added, changed, disabled and deleted."""
 
 import msgspec
 
@@ -153,7 +153,7 @@ class Users:
         return await self._deps.db.with_tx(disable)
 
     async def enable(self, actor: Actor, public_id: PublicId) -> User:
-        """Let someone in again; the sessions from before stay ended."""
+        """Allow sign-in again; the sessions from before stay ended."""
 
         async def enable(tx: Tx) -> User:
             user = await user_tx(tx, public_id)
@@ -201,7 +201,7 @@ class Users:
     # -- inside
 
     async def _keep_an_admin_tx(self, tx: Tx, user: User) -> None:
-        """Whoever is no working administrator can go; of those one must stay."""
+        """Conflict when this is the last working administrator."""
         if (
             user.role == "admin"
             and user.disabled_at is None

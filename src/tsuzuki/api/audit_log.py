@@ -1,4 +1,4 @@
-"""The audit log, and what would be removed because it is old. Names of fields as in the crawler's domain."""
+"""The audit log, and what retention would remove. Field names as in the crawler's domain."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""The operator's hand in the ledger, and what Stripe tells. A repeat with the same `Idempotency-Key` does nothing."""
+"""Invoices and credit for the operator, and Stripe's webhook. A repeated `Idempotency-Key` does nothing."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""From an `Endpoint` to a handler of the edge: done once at the start, so that a mistake stops the start."""
+"""From an `Endpoint` to a request handler, at start-up, so that a mistake stops the start."""
 
 import inspect
 import re

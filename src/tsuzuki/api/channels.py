@@ -1,4 +1,4 @@
-"""Where a shelf's notices go besides its pages."""
+"""Notification channels of a shelf."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""How sources fare, which extensions there are, and the switch for all of them. Names of fields as in the contract."""
+"""Health of sources, extensions, and the pause of all of them. Field names as in the contract."""
 
 from typing import Any, Literal, get_args
 

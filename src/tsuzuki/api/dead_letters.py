@@ -1,4 +1,4 @@
-"""What was given up, and how the queues fare, for the operator. Names of fields as in the crawler's domain."""
+"""Dead letters and queues, for the operator. Field names as in the crawler's domain."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Chapters that a shelf keeps: on our disk, whatever becomes of their source."""
+"""Downloaded chapters: on our disk, whatever becomes of their source."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Sounds and films of articles, by way of this server."""
+"""Audio and video of articles, proxied by this server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

@@ -1,4 +1,4 @@
-"""Lists of feeds, brought in and taken out."""
+"""OPML import and export of a shelf's feeds."""
 
 from collections import Counter
 from typing import Literal

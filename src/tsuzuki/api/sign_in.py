@@ -1,4 +1,4 @@
-"""Signing in at an identity provider."""
+"""Signing in and out: by password, at an identity provider, at the first set-up, and with an invitation."""
 
 from typing import Annotated
 from urllib.parse import urlencode

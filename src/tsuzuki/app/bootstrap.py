@@ -1,4 +1,4 @@
-"""The composition root: the only module that knows every part.
+"""The composition root: opens every part of the program and closes them in reverse order.
 
 A new part is opened here, in the order in which parts stand on one another; what was opened is closed in reverse.
 """
@@ -123,7 +123,7 @@ def database_options(settings: Settings) -> DatabaseOptions:
 
 
 def make_data_dir(settings: Settings) -> None:
-    """The data folder exists afterwards; it is nobody's business but its owner's."""
+    """Make the data folder, readable by its owner only."""
     try:
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -139,7 +139,7 @@ def _options(settings: Settings) -> DatabaseOptions:
 
 
 async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
-    """The database, with every secret in it sealed (R123); those that cannot be read are told of in the log."""
+    """Open the database and seal every secret in it (R123); those that cannot be read are logged."""
     db = await open_database(options)
     try:
         with unhurried():
@@ -196,7 +196,7 @@ async def _open_migrated(settings: Settings, clock: Clock) -> AsyncIterator[Data
 
 
 async def _welcome(accounts: Accounts, settings: Settings) -> str | None:
-    """See that somebody can sign in, and say in the log how when that is not obvious; the code, if it takes one."""
+    """Make sure that somebody can sign in, and log how; the set-up code, if there is one."""
     prepared = await accounts.setup.prepare(password=settings.password, is_open=settings.allow_empty_password)
     if prepared.code is not None:
         _log.warning("nobody_can_sign_in_yet", setup_code=prepared.code, open="/setup")

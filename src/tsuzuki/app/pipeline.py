@@ -1,4 +1,4 @@
-"""The pipeline of an installment, put together for one process: client, parsers, poller, ingest, and their loops."""
+"""The pipeline of one process: client, parsers, poller, ingest, and their loops."""
 
 import asyncio
 import os
@@ -81,14 +81,14 @@ Work = tuple[Queue[Any], Handler[Any] | BatchHandler[Any]]
 
 
 class ExtraWork(msgspec.Struct, frozen=True):
-    """What parts above the pipeline have done by the same loops."""
+    """Chores and queues of the areas above the pipeline, run by the same loops."""
 
     chores: Sequence[Chore] = ()
     works: Sequence[Work] = ()
 
 
 class Fetching(msgspec.Struct, frozen=True, kw_only=True):
-    """What calling sources takes; no database."""
+    """What fetching needs; no database."""
 
     client: Client
     driver: Driver
@@ -248,7 +248,7 @@ def worker_loops(
 
 
 def pipeline_chores(pipeline: Pipeline, settings: Settings, db: Database, clock: Clock) -> list[Chore]:
-    """What the pipeline needs done now and then; the long ones at night, where most people are in Europe."""
+    """The pipeline's maintenance; long chores run at night in Europe."""
     archive = settings.data_dir / "archive"
     abandoned = partial(fail_abandoned, db, clock, threshold=settings.disable_threshold, cache=pipeline.cache)
     return [

@@ -1,4 +1,4 @@
-"""What machines ask a process: whether it is ready, and its numbers."""
+"""Health, readiness and metrics of a process."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ FIRST_WORKER_WITHIN = MINUTE
 
 
 class ProbeDeps(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked after."""
+    """What the probes ask."""
 
     db: Database
     redis: "Redis | None"

@@ -1,4 +1,4 @@
-"""uvicorn, run by us: it listens, serves, and stops when it is told to, without losing an open request."""
+"""uvicorn, adapted: it listens, serves, and stops without losing an open request."""
 
 import asyncio
 import errno
@@ -71,7 +71,7 @@ def url_of(bound: socket.socket) -> str:
 
 
 class _CloseAfterBody:
-    """A transport that closes once the body has ended: a proxy that says `Connection: close` has not read on either."""
+    """A transport that closes only after the body was read: a proxy that says `Connection: close` still sends."""
 
     def __init__(self, protocol: "_Protocol", cycle: RequestResponseCycle) -> None:
         self._transport = protocol.transport
@@ -314,7 +314,7 @@ async def serving_aside(app: ASGIApp, host: str, port: int) -> AsyncIterator[str
 
 
 class _ProbeServer(Server):
-    """A server beside the work of a process."""
+    """The server of the probes, in a process whose main work is another."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""What each area is given of the settings and of the parts below it."""
+"""Builds each area's services from the settings and the parts below it."""
 
 import os
 from collections.abc import Callable, Mapping

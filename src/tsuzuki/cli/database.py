@@ -1,4 +1,4 @@
-"""`tsuzuki prune`"""
+"""`tsuzuki backup`, `tsuzuki copy-database`, `tsuzuki migrate` and `tsuzuki prune`."""
 
 import asyncio
 from pathlib import Path

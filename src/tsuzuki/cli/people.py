@@ -1,4 +1,4 @@
-"""`tsuzuki user ...` and `tsuzuki token create`"""
+"""`tsuzuki user ...` and `tsuzuki token create`."""
 
 import asyncio
 import secrets

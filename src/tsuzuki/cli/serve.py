@@ -1,4 +1,4 @@
-"""`tsuzuki serve`"""
+"""`tsuzuki serve`, `tsuzuki work`, `tsuzuki demo` and `tsuzuki settings`."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""What every command does first: read the settings, set up the log."""
+"""What commands share: reading the settings, setting up the log, showing progress."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""`tsuzuki export` and `tsuzuki import shelf`: what a reader has, out of one server and into another."""
+"""`tsuzuki export` and `tsuzuki import`: OPML, ReedMe, and a whole shelf as an archive."""
 
 import asyncio
 import functools

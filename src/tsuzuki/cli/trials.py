@@ -1,4 +1,4 @@
-"""`tsuzuki poll` and `tsuzuki source try`: look at an address or a definition without touching the database."""
+"""`tsuzuki poll` and `tsuzuki source try`: fetch an address or try a definition, without a database."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""The pace of one process, and the face that every pacer has."""
+"""Rate limits for calls to hosts: the policy, the interface, and the pacer of one process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping

@@ -1,4 +1,4 @@
-"""The pace of several processes, shared through Redis; each keeps its own pace while Redis does not answer."""
+"""What goes through Redis: wake-ups, and one pace for all processes (each has its own while Redis is away)."""
 
 import asyncio
 import secrets
@@ -30,7 +30,7 @@ _LOOK_AGAIN = 1.0
 
 
 class RedisTransport:
-    """Lines through one Redis; those with another prefix do not hear each other."""
+    """Wake-ups through one Redis; those with another prefix are not received."""
 
     def __init__(self, url: str, *, prefix: str = "tsuzuki") -> None:
         self._url = url
@@ -53,7 +53,7 @@ class RedisTransport:
 
 
 class RedisConnection:
-    """See `Line`."""
+    """See `WakeupConnection`."""
 
     def __init__(self, client: Redis, pubsub: PubSub, channel: str) -> None:
         self._client = client
@@ -61,14 +61,14 @@ class RedisConnection:
         self._channel = channel
 
     async def send(self, text: str) -> None:
-        """See `Line`."""
+        """See `WakeupConnection`."""
         try:
             await self._client.publish(self._channel, text)
         except (RedisError, OSError) as error:
             raise WireBroken(str(error)) from error
 
     async def receive(self) -> str:
-        """See `Line`."""
+        """See `WakeupConnection`."""
         message = None
         try:
             while message is None:

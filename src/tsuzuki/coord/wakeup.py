@@ -1,4 +1,4 @@
-"""Wake-ups for those who sleep until there is something to do.
+"""Wake-ups: tell sleeping loops, in this process and in others, that there is something to do.
 
 It carries no information that matters: everything is in the database, and whoever waits looks there from time to time
 anyway. Wake after the commit.
@@ -99,24 +99,24 @@ _log = structlog.stdlib.get_logger("tsuzuki.wakeup")
 
 
 class WireBroken(Exception):
-    """The line is gone, or was never there; a new one may be opened."""
+    """The connection is gone, or was never there; a new one may be opened."""
 
 
 class WakeupConnection(Protocol):
-    """An open connection on which everyone, the sender included, hears what anyone sends."""
+    """An open connection on which everyone, the sender included, receives what anyone sends."""
 
     async def send(self, text: str) -> None:
-        """Say it to all; WireBroken."""
+        """Send it to all; WireBroken."""
 
     async def receive(self) -> str:
-        """What is said next; WireBroken."""
+        """The next message; WireBroken."""
 
 
 class WakeupTransport(Protocol):
-    """Where lines come from: Redis, or PostgreSQL."""
+    """Opens connections: through Redis or PostgreSQL."""
 
     def open(self) -> AbstractAsyncContextManager[WakeupConnection]:
-        """A line until the end of the block; WireBroken when there is none."""
+        """A connection until the end of the block; WireBroken when there is none."""
 
 
 class SharedWakeup:
@@ -143,7 +143,7 @@ class SharedWakeup:
         return self._here.listen(*names)
 
     async def run(self) -> None:
-        """Keep the wire; ends only by being cancelled."""
+        """Keep the connection; ends only by being cancelled."""
         was_broken = False
         while True:
             try:
@@ -155,7 +155,7 @@ class SharedWakeup:
             await asyncio.sleep(_REST)
 
     async def _talk(self, *, announce: bool) -> None:
-        """Send and receive until the line breaks."""
+        """Send and receive until the connection breaks."""
         async with asyncio.timeout(_OPEN_WITHIN) as opening, self._wire.open() as line:
             opening.reschedule(None)
             if announce:

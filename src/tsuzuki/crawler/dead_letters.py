@@ -1,4 +1,4 @@
-"""Dead letters and queues in the operator's hands: what is done to them is in the audit log."""
+"""Dead letters and queues, as the operator manages them; every action is in the audit log."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ _LOOKED_AT = 100
 
 
 class DeadLetters:
-    """What was given up, of every queue."""
+    """The dead letters of every queue."""
 
     def __init__(self, db: Database, tasks: Tasks, clock: Callable[[], Millis]) -> None:
         self._db = db
@@ -37,7 +37,7 @@ class DeadLetters:
         return letter, _shown(letter.payload)
 
     async def not_before(self, letter: DeadLetter) -> Millis | None:
-        """Until when the channel rests that a message is for; None where nothing is waited for."""
+        """Until when the channel of a message is paused; None where nothing is waited for."""
         now = self._clock()
         return await self._db.read(lambda tx: rests_until_tx(tx, letter.queue, letter.payload, now))
 
@@ -49,7 +49,7 @@ class DeadLetters:
         return task, not_before
 
     async def discard(self, actor: Actor, letter_id: DeadLetterId) -> None:
-        """Deal with it by doing nothing; again is no harm."""
+        """Discard it; a second time does nothing."""
         await self._letter(letter_id)
         if await self._tasks.discard(letter_id):
             await self._record(actor, "discard", str(letter_id), {})
@@ -68,7 +68,7 @@ class DeadLetters:
         return count
 
     async def queues(self) -> Sequence[QueueStats]:
-        """How every queue fares, by name."""
+        """The state of every queue, by name."""
         return await self._tasks.stats()
 
     async def _rests_until(self, which: LetterFilter) -> Millis | None:

@@ -1,4 +1,4 @@
-"""How the server fares: figures of each minute, the pulse and health of each source, and what is stored."""
+"""Statistics: of each minute, of each source by hour, of queues and watches, and of what is stored."""
 
 import asyncio
 import math
@@ -21,7 +21,7 @@ from tsuzuki.sources.types import Source
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """How the server fared in a minute, or in several: then levels are averages, and what happened is counted up."""
+    """The server's figures in a minute, or in several: then levels are averages and events are summed."""
 
     at: Millis
     depth: int
@@ -34,7 +34,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Minute(msgspec.Struct, frozen=True):
-    """What the tables say of the last minute."""
+    """The figures of the last minute, as the tables have them."""
 
     failed: int
     polls: int
@@ -42,7 +42,7 @@ class Minute(msgspec.Struct, frozen=True):
 
 
 class WatchFigures(msgspec.Struct, frozen=True):
-    """How the watches of one class fare; those that are suspended do not count."""
+    """The state of the watches of one class; suspended ones do not count."""
 
     priority: int
     watched: int
@@ -66,7 +66,7 @@ class FailingFeed(msgspec.Struct, frozen=True):
 
 
 class SourceHour(msgspec.Struct, frozen=True):
-    """What came of calling a source in an hour, counted since 1970."""
+    """Calls to a source in one hour, counted since 1970."""
 
     source_id: SourceId
     hour: int
@@ -93,7 +93,7 @@ LONGEST_KEPT = 60.0
 
 
 class Figures:
-    """How this server fares, and fared."""
+    """The server's figures, now and over time."""
 
     def __init__(self, db: Database, tasks: Tasks, clock: Callable[[], Millis]) -> None:
         self._db = db
@@ -103,7 +103,7 @@ class Figures:
         self._watches_good_until = -math.inf
 
     async def take(self) -> int:
-        """Write down the last minute and forget what is older than a week; how many rows that touched."""
+        """Store the last minute and delete what is older than a week; how many rows that touched."""
         now = self._clock()
         queues = await self._tasks.stats()
         minute = await self._db.read(lambda tx: tx.one(Minute, q.look_at_minute, since=now - MINUTE))
@@ -125,7 +125,7 @@ class Figures:
         return await self._db.with_tx(write)
 
     async def watches(self) -> Sequence[WatchFigures]:
-        """How polling fares, by class. As it was a moment ago: it reads all that is watched."""
+        """The state of polling by class. Cached for a moment: it reads every watch."""
         steady = asyncio.get_running_loop().time
         if (began := steady()) >= self._watches_good_until:
             now = self._clock()
@@ -135,7 +135,7 @@ class Figures:
         return self._watches
 
     async def queues(self) -> list[QueueStats]:
-        """How every queue fares: what is polled, whose queue are the watches themselves, and those of tasks by name."""
+        """The state of every queue: of polling, whose queue are the watches, and of tasks by name."""
         return [poll_stats(await self.watches()), *await self._tasks.stats()]
 
     async def figures(self, length: Millis, width: Millis) -> list[Figure]:

@@ -96,7 +96,7 @@ q = load_queries("tsuzuki.crawler")
 
 
 class JobState(msgspec.Struct, frozen=True):
-    """How a job stands."""
+    """The state of a job, for its event."""
 
     public_id: PublicId
     kind: str
@@ -106,10 +106,7 @@ class JobState(msgspec.Struct, frozen=True):
 
 
 async def publish_jobs_tx(tx: Tx, jobs: Iterable[JobId], now: Millis) -> None:
-    """Tell admins how these jobs stand now. Wake `EVENTS_WAKEUP` after the commit.
-
-    Not of scheduled polls, which are too many.
-    """
+    """Write an event for each of these jobs."""
     for job in await tx.bulk(JobState, q.job_news, [[job_id] for job_id in jobs]):
         news = JobChanged(
             id=show_id(job.public_id),

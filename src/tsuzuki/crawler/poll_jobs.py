@@ -1,4 +1,4 @@
-"""Scheduled polls of series as jobs that nobody triggered, written in the transaction of their outcome.
+"""Scheduled polls of series, recorded as jobs in the transaction of their outcome.
 
 See docs/decisions/0030-scheduled-polls-as-jobs.md.
 """

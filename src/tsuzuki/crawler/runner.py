@@ -1,4 +1,4 @@
-"""Works the queue of crawl jobs."""
+"""Runs crawl jobs from their queue."""
 
 from collections.abc import Callable
 
@@ -47,7 +47,7 @@ _DISABLED = "The source is disabled."
 
 
 class Crawler(msgspec.Struct, frozen=True):
-    """Does crawl jobs: one call, one run. Whatever becomes of it, the job says it."""
+    """Runs crawl jobs; the job records whatever happens."""
 
     db: Database
     wakeup: Wakeup

@@ -1,4 +1,4 @@
-"""What the operator does with crawl jobs, and what their records need done now and then."""
+"""Crawl jobs as the operator manages them, and the maintenance of their records."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 

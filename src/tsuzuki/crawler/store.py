@@ -1,4 +1,4 @@
-"""Jobs and their log, remembered."""
+"""Queries on crawl jobs and their logs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal

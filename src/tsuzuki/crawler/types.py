@@ -1,4 +1,4 @@
-"""Jobs and logs as they are asked for and stored."""
+"""Crawl jobs and logs as they are requested and stored."""
 
 from typing import Any, Literal, NewType
 
@@ -126,7 +126,7 @@ class StatusCount(msgspec.Struct, frozen=True):
 
 
 class JobStats(msgspec.Struct, frozen=True):
-    """How the jobs of some time went; `average_ms` is None when none has ended."""
+    """Jobs of a period; `average_ms` is None when none has ended."""
 
     finished: int
     failed: int
@@ -135,7 +135,7 @@ class JobStats(msgspec.Struct, frozen=True):
 
 
 class SourceWatches(msgspec.Struct, frozen=True):
-    """How the watches of a source fare."""
+    """The state of a source's watches."""
 
     watched: int
     failing: int

@@ -152,7 +152,7 @@ async def test_the_log_has_pages_that_keep_their_filter(app, operator):
     assert "Page 2 of 2" in (await operator.see("/admin/audit?action=user&page=2")).text
 
 
-async def test_pausing_is_said_on_the_desk_and_in_the_log(app, operator):
+async def test_pausing_is_shown_to_the_operator_and_in_the_log(app, operator):
     await operator.send("/admin/crawler", {"pause": "on", "reason": "moving house"})
     assert "All sources are paused since" in (await operator.see("/admin")).text
     assert "moving house" in (await operator.see("/admin/audit?action=crawler")).text

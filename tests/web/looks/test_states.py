@@ -138,7 +138,7 @@ async def test_what_forms_of_readers_answer_is_accessible(browser: Browser, serv
     assert wrong == {}
 
 
-async def test_what_forms_of_the_desk_answer_is_accessible(browser: Browser, server):
+async def test_what_admin_forms_answer_is_accessible(browser: Browser, server):
     wrong: Wrongs = {}
     async with browsing(browser, server.app, server.people["admin"]) as page:
         await start(page, server, "/admin/sources/{source_id}")
@@ -160,7 +160,7 @@ async def test_what_forms_of_the_desk_answer_is_accessible(browser: Browser, ser
     assert wrong == {}
 
 
-async def test_what_is_wrong_at_the_doors_is_told_accessibly(browser: Browser, server):
+async def test_what_is_wrong_with_a_sign_in_is_told_accessibly(browser: Browser, server):
     wrong: Wrongs = {}
     async with browsing(browser, server.app, None) as page:
         await server.open(page, "visitor", "/sign-in")
