@@ -46,8 +46,8 @@ DOCS = SOURCE.parent.parent / "docs"
 ARCHITECTURE = (DOCS / "architecture.md").read_text("utf-8")
 STORIES = (DOCS / "stories.md").read_text("utf-8")
 OF_REQUESTS = re.compile(
-    r"(http|app|accounts|worker)/|api/(binding|decoding|endpoints|ids|paging|views)\.py"
-    r"|web/(site|frame|rendering|texts|locale|ids|links|scripts)\.py|web/templates/(layout|app|app_parts|base|parts)\.html"
+    r"(http|app|accounts|worker)/|api/(binding|decoder|endpoints|ids|paging|views)\.py"
+    r"|web/(site|frame|renderer|texts|locale|ids|links|scripts)\.py|web/templates/(layout|app|app_parts|base|parts)\.html"
 )
 AT_ITS_OWN_TIME = {"inbox/events.py", "inbox/queries.sql", "log.py"}
 """Events are read for open pages meanwhile."""
