@@ -226,4 +226,4 @@ class ActivityPublisher:
                 try:
                     await listener(activity)
                 except Exception:  # noqa: BLE001  what it missed, its markers tell it within a minute
-                    _log.exception("activity_not_heard", activity=activity.id, type=activity.activity_type)
+                    _log.exception("activity_listener_failed", activity=activity.id, type=activity.activity_type)

@@ -136,7 +136,7 @@ class Users:
         return await self._deps.db.with_tx(alter)
 
     async def disable(self, actor: Actor, public_id: PublicId, *, reason: str | None = None) -> User:
-        """Lock someone out of every door, at once (SEC-34); Conflict for the last administrator."""
+        """End every session and refuse sign-ins and tokens, at once (SEC-34); Conflict for the last administrator."""
 
         async def disable(tx: Tx) -> User:
             await lock_people_tx(tx)

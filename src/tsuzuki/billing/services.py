@@ -144,7 +144,7 @@ async def _first_look(billing: Billing) -> None:
     try:
         await billing.look_after()
     except Exception:  # noqa: BLE001  nobody waits for this; the next look is within a minute
-        _log.exception("billing_not_looked_after")
+        _log.exception("billing_maintenance_failed")
 
 
 def build_billing(

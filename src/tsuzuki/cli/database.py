@@ -76,8 +76,10 @@ async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Mill
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
-@click.option("--recreate", is_flag=True, help="Begin with an empty database. SQLite: the old file is kept beside it.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, without doing it.")
+@click.option(
+    "--recreate", is_flag=True, help="Start with an empty database. SQLite: the old file is kept under another name."
+)
 @click.option("--yes", is_flag=True, help="With --recreate: do not ask.")
 def migrate(*, dry_run: bool, recreate: bool, yes: bool) -> None:
     """Bring the database up to this program's schema. `tsuzuki serve` does it too."""

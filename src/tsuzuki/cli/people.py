@@ -38,9 +38,9 @@ def _with_accounts(work: "Callable[[Accounts], Awaitable[T]]") -> T:
 
 
 _password_option = click.option(
-    "--password-stdin", is_flag=True, help="Take the first line of stdin; otherwise one is made up and shown."
+    "--password-stdin", is_flag=True, help="Read the password from stdin; without it, one is generated and shown."
 )
-_shelf_option = click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
+_shelf_option = click.option("--shelf", help="The name of the shelf; without it, their own.")
 
 
 def _with_person(name: str, work: "Callable[[Users, Actor, PublicId], Awaitable[object]]") -> None:
@@ -205,9 +205,9 @@ def token() -> None:
 
 @token.command("create")
 @click.argument("username", metavar="USER")
-@click.option("--scopes", default="read", show_default=True, help="Of read, write and admin, with commas between.")
-@click.option("--name", default="command line", show_default=True, help="What it is called in the list of tokens.")
-@click.option("--days", type=click.IntRange(1, 36_500), help="How long it lives; for ever without.")
+@click.option("--scopes", default="read", show_default=True, help="Any of read, write and admin, separated by commas.")
+@click.option("--name", default="command line", show_default=True, help="Its name in the list of tokens.")
+@click.option("--days", type=click.IntRange(1, 36_500), help="Days until it expires; without it, never.")
 def create_token(username: str, scopes: str, name: str, days: int | None) -> None:
     """Make a token for someone and print it, alone, on stdout. It cannot be shown again."""
 

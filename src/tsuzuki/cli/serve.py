@@ -61,8 +61,8 @@ def _where(settings: Settings) -> str:
 
 
 @click.command()
-@click.option("--queues", help="Only these, with commas between them; all when left out.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), help="Tasks of a queue at the same time.")
+@click.option("--queues", help="Only these queues, separated by commas; without it, all.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), help="How many tasks of a queue run at the same time.")
 @click.option(
     "--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics, /healthz and /readyz on this port."
 )

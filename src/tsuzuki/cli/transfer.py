@@ -39,8 +39,8 @@ class ShelfChoice(msgspec.Struct, frozen=True):
 def shelf_options(command: Callable[..., None]) -> Callable[..., None]:
     """`--user` and `--shelf`, given to the command as `whose`."""
 
-    @click.option("--user", "name", default=FIRST_ADMIN, show_default=True, help="Whose shelf.")
-    @click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
+    @click.option("--user", "name", default=FIRST_ADMIN, show_default=True, help="The person whose shelf it is.")
+    @click.option("--shelf", help="The name of the shelf; without it, their own.")
     @functools.wraps(command)
     def with_options(*, name: str, shelf: str | None, **others: object) -> None:
         command(whose=ShelfChoice(name, shelf), **others)

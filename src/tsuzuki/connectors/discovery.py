@@ -1,4 +1,4 @@
-"""From an address to its feeds: the address itself, what its page says, hosts we know, and a few common paths."""
+"""Feed discovery: the address itself, its page, hosts we know, and a few common paths."""
 
 import itertools
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What every connector is: a description of a kind of source, and one generator per thing it can be asked.
+"""The interface of a connector: what it declares, and one generator for each thing it can do.
 
 A verb yields what it wants done (`Ask`, `ReadFile`, `Parse`, ...), receives the answer at the same place, and returns a
 value. Politeness, retries, the address guard and the process pool are the driver's, so no connector can evade them

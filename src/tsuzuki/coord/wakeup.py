@@ -150,7 +150,7 @@ class SharedWakeup:
                 await self._talk(announce=was_broken)
             except* Exception as broken:  # noqa: BLE001  whatever broke it, we go on trying
                 if not was_broken:
-                    _log.warning("bell_wire_broken", reason=repr(broken.exceptions[0]))
+                    _log.warning("wakeups_broken", reason=repr(broken.exceptions[0]))
                 was_broken = True
             await asyncio.sleep(_REST)
 
@@ -159,7 +159,7 @@ class SharedWakeup:
         async with asyncio.timeout(_OPEN_WITHIN) as opening, self._wire.open() as line:
             opening.reschedule(None)
             if announce:
-                _log.info("bell_wire_mended")
+                _log.info("wakeups_restored")
             self._here.wake_all()
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._receive(line))

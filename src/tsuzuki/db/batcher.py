@@ -1,4 +1,4 @@
-"""Does for many at once what each of them asks for by itself."""
+"""Batches calls: what is asked for while others are answered is answered together."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -56,13 +56,13 @@ class Batcher(Generic[A, R]):
         try:
             answers = await self._do([each.one for each in together])
         except Exception as error:  # noqa: BLE001  whose fault it is shows when each is done alone
-            _log.warning("not_done_together", what=self._what, count=len(together), reason=str(error))
+            _log.warning("batch_failed", what=self._what, count=len(together), reason=str(error))
         finally:
             _tell(together, answers)
 
 
 class _Waiting(Generic[A, R]):
-    """What is asked, and where the answer is told."""
+    """What is asked, and the future of its answer."""
 
     __slots__ = ("answer", "one")
 
@@ -72,7 +72,7 @@ class _Waiting(Generic[A, R]):
 
 
 def _tell(waiting: "list[_Waiting[A, R]]", answers: Sequence[R | None]) -> None:
-    """Nobody waits for ever: whoever has no answer is told so."""
+    """Resolve every future: whoever has no answer gets None."""
     for each, answer in zip(waiting, chain(answers, repeat(None)), strict=False):
         if not each.answer.done():
             each.answer.set_result(answer)

@@ -1,4 +1,4 @@
-"""Everything of a SQLite file into a PostgreSQL database: in chunks, resumable, and compared at the end."""
+"""Copies a SQLite file into a PostgreSQL database: in chunks, resumable, and compared at the end."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -44,7 +44,7 @@ class CopyProgress(msgspec.Struct, frozen=True):
 
 
 async def begin_copy(target: Connection, tables: list[Table]) -> None:
-    """Note that a copy begins; SchemaRefused when the database has content of its own."""
+    """Record that a copy begins; SchemaRefused when the database has content of its own."""
     for table in tables:
         if await target.fetchval(f"select exists (select 1 from {table.name})"):  # noqa: S608  a table's name
             raise SchemaRefused(
@@ -61,7 +61,7 @@ async def progress_of(target: Connection, table: Table) -> CopyProgress:
 
 
 async def advance_copy(target: Connection, table: Table, last_key: list[Any], rows: int) -> None:
-    """Note a chunk; in its transaction."""
+    """Record a chunk, in its transaction."""
     key = [{"hex": part.hex()} if isinstance(part, bytes) else part for part in last_key]
     await target.execute(_ADVANCE, table.name, msgspec.json.encode(key).decode(), rows)
 
@@ -78,7 +78,7 @@ CHUNK = 2_000
 
 
 class CopyStep(msgspec.Struct, frozen=True):
-    """Something that was done: for whoever watches."""
+    """Progress of a copy, for whoever watches."""
 
     verb: str
     """`copy` or `compare`."""
@@ -184,7 +184,7 @@ class DatabaseCopier:
         return summing.result()
 
     async def _number_on(self, table: Table) -> None:
-        """Let new rows be numbered after every row that ever was: also those that are gone."""
+        """Set the sequence behind every number that was ever used, deleted rows included."""
         if table.identity is None:
             return
         ever = self._source.execute("select max(seq) from sqlite_sequence where name = ?", (table.name,)).get or 0
@@ -194,7 +194,7 @@ class DatabaseCopier:
             await self._target.execute("select setval($1, $2)", named, most)
 
     async def _set_triggers(self, tables: Sequence[Table], verb: str) -> None:
-        """What triggers would derive is copied itself."""
+        """Triggers are off while copying: what they derive is copied itself."""
         for table in tables:
             await self._target.execute(f"alter table {table.name} {verb} trigger user")
 

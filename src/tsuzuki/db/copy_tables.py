@@ -1,4 +1,4 @@
-"""The same content or not: a table's rows, hashed one by one and added up, so that their order does not matter."""
+"""The tables that a copy moves, in the order of their references, and checksums to compare them."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -117,14 +117,14 @@ _ROOM = 1 << 128
 
 
 class TableChecksum(msgspec.Struct, frozen=True):
-    """How many rows, and their hashes added up."""
+    """The number of rows, and the sum of their hashes: the order does not matter."""
 
     rows: int
     digest: str
 
 
 class ChecksumBuilder:
-    """Adds up rows of one table."""
+    """Adds up the rows of one table."""
 
     def __init__(self, table: Table) -> None:
         self._canonical = _canonical(table)

@@ -1,4 +1,4 @@
-"""Old months of the log leave the database for a file (R52): exported, checked, and only then removed.
+"""The crawl log by month: partitions (PostgreSQL), and old months exported to files (R52).
 
 A month is one gzipped file of JSON lines, oldest first. A run that was interrupted is simply run again: what is in the
 file already is kept, and what is still in the database is merged in.
@@ -189,7 +189,7 @@ _log = structlog.stdlib.get_logger("tsuzuki.db")
 
 
 async def maintain_partitions(db: Database, now: Millis) -> list[Month]:
-    """`ensure_partitions`, and a warning for as long as rows lie in none of them."""
+    """`ensure_partitions`, and a warning while rows lie in none of them."""
     made = await ensure_partitions(db, now)
     if rows := await rows_in_rest(db):
         _log.warning("log_rows_without_partition", table=REST, rows=rows, why="a clock was wrong, or no worker ran")
@@ -259,13 +259,13 @@ async def _make_tx(tx: Tx, month: Month) -> bool:
 
 
 def statement(sql: str) -> Query:
-    """What names a partition, which no parameter can; only our own names and numbers are put in."""
+    """SQL that names a partition, which no parameter can; only our own names and numbers are put in."""
     text = EngineSql(sql, ())
     return Query("partition", text, text, writes=True, returns_rows=False, inline=False)
 
 
 def question(sql: str) -> Query:
-    """The same for what gives rows."""
+    """As `statement`, for SQL that returns rows."""
     text = EngineSql(sql, ())
     return Query("partition", text, text, writes=False, returns_rows=True, inline=False)
 
@@ -280,7 +280,7 @@ PAGE = 2000
 
 
 class ArchivedMonth(msgspec.Struct, frozen=True):
-    """What became of one month."""
+    """One month that was archived."""
 
     month: Month
     file: Path | None

@@ -1,4 +1,4 @@
-"""What an engine offers."""
+"""The interface of a database engine."""
 
 import asyncio
 from types import TracebackType

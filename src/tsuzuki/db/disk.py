@@ -1,4 +1,4 @@
-"""What is to survive a power cut."""
+"""fsync."""
 
 import os
 from pathlib import Path

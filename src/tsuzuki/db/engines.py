@@ -1,10 +1,10 @@
-"""The choice between the two engines."""
+"""Opens a database by its URL: SQLite or PostgreSQL."""
 
 from tsuzuki.db.database import Database, DatabaseOptions
 
 
 async def open_database(options: DatabaseOptions) -> Database:
-    """Connect and check the engine; migrating is `migrate`'s."""
+    """Connect and check the engine; `migrate` brings the schema up to date."""
     if options.url.startswith("sqlite:"):
         from tsuzuki.db.sqlite import SqliteDatabase, path_of
 

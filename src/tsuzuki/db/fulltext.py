@@ -1,4 +1,4 @@
-"""Tokens as each engine's index takes them, and searches as each engine's MATCH understands them."""
+"""Full-text search on both engines: what an index is given, and how a search becomes its MATCH."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""SQLite files of ReedMe and Fusion, which came before: recognised, read, and swapped for one of ours.
+"""SQLite files of ReedMe and Fusion, our predecessors: recognised, read, and replaced by one of ours.
 
 Their columns differ from version to version, and SQLite puts any type into any column, so each value is taken for what
 it is. Everything here blocks; call it in a thread.

@@ -68,13 +68,13 @@ ORDER = (
 
 
 def refuse(held: Lock, wanted: Lock) -> None:
-    """As tests want it."""
+    """Raise, in tests."""
     raise MisuseError(f"the lock {wanted.name} was taken while {held.name} was held: see the order in db/locks.py")
 
 
 @cache  # once for each pair
 def warn(held: Lock, wanted: Lock) -> None:
-    """As readers want it: two transactions may wait for each other, and one is tried again."""
+    """Log it, in production: two transactions may deadlock, and one is tried again."""
     _log.warning("locks_out_of_order", held=held.name, wanted=wanted.name)
 
 
@@ -101,28 +101,28 @@ async def _take_tx(tx: Tx, lock: Lock, ids: Iterable[int] = (0,), *, is_shared: 
 
 
 async def lock_people_tx(tx: Tx) -> None:
-    """Nobody else changes people or who has which shelf: one sets up first, and the last administrator stays."""
+    """Lock people and memberships: one process sets up first, and the last administrator stays."""
     await _take_tx(tx, PEOPLE)
 
 
 async def lock_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Whoever adds to this shelf, or changes its plan, waits for the end of this transaction; NotFound."""
+    """Lock the shelf against whoever adds to it or changes its plan; NotFound."""
     check_order(tx, SHELF, shelf_id)
     await tx.one(ShelfId, q.lock_shelf, shelf_id=shelf_id)
 
 
 async def lock_series_merges_tx(tx: Tx) -> None:
-    """Nobody else writes on chapters while series are merged or split."""
+    """Lock all chapters while series are merged or split."""
     await _take_tx(tx, SERIES_MERGES)
 
 
 async def lock_series_merges_shared_tx(tx: Tx) -> None:
-    """Series stay apart, or together, until this transaction ends; taken by whoever writes on chapters."""
+    """Keep series from being merged or split; taken by whoever writes on chapters."""
     await _take_tx(tx, SERIES_MERGES, is_shared=True)
 
 
 async def lock_comic_matching_tx(tx: Tx) -> None:
-    """Nobody else matches or maps what sources list: two discoveries do not make one comic twice."""
+    """Lock matching and mapping, so that two discoveries do not make one comic twice."""
     await _take_tx(tx, COMIC_MATCHING)
 
 
@@ -132,12 +132,12 @@ async def lock_series_tx(tx: Tx, series_id: SeriesId) -> None:
 
 
 async def lock_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Nobody else writes what this shelf has read."""
+    """Lock what this shelf has read."""
     await _take_tx(tx, READING, (shelf_id,))
 
 
 async def lock_items_tx(tx: Tx, *feeds: FeedId) -> None:
-    """Nobody else stores items of these feeds: two batches with the same rows would wait for each other (REL-19d)."""
+    """Lock items of these feeds: two batches with the same rows would deadlock (REL-19d)."""
     await _take_tx(tx, ITEMS, feeds)
 
 
@@ -164,5 +164,5 @@ async def lock_feeds_shared_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
 
 
 async def lock_alerts_tx(tx: Tx, source_id: SourceId) -> None:
-    """Two series of one source that break at the same moment see each other, and a reader is told once."""
+    """Lock alerts of a source: of two series that break at once, a reader is told once."""
     await _take_tx(tx, ALERTS, (source_id,))

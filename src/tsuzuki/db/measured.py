@@ -1,4 +1,4 @@
-"""A database whose transactions are timed."""
+"""A database that measures its transactions."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Timed = Callable[[bool, float], None]
 
 
 class MeasuredDatabase:
-    """A `Database` that tells of every transaction how long it took."""
+    """A `Database` that reports how long each transaction took."""
 
     def __init__(self, inner: Database, timed: Timed) -> None:
         self.engine: Engine = inner.engine

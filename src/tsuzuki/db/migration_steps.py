@@ -1,4 +1,4 @@
-"""The steps of the schema, what a database remembers of them, and what is still to be done."""
+"""Migrations: those that this program has, those that a database has, and what is left to apply."""
 
 import hashlib
 import re
@@ -30,7 +30,7 @@ _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """One step of the schema."""
+    """One migration."""
 
     version: int
     name: str
@@ -39,26 +39,26 @@ class Migration(msgspec.Struct, frozen=True):
 
     @property
     def removes(self) -> tuple[str, str] | None:
-        """What people had that the step takes away, and the query that counts it: it is logged, if there is any."""
+        """What people had that the migration removes, and the query that counts it for the log."""
         found = _REMOVES.search(self.sql)
         return None if found is None else (found[1], found[2])
 
     def log_removed(self, count: object) -> None:
-        """One line, so that nobody wonders where it went."""
+        """Log it, so that nobody wonders where it went."""
         if self.removes is not None and count:
             _log.warning("removed_by_migration", step=f"{self.version:04d}", what=self.removes[0], count=count)
 
     def ledger_row(self, now: int) -> tuple[int, str, str, int]:
-        """What a database remembers of it."""
+        """Its row in the table of migrations."""
         return (self.version, self.name, self.checksum, now)
 
     def failure(self, error: Exception) -> DatabaseError:
-        """What is said when it fails."""
+        """The error to raise when it fails."""
         return DatabaseError(f"Migration {self.version:04d} ({self.name}) failed and changed nothing: {error}")
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """A step that a database remembers."""
+    """A migration that was applied to a database."""
 
     version: int
     checksum: str
@@ -73,7 +73,7 @@ class MigrationOutcome(msgspec.Struct, frozen=True):
 
 
 def available(engine: Engine) -> list[Migration]:
-    """The steps this program brings, in order."""
+    """The migrations of this program, in order."""
     folder = files("tsuzuki.db.migrations") / engine
     steps = []
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
@@ -86,7 +86,7 @@ def available(engine: Engine) -> list[Migration]:
 def plan(
     applied: Sequence[Applied], known: Sequence[Migration], *, other_tables: AbstractSet[str] = frozenset()
 ) -> list[Migration]:
-    """What is still to be done; SchemaRefused unless what was done is how this program begins."""
+    """The migrations to apply; SchemaRefused unless those applied are how this program's begin."""
     if not applied and other_tables:
         raise SchemaRefused(OF_REEDME if other_tables >= REEDME_TABLES else NOT_OURS)
     newest = known[-1].version if known else 0

@@ -228,7 +228,7 @@ class PostgresDatabase:
 
 
 class _ConnectionOpener:
-    """Opens a pool's connections. When one of its first fails, the others still come, and nobody would close them."""
+    """Opens a pool's connections, and closes those that come after one of the first has failed."""
 
     is_shut = False
 

@@ -20,14 +20,14 @@ _BROKEN = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 class PostgresTransport:
-    """Lines through one database, for installations without Redis."""
+    """Wake-ups through one database, for installations without Redis."""
 
     def __init__(self, url: str) -> None:
         self._url = url
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["PostgresConnection"]:
-        """See `coord.bell_wire.Wire`."""
+        """See `WakeupTransport`."""
         try:
             connection = await connect_once(self._url)
         except DatabaseUnavailable as error:
@@ -42,7 +42,7 @@ class PostgresTransport:
 
 
 class PostgresConnection:
-    """See `coord.bell_wire.Line`."""
+    """See `WakeupConnection`."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -50,21 +50,21 @@ class PostgresConnection:
         connection.add_termination_listener(lambda _: self._said.put_nowait(None))
 
     async def listen(self) -> None:
-        """Begin to hear."""
+        """Begin to receive."""
         try:
             await self._connection.add_listener(CHANNEL, self._hear)
         except _BROKEN as error:
             raise WireBroken(str(error)) from error
 
     async def send(self, text: str) -> None:
-        """See `coord.bell_wire.Line`."""
+        """See `WakeupConnection`."""
         try:
             await self._connection.execute("select pg_notify($1, $2)", CHANNEL, text, timeout=SEND_TIMEOUT)
         except _BROKEN as error:
             raise WireBroken(str(error)) from error
 
     async def receive(self) -> str:
-        """See `coord.bell_wire.Line`."""
+        """See `WakeupConnection`."""
         said = await self._said.get()
         if said is None:
             raise WireBroken("PostgreSQL closed the connection.")

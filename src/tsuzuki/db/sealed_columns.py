@@ -1,4 +1,4 @@
-"""What is stored already gets sealed: secrets from before there was a key, or from another one (R123)."""
+"""Seals secrets that are stored in clear or under an older key, at the start (R123)."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
@@ -93,9 +93,10 @@ SEALERS: Final[Mapping[str, Callable[..., Coroutine[Any, Any, Chunk]]]] = {
 
 
 async def seal_stored(db: Database, vault: Vault, now: Millis) -> dict[str, list[str]]:
-    """What cannot be read, by its kind; nothing when all is well. `vault` is the one that the database was opened with.
+    """Seal what is stored; what cannot be read, by kind.
 
-    What was sealed with this key by an earlier start is not looked at again.
+    `vault` is the one that the database was opened with. What an earlier start sealed with this key is not read
+    again.
     """
     if vault.fingerprint is None or await db.read(sealed_with_tx) == vault.fingerprint:
         return {}

@@ -1,4 +1,4 @@
-"""What the planners know of the tables."""
+"""The planners' statistics."""
 
 from tsuzuki.db.database import Database
 from tsuzuki.db.queries import EngineSql, Query

@@ -1,4 +1,4 @@
-"""A transaction as its functions see it, and the rule that they await nothing else.
+"""`Tx`, the verbs inside a transaction, and the rule that its functions await nothing else.
 
 A `*_tx` function is a coroutine whose awaits all end in a verb of its `Tx`. Where the engine can answer at once
 (SQLite) the verb never suspends; where it cannot (PostgreSQL, or a read that a thread does) the verb gives a
@@ -181,7 +181,7 @@ class TxDriver(Tx):
         return self._failure
 
     def close(self) -> None:
-        """End the function where it stands; a verb in its `finally` is not run. What it raises now is not news."""
+        """End the function where it stands; verbs in its `finally` are not run, and its errors are dropped."""
         self._execute = _ask_the_driver  # which may hold whoever holds us
         for _ in range(CLOSING_ATTEMPTS):
             try:
@@ -215,7 +215,7 @@ class TxDriver(Tx):
 
 
 class _Standing(threading.local):
-    """The function that this thread is stepping through at this very moment."""
+    """The function that this thread is running at the moment."""
 
     drive: TxDriver | None = None
 

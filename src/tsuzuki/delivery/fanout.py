@@ -1,4 +1,4 @@
-"""New installments into the inboxes of those who follow, with their events and notices, all in one transaction."""
+"""Fan-out: entries, events and notices for new installments, in one transaction."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ NOTHING = Delivered()
 
 
 class NewBatch(msgspec.Struct, frozen=True):
-    """What was new at once of one feed or series."""
+    """New installments of one feed or series that came at once."""
 
     kind: Kind
     of_id: int
@@ -68,7 +68,7 @@ class ArrivingItems(msgspec.Struct, frozen=True):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Entries that were inserted just now on one shelf, of one batch."""
+    """Entries just inserted on one shelf, of one batch."""
 
     shelf_id: ShelfId
     installment_id: int
@@ -78,7 +78,7 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """A shelf that follows something: under which id and name, and whether some channel is to be told."""
+    """A shelf that follows something: the id and name it has there, and whether some channel notifies."""
 
     of_id: int
     """The feed or series."""
@@ -245,7 +245,7 @@ def _notices(batch: NewBatch, burst: Burst, now: Millis) -> list[Notice]:
 
 
 def loudness(floods: int) -> Loudness:
-    """What to do with new ones, when so many deliveries since the flood began count this one: only the first tells."""
+    """How loud new ones are: of so many deliveries since the burst began only the first notifies."""
     if floods == 0:
         return "each"
     return "once" if floods == 1 else "none"

@@ -1,4 +1,4 @@
-"""Sources that broke and healed, and that each is told once."""
+"""Outages: alerts when a source breaks and when it works again, each sent once."""
 
 from collections.abc import Callable
 from typing import Final, NewType

@@ -1,1 +1,1 @@
-"""What every HTTP answer has, whoever gives it: an id, a log line, safe headers, an honest error."""
+"""What every HTTP answer shares: request ids, logs, headers, errors, sign-in, metrics."""

@@ -1,4 +1,4 @@
-"""Who is calling, from what a request carries: a token in its Authorization, else a session in its cookie."""
+"""Who is calling: cookies, tokens, the CSRF check, and beginning and ending sessions."""
 
 from ipaddress import ip_address
 
@@ -194,7 +194,7 @@ class OidcDeps(msgspec.Struct, frozen=True):
     name: str = ""
 
     def opened(self) -> Oidc:
-        """What is behind the door; NotFound where there is no provider."""
+        """The OIDC service; NotFound where there is no provider."""
         if self.oidc is None:
             raise NotFound("Sign-in with an identity provider is not set up.")
         return self.oidc

@@ -1,4 +1,4 @@
-"""Reading a request's body within limits: bytes are counted while they arrive, JSON is measured before it is read."""
+"""Request bodies within limits: bytes are counted as they arrive, JSON depth before it is decoded."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus, in a registry of our own: requests, transactions, the process and the build."""
+"""Prometheus metrics, and the health and readiness probes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,19 +19,19 @@ _TX_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 
 _QUEUE_GAUGES = {
     "depth": "Tasks that are due, scheduled or running",
-    "due": "Tasks that wait to be begun",
+    "due": "Tasks that wait to be run",
     "oldest_seconds": "How long the oldest due task has been waiting",
     "finished_last_minute": "Tasks that ended in the last minute",
     "failed_last_hour": "Tasks that were given up in the last hour",
-    "dead_letters": "Tasks that were given up and nobody has dealt with",
+    "dead_letters": "Dead letters that are neither replayed nor discarded",
 }
 
 _WATCH_GAUGES = {
-    "total": "What is watched and not suspended",
+    "total": "Watches that are not suspended",
     "due": "Watches that wait for their poll",
     "oldest_due_seconds": "How late the longest waiting poll is",
     "failing": "Watches whose last poll failed",
-    "failing_ratio": "The share of those whose last poll failed",
+    "failing_ratio": "The share of watches whose last poll failed",
 }
 
 
@@ -65,14 +65,14 @@ class Metrics:
 
         self._poll_seconds = Histogram(
             "tsuzuki_poll_duration_seconds",
-            "From beginning a poll to its written outcome",
+            "From the start of a poll to its stored outcome",
             ("outcome",),
             buckets=_WORK_BUCKETS,
             registry=self.registry,
         )
         self._task_seconds = Histogram(
             "tsuzuki_task_duration_seconds",
-            "One try of a task",
+            "One attempt at a task",
             ("queue", "outcome"),
             buckets=_WORK_BUCKETS,
             registry=self.registry,

@@ -1,4 +1,4 @@
-"""The order of what stands around every handler, from the outside in."""
+"""The middleware around every handler, from the outside in."""
 
 import asyncio
 import gzip
@@ -72,7 +72,7 @@ _log = structlog.stdlib.get_logger("tsuzuki.access")
 
 
 class Observed:
-    """Logs and counts each answer when it is over. The query string is left out: it may hold what nobody should see."""
+    """Logs and counts each answer. The query string is left out: it may hold secrets."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -111,7 +111,7 @@ class Observed:
 
 
 def note_reason(scope: Scope, error: Exception) -> None:
-    """Have the log say why this request could not be done, where that was not its own fault."""
+    """Log with this request why it failed, where that was not its own fault."""
     code = error.code if isinstance(error, TsuzukiError) else TsuzukiError.code
     scope[_REASON] = {"reason": str(error), "code": code}
 
@@ -129,7 +129,7 @@ _LEVEL = 1
 
 
 class Compressed:
-    """Packs each page that is sent in one piece to a browser that takes it so; lets everything else pass."""
+    """Compresses pages that are sent in one piece, for browsers that accept it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -14,7 +14,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Resource:
-    """What lives at one path: a handler for each method. HEAD is answered like GET; the server leaves the body out."""
+    """One path, with a handler for each method. HEAD is answered like GET; the server leaves the body out."""
 
     def __init__(self, path: str, handlers: Mapping[str, Handler]) -> None:
         self.path = path
@@ -37,9 +37,7 @@ def page(path: str, handler: Handler) -> Resource:
 
 
 class _Routes(Router):
-    """Tries only routes that have as many parts as the path, and its word: hundreds of patterns took a third of the
-    time of a small answer.
-    """
+    """Tries only routes with the path's number of parts and first word: all patterns took a third of the time."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         super().__init__(routes, redirect_slashes=False, default=_nothing_here)

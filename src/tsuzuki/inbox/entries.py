@@ -1,4 +1,4 @@
-"""What stands in an inbox, and how one asks for it."""
+"""Entries of an inbox, and the filters by which they are listed and marked."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Events for open streams: one look at the database for all of them, and each reads its own from where it left off."""
+"""Event streams: one poll of the database for all of them, and each reads on from its own cursor."""
 
 import re
 from collections import Counter
@@ -61,7 +61,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class ShelfCursor(msgspec.Struct, frozen=True):
-    """That a shelf has news."""
+    """A shelf that has new events."""
 
     txid: int
     id: int
@@ -115,7 +115,7 @@ class Events:
                 except Unavailable as error:
                     _log.warning("events_unavailable", reason=str(error))
                 except Exception:  # noqa: BLE001  the top of a loop that all streams of this process rely on
-                    _log.exception("events_look_failed")
+                    _log.exception("events_poll_failed")
                 if await listener.wait(pause):
                     pause = _SOON / 2
 
@@ -197,12 +197,12 @@ class Events:
         return newest, bool(last_event_id)
 
     async def _add_first_event(self, shelf_id: ShelfId) -> None:
-        """An event to stand on: only whose place is an event can be told later that others after it were forgotten."""
+        """Add an event, so that the cursor is one: only then can it be seen that later ones were pruned."""
         await self._db.with_tx(lambda tx: counts_changed_tx(tx, [shelf_id], self._clock()))
         self._wakeup.wake(EVENTS_WAKEUP)
 
     async def _counts(self, shelf_id: ShelfId, cursor: EventCursor, *, has_missed: bool = False) -> EventMessage:
-        """Counted now, after the change that is told of was committed: a number in the event's row could be old."""
+        """Counted now, after the change was committed: a number in the event's row could be old."""
         counts = await self._db.read(lambda tx: counts_tx(tx, shelf_id))
         data = msgspec.json.encode(msgspec.structs.asdict(counts) | {"missed": has_missed}).decode()
         return EventMessage(None if cursor == EventCursor() else str(cursor), "counts", data)

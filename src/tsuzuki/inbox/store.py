@@ -1,4 +1,4 @@
-"""Entries listed, counted and marked. Each kind of list is read along an index of its own."""
+"""Queries that list, count and mark entries. Each kind of list has an index of its own."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ q = load_queries("tsuzuki.inbox")
 
 
 async def where_tx(tx: Tx, shelf_id: ShelfId, wanted: EntryFilter) -> Where:
-    """I8, SEC-31: a feed or a group of this shelf, or NotFound."""
+    """The filter's ids; NotFound for a feed or group of another shelf (I8, SEC-31)."""
     feed_id, group_id = await place_tx(tx, shelf_id, wanted.feed, wanted.group)
     series_id = None if wanted.series is None else _found(await find_series_tx(tx, wanted.series), "series")
     return {

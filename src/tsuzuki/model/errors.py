@@ -1,4 +1,4 @@
-"""Everything that can go wrong and has a name.
+"""The tree of errors.
 
 TsuzukiError
 ├── NotFound               404  what was asked for is not there, or not yours to see

@@ -62,7 +62,7 @@ class FoundItem(msgspec.Struct, frozen=True, gc=False):
 
 
 class FeedHarvest(msgspec.Struct, frozen=True):
-    """All that one visit to a feed brought."""
+    """Everything that one fetch of a feed found."""
 
     kind: Literal["rss", "atom", "json", "rdf"]
     title: str

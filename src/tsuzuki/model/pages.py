@@ -1,4 +1,4 @@
-"""Places in lists that are read page by page: the times and the id of the last one seen, exact at page ends."""
+"""Cursors of lists that are read page by page: the times and id of the last entry."""
 
 import re
 from typing import Generic, TypeVar

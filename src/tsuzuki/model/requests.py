@@ -1,4 +1,4 @@
-"""What a connector asks of the outside world, and what comes back. Values only; `net` does the work."""
+"""What a connector asks for (`Ask`, `ReadFile`, `Parse`) and what comes back. Values only; `net` fetches."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What must never be shown: how a secret is recognised, and what stands in its place."""
+"""Secrets: how they are recognised by name, and how they are masked."""
 
 import re
 from collections.abc import Mapping

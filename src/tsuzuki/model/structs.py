@@ -1,4 +1,4 @@
-"""One struct out of another."""
+"""Copies between structs."""
 
 from typing import Any, TypeVar
 

@@ -1,4 +1,4 @@
-"""The order in which people expect names."""
+"""Regular expressions as JSON Schema has them, and natural sort order."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""From a notice to the channels that it concerns: the first of its two steps."""
+"""The first step of a notification: from a notice to the channels that it concerns."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ q = load_queries("tsuzuki.notifications")
 
 
 class Recipient(msgspec.Struct, frozen=True):
-    """A channel that is to be told, and what its reader calls the thing."""
+    """A channel to notify, and what its reader calls the thing."""
 
     channel_id: ChannelId
     channel_public_id: PublicId
@@ -41,7 +41,7 @@ class NoticeSubject(msgspec.Struct, frozen=True):
 async def notify_tx(
     tx: Tx, recipients: Sequence[Recipient], about: str, word: Callable[[str], Message], *, now: Millis
 ) -> tuple[str, ...]:
-    """A send for each channel, under an id that `about` makes stable; whom to wake after the commit."""
+    """A send for each channel, under an id made from `about`; whom to wake after the commit."""
     sends = [
         Send(
             channel_id=recipient.channel_id,
@@ -150,6 +150,6 @@ async def subject_tx(tx: Tx, notice: Notice) -> NoticeSubject | None:
 
 
 async def close_burst_tx(tx: Tx, notice: Notice, now: Millis) -> int:
-    """How much a flood brought in all by now, which is when it is told."""
+    """End the burst's notice; how much came in all by now."""
     count = await tx.maybe(int, q.close_burst, kind=notice.kind, of_id=notice.of_id, at=notice.at, now=now)
     return notice.count if count is None else count

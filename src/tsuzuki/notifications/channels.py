@@ -1,4 +1,4 @@
-"""A shelf's channels, as their owner manages them."""
+"""Notification channels, as their owner manages them."""
 
 import secrets
 from collections.abc import Callable, Mapping

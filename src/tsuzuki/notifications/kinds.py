@@ -1,4 +1,4 @@
-"""The seam for channels. A kind is pure: it says what is to be sent, and `net` sends it under the guard (I6)."""
+"""The interface of a channel kind. Kinds are pure: they say what to send, and `net` sends it (I6)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, NewType, Protocol, TypeVar

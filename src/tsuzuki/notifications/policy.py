@@ -1,4 +1,4 @@
-"""What a reader is told, in words. Pure."""
+"""Messages of notifications in words, and how long a failing channel is paused. Pure."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""From a send to the channel's own server: the second step of a notice."""
+"""The second step of a notification: from a send to the channel's own server."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Channels."""
+"""Queries on channels."""
 
 from typing import Any
 

@@ -129,7 +129,7 @@ async def run_visit(driver: Driver, visit: Visit[T], origin: SourceIdentity, *, 
     except (SourceError, Unavailable):
         raise
     except Exception as error:
-        _log.exception("connector_stumbled", source=origin.source)
+        _log.exception("connector_error", source=origin.source)
         raise ShapeChanged(f"The connector does not understand the answer: {type(error).__name__}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""Claimed tasks through their handler, and what comes of it."""
+"""Runs claimed tasks through their handler and records how they ended."""
 
 import asyncio
 import traceback
@@ -77,7 +77,7 @@ class Attempts(Generic[P]):
         """Why this process cannot do this kind of work; nothing more is taken then."""
 
     async def work(self, rows: Sequence[ClaimedRow]) -> None:
-        """Try these tasks, together where the handler takes batches."""
+        """Run these tasks, together where the handler takes batches."""
         try:
             tasks = await self._decoded(rows)
             with self._keeper.holding(tasks):
@@ -161,7 +161,7 @@ class Attempts(Generic[P]):
         return verdict
 
     async def give_back(self, tasks: Sequence[ClaimedTask]) -> None:
-        """What is stopped in the middle is queued again at once; what was finished just before stays finished."""
+        """Queue again what is stopped in the middle; what was finished just before stays finished."""
         try:
             await self._worker_context.db.with_tx(lambda tx: release_tx(tx, tasks, now=self._worker_context.clock()))
         except Unavailable as error:
@@ -169,7 +169,7 @@ class Attempts(Generic[P]):
         self._worker_context.wakeup.wake(self._queue.name)
 
     async def _insist(self, work: Work[Any]) -> None:
-        """While the database does not answer, ask again for as long as our lease may last; then it is taken anyway."""
+        """Repeat while the database does not answer, for as long as our lease lasts."""
         until = self._worker_context.steady() + self._queue.settings.lease / SECOND
         while True:
             try:
@@ -182,7 +182,7 @@ class Attempts(Generic[P]):
             await asyncio.sleep(_ASK_AGAIN)
 
     def _tell(self, tasks: Sequence[ClaimedTask], outcome: str, seconds: float) -> None:
-        """One line in the log for each task; of those that failed there is one with the reason already."""
+        """Log one line for each task; failures were logged with their reason already."""
         tell = _log.debug if self._queue.settings.is_routine or outcome != "done" else _log.info
         for task in tasks:
             self._worker_context.timed(self._queue.name, outcome, seconds)

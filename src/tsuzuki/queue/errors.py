@@ -1,4 +1,4 @@
-"""How a task can end other than well.
+"""The errors by which a handler says how a task failed.
 
 TsuzukiError
 ├── Retryable          try again, not sooner than `after`

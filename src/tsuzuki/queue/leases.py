@@ -1,4 +1,4 @@
-"""Keeps the leases of what a worker holds, notices what was taken from it, and takes what others lost."""
+"""Renews a worker's leases, notices lost ones, and reclaims those of dead workers."""
 
 import asyncio
 import random
@@ -79,7 +79,7 @@ class LeaseKeeper:
                     self._held[lease] = outer
 
     async def run(self) -> None:
-        """Look every second, and at once when something was cancelled; ends only by being cancelled."""
+        """Check every second, and at once when something was cancelled; ends only by being cancelled."""
         pause = min(FLOOR, self._queue.settings.heartbeat / 2) / SECOND
         with self._worker_context.wakeup.listen(cancel_wakeup(self._queue.name)) as listener:
             while True:
@@ -88,11 +88,11 @@ class LeaseKeeper:
                 except Unavailable as error:
                     _log.warning("queue_unavailable", queue=self._queue.name, reason=str(error))
                 except Exception:  # noqa: BLE001  the top of a worker's loop, which must go on
-                    _log.exception("queue_look_failed", queue=self._queue.name)
+                    _log.exception("lease_check_failed", queue=self._queue.name)
                 await listener.wait(pause)
 
     async def check(self) -> None:
-        """One round: leave what is no longer ours, renew what is, take what nobody keeps."""
+        """One round: drop what is no longer ours, renew what is, reclaim what nobody renews."""
         now = self._worker_context.clock()
         await self._repair(now)
         held = list(self._held.values())

@@ -1,4 +1,4 @@
-"""What people and other areas do with queues: enqueue, cancel, look at dead letters, replay, tidy up."""
+"""The service of queues: enqueue, cancel, dead letters, replay, prune."""
 
 from collections.abc import Iterable
 from typing import TypeVar
@@ -69,7 +69,7 @@ class Tasks:
         return queue is not None
 
     async def stats(self) -> list[QueueStats]:
-        """How every queue fares."""
+        """The state of every queue."""
         now = self._clock()
         return await self._db.read(lambda tx: stats_tx(tx, now=now))
 
@@ -127,7 +127,7 @@ class Tasks:
             self._wakeup.wake(*{letter.queue for letter in letters})
 
     async def discard(self, letter_id: DeadLetterId) -> bool:
-        """Deal with a letter by doing nothing; False when it was dealt with before."""
+        """Discard a dead letter; False when it was dealt with before."""
         now = self._clock()
         return await self._db.with_tx(lambda tx: discard_tx(tx, letter_id, now=now))
 

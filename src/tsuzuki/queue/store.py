@@ -1,4 +1,4 @@
-"""Tasks and dead letters, remembered."""
+"""Queries on tasks and dead letters."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -125,7 +125,7 @@ async def take_lost_tx(tx: Tx, lost: Iterable[LeasedTask], settings: QueueSettin
 
 
 async def lock_letter_tx(tx: Tx, letter_id: DeadLetterId) -> DeadLetter:
-    """This dead letter, held until the end of the transaction."""
+    """This dead letter, locked until the end of the transaction."""
     check_order(tx, DEAD_LETTER, letter_id)
     return await tx.one(DeadLetter, q.lock_letter, id=letter_id)
 
@@ -149,7 +149,7 @@ async def replay_tx(
 
 
 async def discard_tx(tx: Tx, letter_id: DeadLetterId, *, now: Millis) -> bool:
-    """Deal with a letter by doing nothing; False when it was dealt with before."""
+    """Discard a dead letter; False when it was dealt with before."""
     return bool(await tx.run(q.discard_letter, id=letter_id, now=now))
 
 
@@ -186,7 +186,7 @@ class _Letters(msgspec.Struct, frozen=True):
 
 
 async def stats_tx(tx: Tx, *, now: Millis) -> list[QueueStats]:
-    """How every queue fares that has tasks or open dead letters, by name."""
+    """The state of every queue that has tasks or open dead letters, by name."""
     counts = await tx.many(_Counts, q.queue_counts, now=now, minute_ago=now - MINUTE, hour_ago=now - HOUR)
     letters = {row.queue: row.letters for row in await tx.many(_Letters, q.letter_counts)}
     by_name = {name: _Counts(name) for name in letters} | {row.queue: row for row in counts}

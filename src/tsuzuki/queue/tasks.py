@@ -1,4 +1,4 @@
-"""Queues and their tasks, and how they are written, finished and cancelled inside the transaction of something else."""
+"""Queues and tasks: enqueued, finished and cancelled inside the caller's transaction."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Generic, Literal, NewType, Protocol, TypeVar
@@ -149,7 +149,7 @@ class LetterFilter(msgspec.Struct, frozen=True):
 
 
 class QueueStats(msgspec.Struct, frozen=True):
-    """How a queue fares, for metrics and the admin page."""
+    """The state of a queue, for metrics and the admin page."""
 
     queue: str
     due: int
@@ -213,7 +213,7 @@ async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]],
 
 
 async def enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[NewRow], now: Millis) -> list[Enqueued]:
-    """REL-07: never a ghost. What was in the way and ended before we could look at it is no longer in the way."""
+    """Enqueue; a task in the way that ended meanwhile is no longer in the way (REL-07)."""
     if not rows:
         return []
     # Everyone inserts in the order of the keys: two batches that overlap then wait, and do not deadlock.
@@ -251,7 +251,7 @@ async def finish_tx(tx: Tx, *tasks: Task[Any], now: Millis, status: Ending = "do
 
 
 async def withdraw_tx(tx: Tx, queue: str, prefix: str, now: Millis) -> None:
-    """Whatever is queued, running or given up under keys that begin with `prefix`, which ends in "-", is not done."""
+    """Cancel whatever is queued, running or given up under keys that begin with `prefix`, which ends in "-"."""
     keys = {"queue": queue, "prefix": prefix, "beyond": prefix.removesuffix("-") + "."}
     await tx.run(q.withdraw_tasks, **keys, now=now)
     await tx.run(q.withdraw_letters, **keys, now=now)
@@ -280,7 +280,7 @@ async def cancel_tx(tx: Tx, task_id: TaskId, *, now: Millis) -> str | None:
 
 
 async def settle_letters_tx(tx: Tx, queue: str, tasks: Iterable[Task[Any]], *, now: Millis) -> int:
-    """Deal with the open letters under these tasks' keys, whose work the tasks have done; how many there were."""
+    """Close the open dead letters under these tasks' keys, whose work is done now; how many."""
     return await tx.run(q.settle_letters, queue=queue, rows=[(task.key, task.id) for task in tasks], now=now)
 
 

@@ -1,4 +1,4 @@
-"""The loop that takes the tasks of one queue and has them done."""
+"""The loop that claims the tasks of one queue and runs them."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -135,7 +135,7 @@ class Worker(Generic[P]):
         self._next_suspect_look = self._worker_context.steady() + _FLOOR
 
     async def _left_alone(self, seconds: float = float("inf")) -> None:
-        """Return when nothing runs any more, the time has passed, or `stop` was called."""
+        """Wait until nothing runs any more, the time has passed, or `stop` was called."""
         until = self._worker_context.steady() + seconds
         while self._running and not self._is_stopping and self._worker_context.steady() < until:
             await asyncio.wait(self._running, timeout=_FLOOR)

@@ -1,4 +1,4 @@
-"""The processes that work, as they say of themselves (R125)."""
+"""Worker processes, by their heartbeats (R125)."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ _counts = msgspec.json.Decoder(dict[str, int])
 
 
 class WorkerProcess(msgspec.Struct, frozen=True):
-    """A process that works."""
+    """A worker process."""
 
     id: PublicId
     host: str
@@ -33,7 +33,7 @@ class WorkerProcess(msgspec.Struct, frozen=True):
 
 
 class SeenWorker(WorkerProcess, frozen=True):
-    """And when it was last heard of."""
+    """A worker process, and its last heartbeat."""
 
     seen_at: Millis
 
@@ -49,7 +49,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 async def beat_tx(tx: Tx, worker: WorkerProcess, now: Millis) -> None:
-    """It works, and this is what it does."""
+    """Store a heartbeat with what the process is doing."""
     values = {**msgspec.structs.asdict(worker), "queues": _text(worker.queues), "doing": _text(worker.doing)}
     await tx.run(q.beat, **values, now=now)
 
@@ -74,7 +74,7 @@ KEPT = DAY
 
 
 class Workforce(msgspec.Struct, frozen=True):
-    """Who works at a moment, and who did and is lost."""
+    """Who works at a moment, and who is lost."""
 
     live: Sequence[SeenWorker]
     lost: Sequence[SeenWorker]
@@ -92,16 +92,16 @@ class Workers:
         self._clock = clock
 
     async def beat(self, worker: WorkerProcess, doing: Mapping[str, int]) -> None:
-        """It works, and this is what it does."""
+        """Store a heartbeat with what the process is doing."""
         now, seen = self._clock(), msgspec.structs.replace(worker, doing=dict(doing))
         await self._db.with_tx(lambda tx: beat_tx(tx, seen, now))
 
     async def leave(self, worker: WorkerProcess) -> None:
-        """It has ended as it should."""
+        """Remove a process that ended as it should."""
         await self._db.with_tx(lambda tx: tx.run(q.leave, id=worker.id))
 
     async def get(self) -> Workforce:
-        """Who works now."""
+        """Who works now, and who is lost."""
         oldest = self._clock() - LOST_AFTER
         seen = await self._db.read(list_workers_tx)
         return Workforce(
@@ -110,7 +110,7 @@ class Workers:
         )
 
     async def why_nobody_works(self) -> str | None:
-        """In words; None when somebody does."""
+        """Why no process works, in words; None when one does."""
         found = await self.get()
         if found.live:
             return None

@@ -56,7 +56,7 @@ class Removable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemovableEntries(msgspec.Struct, frozen=True):
-    """How many articles would go with a setting."""
+    """How many articles a setting would remove."""
 
     keep: Millis
     entries: int
@@ -85,7 +85,7 @@ class Preview:
         return self._rules
 
     async def steps(self) -> list[StepRow]:
-        """How far the work has come."""
+        """How far each step has come."""
         return await self._db.read(list_steps_tx)
 
     async def removable(self, patience: float | None = PATIENCE) -> list[Removable]:

@@ -1,4 +1,4 @@
-"""The parts of the work. Each does one small portion at a time, and says where to go on."""
+"""The steps of retention. Each removes one small portion at a time, and says where to go on."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -32,7 +32,7 @@ ITEMS = 50
 
 
 class PruneResult(msgspec.Struct, frozen=True):
-    """What one portion did."""
+    """What one portion removed, and where to go on."""
 
     pruned: int
     after: int | None
@@ -40,7 +40,7 @@ class PruneResult(msgspec.Struct, frozen=True):
 
 
 class PruneDeps(msgspec.Struct, frozen=True):
-    """What every step stands on."""
+    """What every step is given."""
 
     db: Database
     clock: Callable[[], Millis]
@@ -48,12 +48,12 @@ class PruneDeps(msgspec.Struct, frozen=True):
 
 
 class PruneStep(Protocol):
-    """One part of the work."""
+    """One step."""
 
     name: str
 
     async def portion(self, deps: PruneDeps, after: int) -> PruneResult:
-        """Do a little of it, from there on."""
+        """Remove one portion, from there on."""
         ...
 
 

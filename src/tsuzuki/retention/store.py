@@ -1,4 +1,4 @@
-"""What is old, found and removed. Finding is for `db.read`, removing for small transactions."""
+"""Queries that find and remove what is old. Finding is for `db.read`, removing for small transactions."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""How the text of a variable becomes a value: one `SettingType` for each sort of setting, pure."""
+"""From the text of a variable to a value: one `SettingType` for each kind of setting. Pure."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""From the environment to `Settings`. Nothing here looks anywhere but into the mapping it is given."""
+"""Loads `Settings` from the environment. Pure: it reads only the mapping that it is given."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -147,7 +147,7 @@ def _unknown(name: str, known: list[str]) -> str:
 
 
 def _check_together(settings: Settings) -> None:
-    """What no variable says alone."""
+    """Rules across several variables."""
     if settings.database_max_conns < settings.database_min_conns:
         raise BadSetting(
             f"{PREFIX}DATABASE_MAX_CONNS is '{settings.database_max_conns}'; "

@@ -1,6 +1,6 @@
-"""Web feeds: RSS 0.9x, 1.0 and 2.0, Atom 0.3 and 1.0, JSON Feed. One verb: `visit`.
+"""Web feeds: RSS 0.9x, 1.0 and 2.0, Atom 0.3 and 1.0, JSON Feed. `fetch.visit` is the way in.
 
-bytes -> text (`encodings`) -> tree within limits (`document`, after `repairs` for what is not sound) -> raw feed
+bytes -> text -> tree within limits (both `document`, after `repairs` for what is not well-formed) -> raw feed
 (`channels`, `items`, `jsonfeed`; `lenient` as the last) -> harvest (`assemble`: identity, moments, safe markup, pages).
 """
 

@@ -1,4 +1,4 @@
-"""The feed around the entries: a table from element names to what they say of it; and where the entries are."""
+"""What a feed says of itself, by a table from element names to fields; and where its entries are."""
 
 from collections.abc import Iterable
 from itertools import islice

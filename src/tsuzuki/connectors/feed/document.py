@@ -100,7 +100,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 class NeedsLenientReader(Exception):
-    """The document is not one the fast reader vouches for; the forgiving one shall read it."""
+    """The fast reader cannot read this document reliably; the lenient one should."""
 
 
 class _Counter:

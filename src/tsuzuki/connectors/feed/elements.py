@@ -1,4 +1,4 @@
-"""What a reader of elements needs to know of the document around them."""
+"""Reading elements of a feed: names, text, people, and what the document around them says."""
 
 import base64
 import re

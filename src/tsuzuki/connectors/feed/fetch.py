@@ -1,4 +1,4 @@
-"""The feed's one verb: call it, and say whether it is unchanged or what it has."""
+"""Fetching a feed once: whether it is unchanged, or what it holds."""
 
 import hashlib
 from collections.abc import Mapping
@@ -76,7 +76,7 @@ def read_reply(reply: Reply, *, with_all_keys: bool = False) -> Visit[FeedHarves
 
 
 def body_hash(body: bytes) -> bytes:
-    """What stands for a body from one visit to the next."""
+    """A hash of the body, to recognise it at the next fetch."""
     return hashlib.blake2b(body, digest_size=16).digest()
 
 

@@ -59,7 +59,7 @@ def link_key(link: str | None) -> str | None:
 
 
 def content_key(item: RawItem) -> str:
-    """The key of an entry that has neither guid nor link: a hash of what it says."""
+    """The key of an entry that has neither guid nor link: a hash of its content."""
     texts = (item.title, item.content, item.summary, *item.spare_texts.values())
     words = [text.value if isinstance(text, RawText) else "" for text in texts]
     seen = "\x00".join([*words, item.published or item.updated or "", *(media.url for media in item.media)])
@@ -76,7 +76,7 @@ def _hash(text: str) -> str:
 
 
 class ItemKey(NamedTuple):
-    """By what an entry is known."""
+    """The key of an entry, and the other keys it may be stored under."""
 
     key: str
     own: str

@@ -1,4 +1,4 @@
-"""The last reader: feedparser, for documents in which ours finds nothing even after they were repaired.
+"""The last resort: feedparser, for documents in which our reader finds nothing even after repairs.
 
 It gets text that was already decoded, bounded, repaired and freed of any DTD, and gives the same `RawFeed` as ours.
 """

@@ -1,4 +1,4 @@
-"""Bytes to a harvest: the fast reader first, the forgiving one for what is left. Pure; both run in any process."""
+"""From bytes to a harvest: the fast reader first, the lenient one for what it cannot read. Pure."""
 
 import msgspec
 
@@ -44,7 +44,7 @@ def read_fast(body: bytes, url: str, charset: str | None = None) -> RawFeed | No
 
 
 def parse_leniently(body: bytes, url: str, charset: str | None = None) -> FeedHarvest:
-    """The harvest of a document that is not sound; NotAFeed when there is nothing to find."""
+    """The harvest of a document that is not well-formed; NotAFeed when there is nothing to find."""
     check_bytes(body)
     text = without_forbidden(root_text(decode(body, charset)))
     check_shape(text)

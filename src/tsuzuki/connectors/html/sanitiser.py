@@ -1,4 +1,4 @@
-"""The sanitiser: the only door through which markup from outside becomes `SafeHtml` (I7, SEC-14, SEC-17)."""
+"""The sanitiser: the only way in which markup from outside becomes `SafeHtml` (I7, SEC-14, SEC-17)."""
 
 import re
 from collections.abc import Callable
@@ -94,7 +94,7 @@ def _with_plain_breaks(text: str) -> str:
 
 
 def _is_valid(text: str) -> bool:
-    """Told from its bytes, where it is long: to look at each character takes three times as long."""
+    """Checked on the bytes where the text is long: looking at each character takes three times as long."""
     if len(text) < 100 and text.isprintable():
         return True
     try:
@@ -115,7 +115,7 @@ def sanitise(html: str, base: str, page: str = "") -> SafeHtml:
 
 
 class Sanitiser:
-    """`sanitise` for many bodies: what it is made of costs more than a short body does. For one thread at a time."""
+    """`sanitise` for many bodies: building one costs more than a short body does. For one thread at a time."""
 
     def __init__(self) -> None:
         self._kept = _Kept()
@@ -180,7 +180,7 @@ def _cut(html: str, most: int) -> str:
 
 
 class _Kept:
-    """What is kept of attributes, on a page at `base`."""
+    """The attributes that are kept, on a page at `base`."""
 
     base = ""
     has_dropped = False

@@ -1,4 +1,4 @@
-"""From MangaDex's entities to what was found."""
+"""MangaDex's API: its JSON types, and what we make of them."""
 
 from collections.abc import Iterable
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""A source that is described by a definition."""
+"""The connector of a source that a definition file describes."""
 
 # ruff: noqa: ARG002  # the protocol's signatures; what a definition says needs no config
 

@@ -1,4 +1,4 @@
-"""From the text of a definition file to a checked `Definition`."""
+"""Loads a definition file: parses it, checks it against its types, and reports problems with their lines."""
 
 import re
 from collections.abc import Iterator
@@ -144,7 +144,7 @@ Found = list[tuple[int, int, str]]
 
 
 class LoadedDefinition(msgspec.Struct, frozen=True):
-    """A definition, and where each part of it was said."""
+    """A definition, and the line of each of its parts."""
 
     definition: Definition
     places: dict[Path, tuple[int, int]]
@@ -157,7 +157,7 @@ class LoadedDefinition(msgspec.Struct, frozen=True):
 
 
 class DefinitionLoader:
-    """Walks a tree beside the types of the definition and collects what does not fit."""
+    """Walks the parsed file beside the types of the definition and collects what does not fit."""
 
     def __init__(self) -> None:
         self.problems: Found = []

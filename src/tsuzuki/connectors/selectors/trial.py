@@ -1,4 +1,4 @@
-"""What a source finds when it is tried: for the author of a definition, before anyone follows it."""
+"""Trying a source: one of each call, for the author of a definition, before anyone follows it."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""What a search finds, by words and by numbers."""
+"""Search queries: items, series and chapters by words and numbers."""
 
 from collections.abc import Sequence
 from typing import Generic, TypeVar
@@ -30,7 +30,7 @@ class ItemHit(msgspec.Struct, frozen=True):
 
 
 class ShownItem(msgspec.Struct, frozen=True):
-    """An item of the shelf with what a hit is shown by."""
+    """An item of the shelf with the texts that a hit shows."""
 
     id: ItemId
     feed_id: PublicId
@@ -74,7 +74,7 @@ class ChapterHit(msgspec.Struct, frozen=True):
 
 
 class SearchFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """What narrows a search down, besides its words."""
+    """What narrows a search, besides its words."""
 
     feeds: Sequence[FeedId] | None = None
     unread: bool | None = None

@@ -1,4 +1,4 @@
-"""What a person typed into the search field, and how a hit is shown. Pure."""
+"""Parses what was typed into the search field, and makes snippets of hits. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ class ChapterQuery(msgspec.Struct, frozen=True):
 
 
 class ParsedSearch(msgspec.Struct, frozen=True, kw_only=True):
-    """Words, and what narrows them down."""
+    """Words, and what narrows them."""
 
     terms: tuple[Term, ...]
     feed: str | None = None

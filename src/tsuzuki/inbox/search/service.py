@@ -1,4 +1,4 @@
-"""The verb of searching."""
+"""Search."""
 
 import asyncio
 from collections import Counter
