@@ -1,4 +1,4 @@
-"""What is known already when a shelf begins to follow (R8). It is no news: one event for open pages, and no notices."""
+"""What exists already when a shelf begins to follow (R8). It is not news: one event, no notifications."""
 
 from collections.abc import Sequence
 
@@ -43,10 +43,9 @@ async def deliver_known_items_tx(
 async def deliver_known_chapters_tx(
     tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, now: Millis, available: int | None = None
 ) -> int:
-    """Tell in one line how many chapters there are, for a shelf that began to follow in this transaction; how many.
+    """One event with the number of chapters, for a shelf that began to follow in this transaction; how many.
 
-    Whatever is stored later comes into its inbox, and nothing comes both ways: call it after the follow is written, and
-    after any write to the series' watches, which ingest locks first. `available` is for callers who have counted.
+    Whatever is stored later comes into its inbox, and nothing before.
     """
     await lock_series_tx(tx, series_id)
     available = await tx.one(int, q.count_chapters, series_id=series_id) if available is None else available

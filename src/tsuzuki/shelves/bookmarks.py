@@ -70,12 +70,12 @@ async def add_bookmark_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId, new: N
 
 
 async def delete_bookmark_tx(tx: Tx, bookmark_id: int) -> None:
-    """Forget it."""
+    """Delete it."""
     await tx.run(q.delete_bookmark, id=bookmark_id)
 
 
 async def save_entry_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId, *, saved: bool) -> None:
-    """Let the item's entry say whether it is bookmarked."""
+    """Mark the item's entry as bookmarked or not."""
     await tx.run(q.save_entry, shelf_id=shelf_id, item_id=item_id, saved=saved)
 
 
@@ -130,7 +130,7 @@ class Bookmarks:
         return await self._deps.db.with_tx(lambda tx: self._add_tx(tx, shelf_id, clean))
 
     async def set_note(self, shelf_id: ShelfId, public_id: PublicId, note: str) -> Bookmark:
-        """Write on it."""
+        """Set its note."""
 
         async def write(tx: Tx) -> Bookmark:
             await tx.run(q.set_note, id=(await _own_tx(tx, shelf_id, public_id)).id, note=note)
@@ -139,7 +139,7 @@ class Bookmarks:
         return await self._deps.db.with_tx(write)
 
     async def delete(self, shelf_id: ShelfId, public_id: PublicId) -> None:
-        """Forget it."""
+        """Delete it."""
 
         async def delete(tx: Tx) -> None:
             gone = await _own_tx(tx, shelf_id, public_id)
@@ -151,7 +151,7 @@ class Bookmarks:
         self._deps.after_commit(EVENTS_WAKEUP)
 
     async def delete_of_item(self, shelf_id: ShelfId, item_id: ItemId) -> Bookmark | None:
-        """Forget the bookmark of an item; the one that went, None when there was none."""
+        """Delete the bookmark of an item; what was deleted, or None."""
 
         async def delete(tx: Tx) -> Bookmark | None:
             found = await tx.maybe(Bookmark, q.find_bookmark_of_item, shelf_id=shelf_id, item_id=item_id)

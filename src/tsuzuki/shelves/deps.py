@@ -1,4 +1,4 @@
-"""What every service of this area is given."""
+"""What every service of shelves is given."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,7 +12,7 @@ from tsuzuki.model.times import Millis
 
 
 class RefreshOutcome(msgspec.Struct, frozen=True):
-    """R96: what became of asking for a look now."""
+    """What came of a request to refresh (R96)."""
 
     queued: int
     """How many will be looked at."""

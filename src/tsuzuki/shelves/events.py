@@ -79,7 +79,7 @@ _KINDS: dict[type[News], EventKind] = {
 
 
 class NewEvent(msgspec.Struct, frozen=True):
-    """News for one shelf."""
+    """An event for one shelf."""
 
     shelf_id: ShelfId
     news: News
@@ -103,7 +103,7 @@ async def counts_changed_tx(tx: Tx, shelves: Iterable[ShelfId], now: Millis) -> 
 
 
 async def notify_admins_tx(tx: Tx, news: News, now: Millis) -> None:
-    """An event on the shelf that each of those who run this server reads from."""
+    """An event on the shelf that each administrator reads from."""
     shelves = await tx.many(ShelfId, q.admin_shelves)
     await add_events_tx(tx, [NewEvent(shelf_id, news) for shelf_id in shelves], now)
 

@@ -1,4 +1,4 @@
-"""The verbs about a shelf's series."""
+"""Follows: the series of a shelf."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -111,7 +111,7 @@ _FOLLOWED = "This shelf follows this series already."
 
 
 class Follows:
-    """What a shelf follows of series. Following starts polling; the last one to leave stops it."""
+    """The series that a shelf follows. Following starts polling; when the last follower leaves, it stops."""
 
     def __init__(self, deps: ShelfDeps) -> None:
         self._deps = deps
@@ -178,7 +178,7 @@ class Follows:
     async def _row_tx(
         self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, request: FollowRequest, *, former: FormerFollow | None
     ) -> PlainFollowRow:
-        """What the reader says now, else what was before, else the usual."""
+        """From the request, else from the former follow, else by default."""
         usual = former or FormerFollow(None, "reading", True, ReleasePreferences(), [])  # noqa: FBT003  a row
         return PlainFollowRow(
             id=0,
@@ -235,7 +235,7 @@ class Follows:
     # -- the parts
 
     async def _own_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> PlainFollowRow:
-        """The shelf's follow, and its series held against ingest and other followers."""
+        """The shelf's follow, with its series locked against ingest and other followers."""
         await lock_series_merges_shared_tx(tx)
         await lock_series_tx(tx, (await own_follow_tx(tx, shelf_id, public_id)).series_id)
         await lock_reading_tx(tx, shelf_id)

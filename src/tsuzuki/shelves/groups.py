@@ -1,4 +1,4 @@
-"""Groups: how a reader sorts what is followed."""
+"""Groups of feeds and series on a shelf."""
 
 import msgspec
 
@@ -58,7 +58,7 @@ async def empty_group_tx(tx: Tx, group_id: GroupId, *, into: GroupId, now: Milli
 
 
 class Groups:
-    """How a shelf is sorted. Every shelf has a default group, which stays."""
+    """The groups of a shelf. Each shelf has a default group, which stays."""
 
     def __init__(self, deps: ShelfDeps) -> None:
         self._deps = deps

@@ -1,4 +1,4 @@
-"""Room on a shelf: asked for in the transaction that adds something, so that no race gets past it."""
+"""Limits of a shelf's plan, checked in the transaction that adds something, so that no race gets past."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
@@ -15,7 +15,7 @@ q = load_queries("tsuzuki.shelves")
 
 
 class ShelfTerms(msgspec.Struct, frozen=True):
-    """On what terms a shelf is rented."""
+    """The shelf's plan and status, and whether billing is on."""
 
     plan: str
     status: str
@@ -39,7 +39,7 @@ async def count_kept_chapters_tx(tx: Tx, shelf_id: ShelfId) -> int:
 
 
 async def desync_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """What its plan says has to be applied to something new."""
+    """Mark the shelf: its plan has to be applied to something new."""
     await tx.run(q.desync_shelf, shelf_id=shelf_id)
 
 
@@ -73,7 +73,7 @@ async def check_shelf_limit_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding
 
 
 async def free_room_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Something is about to leave: the reactor is to see what the plan held back. Before anything else is locked."""
+    """Something is about to leave: have the plan's enforcer look at what it held back. Before other locks."""
     if (await shelf_terms_tx(tx, shelf_id)).is_billed:
         await desync_shelf_tx(tx, shelf_id)
 
@@ -90,7 +90,7 @@ async def allow_waking_tx(tx: Tx, shelf_id: ShelfId, subscription_id: int) -> No
 
 
 def asleep(status: str) -> str:
-    """Why nothing can be added to a shelf of this status, and what to do."""
+    """Why nothing can be added to a shelf of this status, in words."""
     if status == "delinquent":
         return "Invoices of this shelf are overdue, so nothing can be added to it; pay them, and it wakes up."
     return "This shelf is deactivated, so nothing can be added to it; reactivate it first."

@@ -1,4 +1,4 @@
-"""What becomes of a subscription that its reader changes, or comes back to. Pure."""
+"""Decisions about reading, releases, gaps, and changed subscriptions. Pure."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
@@ -38,7 +38,7 @@ def is_finished(reading: ReportedReading, chapter: ReadChapter) -> bool:
 
 
 def decided(reading: ReportedReading, chapter: ReadChapter) -> bool | None:
-    """Whether this says that the chapter is read, or is not; None when it says neither."""
+    """Whether this marks the chapter read or unread; None when neither."""
     if reading.is_read is not None:
         return reading.is_read
     return True if is_finished(reading, chapter) else None
@@ -136,7 +136,7 @@ def _between(of: Literal["chapters", "volumes"], wholes: set[int], most: int) ->
 
 
 def health(source: SeriesSourceState) -> Health:
-    """How a source fares with this series."""
+    """The state of a source for this series."""
     stop = stopped_by(source)
     if stop is not None:
         return "paused" if stop == "paused" else "off"
@@ -167,7 +167,7 @@ def stop_reason(source: SeriesSourceState) -> str | None:
 
 
 def changed(before: Subscription, change: SubscriptionChange, *, group_id: GroupId, now: Millis) -> Subscription:
-    """What is the reader's own, as they want it from now on."""
+    """The subscription with the reader's changes."""
     return msgspec.structs.replace(
         before,
         group_id=group_id,
@@ -181,7 +181,7 @@ def changed(before: Subscription, change: SubscriptionChange, *, group_id: Group
 
 
 def as_before(former: FormerSubscription, row: NewRow, *, keeps_group: bool) -> NewRow:
-    """What the reader says now, else what was before."""
+    """The reader's choices, with those of the former subscription where nothing is chosen."""
     return msgspec.structs.replace(
         row,
         public_id=former.public_id,

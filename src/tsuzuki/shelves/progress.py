@@ -1,4 +1,4 @@
-"""The verbs about reading."""
+"""Reading progress: how far chapters were read, on whichever device, and the history."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ async def write_progress_tx(
     at: Millis,
     now: Millis,
 ) -> ChapterProgress:
-    """Take what a device says, where nothing newer is known; how it stands now."""
+    """Store what a device reports, where nothing newer is known; the progress afterwards."""
     return await tx.one(
         ChapterProgress,
         q.write_progress,
@@ -71,22 +71,22 @@ async def mark_chapters_tx(
 
 
 async def entries_follow_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, now: Millis) -> int:
-    """Let the entries of a series say what its progress says; how many changed."""
+    """Bring the entries of a series in line with its progress; how many changed."""
     return await tx.run(q.entries_follow, shelf_id=shelf_id, series_id=series_id, now=now)
 
 
 async def bookmark_follows_tx(tx: Tx, shelf_id: ShelfId, entry_id: EntryId) -> None:
-    """Let a chapter be bookmarked as far as its entry is saved."""
+    """Bring a chapter's bookmark in line with its saved entry."""
     await tx.run(q.bookmark_follows, shelf_id=shelf_id, entry_id=entry_id)
 
 
 async def progress_follows_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], now: Millis) -> None:
-    """Let progress say what these entries say, as far as they are chapters'."""
+    """Bring progress in line with these entries, as far as they are chapters'."""
     await tx.run(q.progress_follows, shelf_id=shelf_id, ids=ids, now=now)
 
 
 async def progress_follows_all_tx(tx: Tx, shelf_id: ShelfId, *, unread: bool, now: Millis) -> None:
-    """The same after a mass mark at this moment."""
+    """The same after all entries were marked at this moment."""
     if unread:
         await tx.run(q.progress_follows_unread, shelf_id=shelf_id, now=now)
     else:
@@ -147,7 +147,7 @@ class ReadingProgress:
     async def report(
         self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId, reading: ReportedReading
     ) -> ChapterProgress:
-        """Take what a device says of a chapter, where nothing newer is known; how it stands now."""
+        """Store what a device reports of a chapter, where nothing newer is known; the progress afterwards."""
 
         async def write(tx: Tx) -> tuple[ChapterProgress, bool]:
             await begin_reading_tx(tx, shelf_id)
@@ -162,7 +162,7 @@ class ReadingProgress:
         return progress
 
     async def report_many(self, shelf_id: ShelfId, told: Sequence[ReportedProgress]) -> Sequence[ProgressResult]:
-        """Take what a device gathered while it was away, each answered in its place; bad ones spoil no good ones."""
+        """Store what a device collected while offline, each with its own result; bad ones spoil no good ones."""
 
         async def write(tx: Tx) -> tuple[list[ProgressResult], bool]:
             await begin_reading_tx(tx, shelf_id)

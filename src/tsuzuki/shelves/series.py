@@ -1,4 +1,4 @@
-"""The verbs for looking at a series."""
+"""Series as a reader sees them: sources, chapters, releases, gaps."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -94,13 +94,13 @@ class SeriesOverview(msgspec.Struct, frozen=True):
 
 
 class SeriesService:
-    """Series as a shelf's reader sees them. Every series may be looked at; progress is the shelf's own (I8)."""
+    """Series as a shelf's reader sees them. Every series may be seen; progress is the shelf's own (I8)."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     async def get(self, shelf_id: ShelfId, series: PublicId) -> SeriesOverview:
-        """All but its chapters; NotFound for what is none."""
+        """The series without its chapters; NotFound."""
 
         async def read(tx: Tx) -> SeriesOverview:
             series_id = await known_series_tx(tx, series)

@@ -24,7 +24,7 @@ class ShelfServices(msgspec.Struct, frozen=True):
 
 
 def build_reading(deps: ShelfDeps) -> ShelfServices:
-    """The services, given these."""
+    """The services of shelves over these dependencies."""
     return ShelfServices(
         deps=deps,
         groups=Groups(deps),

@@ -80,7 +80,7 @@ async def clear_shelf_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId) -> None:
 
 
 async def keep_former_tx(tx: Tx, shelf_id: ShelfId, gone: Subscription, now: Millis) -> None:
-    """Remember it and its entries, before they go."""
+    """Store the subscription and its entries before they are deleted, to restore them later."""
     await tx.run(q.drop_former, shelf_id=shelf_id, feed_id=gone.feed_id)
     await tx.run(q.keep_former, id=gone.id, now=now)
     await tx.run(q.keep_former_entries, shelf_id=shelf_id, feed_id=gone.feed_id)
@@ -96,7 +96,7 @@ async def take_former_tx(
 
 
 async def restore_tx(tx: Tx, shelf_id: ShelfId, former: FormerSubscription, now: Millis) -> None:
-    """Its entries and what came since then; what was remembered is forgotten."""
+    """Restore its entries and add what came since; the stored copy is deleted."""
     both = {"shelf_id": shelf_id, "feed_id": former.feed_id}
     await tx.run(q.restore_entries, **both)
     await tx.run(q.attach_bookmarks, **both)

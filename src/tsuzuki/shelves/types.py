@@ -1,4 +1,4 @@
-"""What is said of reading."""
+"""Subscriptions, follows, series and progress, as they are stored and changed."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypeVar
@@ -252,7 +252,7 @@ class FormerFollow(msgspec.Struct, frozen=True):
 
 
 class NextToRead(msgspec.Struct, frozen=True):
-    """Where to read on in a series."""
+    """The chapter to read next in a series."""
 
     follow_id: PublicId
     series_id: PublicId
@@ -329,7 +329,7 @@ class SeriesRecord(msgspec.Struct, frozen=True):
 
 
 class SeriesSourceState(msgspec.Struct, frozen=True):
-    """A series as one source has it, and how the source fares."""
+    """A series as one source has it, and the state of that source."""
 
     id: SeriesSourceId
     source_id: SourceId
@@ -384,7 +384,7 @@ class ChapterName(msgspec.Struct, frozen=True):
 
 
 class OfferedReleases(msgspec.Struct, frozen=True):
-    """Who puts a series out, and in which languages."""
+    """The groups that release a series, and their languages."""
 
     groups: list[str]
     languages: list[str]
@@ -412,7 +412,7 @@ class SeriesRelease(msgspec.Struct, frozen=True):
 
 
 class ChapterNumbers(msgspec.Struct, frozen=True):
-    """Which chapters there are: numbers in millionths, and volumes of those without a number."""
+    """The chapters there are: numbers in millionths, and volumes of those without a number."""
 
     numbers: list[int]
     volumes: list[str]

@@ -1,4 +1,4 @@
-"""Comics and where each source has them: made, found, mapped, watched."""
+"""Comics and their mappings to sources: created, matched, watched."""
 
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import urlsplit
@@ -67,7 +67,7 @@ async def known_series_tx(tx: Tx, source_id: SourceId, found: Iterable[FoundSeri
 
 
 async def describe_comic_tx(tx: Tx, series_id: SeriesId, *, cover_url: str | None, description: str | None) -> None:
-    """Fill in what nobody knew yet."""
+    """Fill in cover and description where they are missing."""
     await tx.run(q.describe_comic, id=series_id, cover_url=cover_url, description=description)
 
 
@@ -75,7 +75,7 @@ NOBODY_FOLLOWS = "nobody follows it"
 
 
 async def followers_changed_tx(tx: Tx, series_id: SeriesId, now: Millis) -> None:
-    """Its watches rest while nobody waits for it; else every source that has it is watched, new ones at once."""
+    """Suspend its watches while nobody follows it; else watch it on every source that has it."""
     await series_readers_changed_tx(tx, series_id)
     if await rest_series_tx(tx, series_id, reason=NOBODY_FOLLOWS, now=now):
         return
@@ -83,7 +83,7 @@ async def followers_changed_tx(tx: Tx, series_id: SeriesId, now: Millis) -> None
 
 
 async def watch_everywhere_tx(tx: Tx, series_id: SeriesId, now: Millis) -> None:
-    """Somebody follows it: what was only looked at in a catalogue is polled from now on."""
+    """Poll it on every source, now that somebody follows it."""
     for each in await unwatched_tx(tx, series_id):
         await watch_mapping_tx(tx, each.id, url=each.url, base_url=each.base_url, priority=HOT, due_at=now, now=now)
     await followers_changed_tx(tx, series_id, now)

@@ -1,4 +1,4 @@
-"""Feeds, as subscriptions come and go."""
+"""Feeds: created with the first subscription, deleted with the last, moved to another address."""
 
 from collections.abc import Iterable, Sequence
 
@@ -38,7 +38,7 @@ async def follow_feed_tx(tx: Tx, link: str, *, proxy: str, now: Millis) -> FeedI
 
 
 async def leave_feed_tx(tx: Tx, feed_id: FeedId, now: Millis) -> bool:
-    """After a subscription was deleted: the content goes with the last one, True then; else the watch may rest."""
+    """After a subscription was deleted: delete the feed with the last one (True), else let its watch rest."""
     await lock_feed_tx(tx, feed_id)
     if await drop_feed_tx(tx, feed_id):
         return True
@@ -104,7 +104,7 @@ async def lock_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None
 
 
 async def bury_for_readers_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:
-    """REL-39d: what retention removed of a feed stays no news to its followers, at the feed `target` too."""
+    """Keep what retention removed of a feed from being new to its followers at `target` (REL-39d)."""
     await tx.run(q.bury_for_readers, feed_id=feed_id, target=target, now=now)
 
 

@@ -1,4 +1,4 @@
-"""How fast the plans of those who read something let it be called."""
+"""The poll floor: how fast the plans of those who follow something let it be polled."""
 
 from collections.abc import Sequence
 
@@ -14,14 +14,14 @@ q = load_queries("tsuzuki.sources.pace")
 
 
 class PlanPollFloor(msgspec.Struct, frozen=True):
-    """How fast a plan lets sources be called; None is without limit."""
+    """The shortest interval of a plan; None is without limit."""
 
     plan: str
     floor: Millis | None
 
 
 async def set_floors_tx(tx: Tx, shelf_id: ShelfId, floors: Sequence[PlanPollFloor]) -> int:
-    """What this shelf follows is called as fast as the fastest plan among its readers allows; how many changed."""
+    """Set the floors of what this shelf follows to its readers' fastest plan; how many changed."""
     feeds = await tx.bulk(WatchId, q.set_feed_floors, floors, shelf_id=shelf_id)
     return len(feeds) + len(await tx.bulk(WatchId, q.set_series_floors, floors, shelf_id=shelf_id))
 
@@ -37,7 +37,7 @@ async def last_watch_tx(tx: Tx) -> int:
 
 
 async def feed_readers_changed_tx(tx: Tx, feed_id: FeedId) -> None:
-    """Somebody came to a feed, left it, or was moved to it. Nothing while billing is off: then nobody is limited."""
+    """Recompute the floor after the feed's readers changed. Nothing while billing is off."""
     if await is_billed_tx(tx):
         await tx.bulk(WatchId, q.set_floors_of_feed, floors(is_billed=True), feed_id=feed_id)
 

@@ -1,4 +1,4 @@
-"""What a source may look like, and which of a connector's languages it speaks. Pure."""
+"""Decisions about sources: matching of series, addresses, languages, health. Pure."""
 
 import re
 import unicodedata
@@ -61,7 +61,7 @@ def is_folder(info: ConnectorInfo | None) -> bool:
 
 
 def standing(source: Source, *, is_installed: bool, is_paused: bool) -> Standing:
-    """How a source fares, in one word for readers."""
+    """The state of a source, in one word for readers."""
     if not source.is_enabled:
         return "disabled"
     if not is_installed:

@@ -1,4 +1,4 @@
-"""Series, and where they are found."""
+"""Series and their sources."""
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import NotFound

@@ -1,4 +1,4 @@
-"""Sources as the operator keeps them: registered, changed, enabled, deregistered."""
+"""Sources as the operator manages them: registered, changed, enabled, paused, deregistered."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ from tsuzuki.sources.types import JobOutcome, NewSource, Pause, Source, SourceCh
 
 
 def callable_with(guard: AddressGuard) -> IsCallable:
-    """With https anywhere; with http only on a loopback that the operator opened."""
+    """Whether an address may be called: https anywhere, http only on loopback that the operator allowed."""
 
     def is_callable(text: str) -> bool:
         try:
@@ -64,7 +64,7 @@ async def source_tx(tx: Tx, source_id: int) -> Source:
 
 
 async def lock_source_tx(tx: Tx, source_id: int) -> Source | None:
-    """One source, held to the end of the transaction."""
+    """The source, locked to the end of the transaction."""
     check_order(tx, SOURCE, source_id)
     return await tx.maybe(Source, q.lock_source, id=source_id)
 
@@ -102,7 +102,7 @@ async def source_failed_tx(
 
 
 async def source_succeeded_tx(tx: Tx, source_id: SourceId, now: Millis) -> None:
-    """A job went well: the count begins anew."""
+    """Reset the count of failed jobs."""
     await tx.run(q.source_succeeded, id=source_id, now=now)
 
 
@@ -140,7 +140,7 @@ _CHANGED = (
 
 
 class ChangedMeanwhile(Conflict):
-    """What is to be changed is not what it was when somebody began to."""
+    """Somebody else changed it since the form was opened."""
 
 
 class Sources(msgspec.Struct, frozen=True):
@@ -234,7 +234,7 @@ class Sources(msgspec.Struct, frozen=True):
         return await self.db.read(show_pause_tx)
 
     async def pause(self, actor: Actor, reason: str | None) -> Pause | None:
-        """No poll and no job begins from now on; what runs comes to its end."""
+        """Begin no poll and no job from now on; those that run are finished."""
         return await self._switch(actor, "pause", lambda tx, now: tx.run(q.pause, reason=reason or "", now=now), reason)
 
     async def resume(self, actor: Actor, reason: str | None) -> Pause | None:
@@ -377,7 +377,7 @@ def _there(source: Source | None) -> Source:
 
 
 def edition_of(source: Source) -> str:
-    """Stands for all that a form of this source shows. What is masked there is not part of it: such a form keeps it."""
+    """A hash of what a form of this source shows. Masked values are left out: the form keeps them."""
     shown = {name: value for name, value in _told(source).items() if name != "isenabled"}
     return hashlib.blake2b(msgspec.json.encode(shown, order="sorted"), digest_size=8).hexdigest()
 

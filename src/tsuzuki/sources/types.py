@@ -1,4 +1,4 @@
-"""Comics and their mappings, as they are sent and stored. What clients call a comic is a series."""
+"""Sources, comics and mappings, as they are sent and stored. What clients call a comic is a series."""
 
 from typing import Annotated, Any
 
@@ -127,7 +127,7 @@ class Mapping(msgspec.Struct, frozen=True):
 
 
 class SourceComic(msgspec.Struct, frozen=True):
-    """A comic in the list of a source, with how its watch fares."""
+    """A comic in the list of a source, with the state of its watch."""
 
     id: SeriesSourceId
     comic_id: PublicId

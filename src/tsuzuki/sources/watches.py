@@ -1,4 +1,4 @@
-"""Watches: begun, at rest, woken, and asked as they were asked elsewhere."""
+"""Watches: created, suspended, woken, and imported with their state."""
 
 import msgspec
 
@@ -69,7 +69,7 @@ async def bring_fetch_state_tx(
 
 
 async def fetch_whole_tx(tx: Tx, feed_id: FeedId, now: Millis) -> None:
-    """A feed that holds nothing yet is fetched whole, for somebody who follows it too."""
+    """Have an empty feed fetched without validators, so that its content comes for a new follower."""
     await tx.run(q.fetch_whole, feed_id=feed_id, now=now)
 
 
@@ -79,7 +79,7 @@ async def add_watch_tx(tx: Tx, new: NewWatch, now: Millis) -> WatchId:
 
 
 async def unwatched_tx(tx: Tx, series_id: SeriesId) -> list[Unwatched]:
-    """Where a series could be called and is not."""
+    """Sources of a series that have no watch yet."""
     return await tx.many(Unwatched, q.unwatched, series_id=series_id)
 
 

@@ -1,4 +1,4 @@
-"""Lists of feeds, in and out."""
+"""OPML import and export."""
 
 from functools import partial
 from typing import Literal
@@ -24,7 +24,7 @@ _CHUNK = 50
 
 
 class ImportedFeed(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one feed of a list."""
+    """The outcome for one feed of a list."""
 
     line: int
     link: str
@@ -34,7 +34,7 @@ class ImportedFeed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lists:
-    """Brings lists of feeds onto a shelf and writes them out again."""
+    """Imports feeds from OPML, and exports them."""
 
     def __init__(self, deps: ShelfDeps, subscriptions: Subscriptions) -> None:
         self._deps = deps

@@ -1,4 +1,4 @@
-"""One's own account: who I am, my devices, my tokens, my password, my identity at the provider."""
+"""The account page: profile, devices, tokens, device passwords, password, linked identity."""
 
 from typing import get_args
 

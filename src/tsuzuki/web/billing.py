@@ -1,4 +1,4 @@
-"""Pages of those who pay."""
+"""Billing pages of a tenant: rented shelves, invoices, statement."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""All pages."""
+"""All pages together."""
 
 from collections.abc import Callable
 

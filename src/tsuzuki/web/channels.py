@@ -1,4 +1,4 @@
-"""`/notifications`: where notices go."""
+"""`/notifications`: the notification channels."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Finding something to follow: by its address, or in a source's catalogue."""
+"""Discover: find something to follow by its address, or in a source's catalogue."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""What stands around a page of somebody who is signed in: places, groups with what is unread, and how it looks."""
+"""The frame around a page of somebody who is signed in: navigation, groups with unread counts, theme."""
 
 import msgspec
 
@@ -25,7 +25,7 @@ class GroupLink(msgspec.Struct, frozen=True):
 
 
 class OpenShelf(msgspec.Struct, frozen=True):
-    """Which shelf is open, for whom, and from where on its events are told: the part of a frame that is read first."""
+    """The open shelf, its reader, and where its events begin: the part of a frame that is read first."""
 
     shelf: MemberShelf
     shelves: list[MemberShelf]
@@ -34,7 +34,7 @@ class OpenShelf(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """Who looks, at what, when and how. Templates know it as `frame`."""
+    """What a page knows of its reader: who, which shelf, the time and the look. Templates know it as `frame`."""
 
     caller: Caller
     shelf: MemberShelf

@@ -1,4 +1,4 @@
-"""What the addresses of pages say: ids, numbers and words."""
+"""Ids, numbers and words in the addresses of pages."""
 
 from collections.abc import Iterable
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""The library: what a shelf follows of series, and what was read last."""
+"""The library of series, and the history."""
 
 from collections.abc import Mapping
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""Where things are: every path that more than one page links to."""
+"""Paths that more than one page links to."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The places of the navigation. A new page that people go to by themselves is one line here."""
+"""The entries of the navigation. A new page that people go to by themselves is one line here."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Reading a chapter."""
+"""The page reader of a chapter."""
 
 from collections.abc import Sequence
 

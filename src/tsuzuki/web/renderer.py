@@ -1,4 +1,4 @@
-"""Templates to answers. Everything is escaped, and a name that a template misspells is an error."""
+"""Renders templates. Everything is escaped, and a misspelt name in a template is an error."""
 
 from collections.abc import Callable
 from functools import cache, lru_cache

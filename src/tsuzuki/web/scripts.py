@@ -1,4 +1,4 @@
-"""What scripts say and are told: they post what forms post, and ask for JSON."""
+"""Texts for scripts, and JSON answers for them: they post what forms post."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""`/search`: everything in one answer."""
+"""`/search`."""
 
 from markupsafe import Markup
 from starlette.requests import Request

@@ -1,4 +1,4 @@
-"""A series: its chapters, its sources, and how it is followed."""
+"""The page of a series: chapters, sources, and the settings of its follow."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

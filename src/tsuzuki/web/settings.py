@@ -1,4 +1,4 @@
-"""How the pages look and behave for this person."""
+"""`/settings`: preferences of the pages."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""An invitation: its code makes one account."""
+"""Signing in and out, the first set-up, and invitations."""
 
 import structlog
 from starlette.requests import Request

@@ -1,4 +1,4 @@
-"""What the pages stand on, and who looks at them."""
+"""What every page is given: templates, services, the signed-in visitor, and the frame."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -108,7 +108,7 @@ class Site(Services, frozen=True, kw_only=True):
         return (await self.accounts.current_user.shelf_of(caller)).id
 
     async def open(self, caller: Caller) -> OpenShelf:
-        """What a page must know before it reads anything else."""
+        """The open shelf of the caller."""
         shelves, preferences = await asyncio.gather(
             self.accounts.current_user.shelves_of(caller), self.accounts.preferences.get(caller)
         )

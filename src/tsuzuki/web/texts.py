@@ -1,4 +1,4 @@
-"""What pages say, in the reader's language.
+"""Texts of pages in the reader's language (gettext).
 
 The English text is the key: `_("Inbox")`. `make messages` collects all of them into `translations/tsuzuki.pot`, and a
 language is a file beside it, such as `translations/de.po` (docs/translating.md).

@@ -1,4 +1,4 @@
-"""All the loops of one process, begun and ended together, and the heartbeat that tells of it (R125)."""
+"""The loops of one process, started and stopped together, and its heartbeat (R125)."""
 
 import asyncio
 from collections import Counter
@@ -17,14 +17,14 @@ _log = structlog.stdlib.get_logger("tsuzuki.worker")
 
 
 class Heartbeat:
-    """Beats until it is cancelled; then others are told that this process ended as it should."""
+    """Writes heartbeats until it is cancelled, then that the process ended as it should."""
 
     def __init__(self, workers: Workers, me: WorkerProcess) -> None:
         self._workers = workers
         self._me = me
 
     async def run(self, doing: Callable[[], Mapping[str, int]]) -> None:
-        """Beat for ever; `doing` says what is under way."""
+        """Write heartbeats; `doing` says what is under way."""
         _log.info("worker_started", worker=self._me.name, queues=",".join(self._me.queues))
         try:
             while True:
@@ -51,7 +51,7 @@ class Heartbeat:
 
 
 class Loop(Protocol):
-    """Something that runs until it is told to stop, and then ends what it began."""
+    """Runs until it is stopped, and then finishes what it began."""
 
     @property
     def trouble(self) -> str | None: ...
@@ -91,7 +91,7 @@ class WorkerLoops:
         return next((loop.trouble for loop in self._loops if loop.trouble is not None), None)
 
     def start(self) -> None:
-        """Begin all loops on this event loop."""
+        """Start all loops on this event loop."""
         self._running = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:

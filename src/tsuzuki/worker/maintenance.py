@@ -1,4 +1,4 @@
-"""Chores: what is to be done now and then, once across all processes.
+"""Maintenance: periodic chores, each run once across all processes.
 
 Each chore is a task of the queue `maintenance`, scheduled for the next of its moments and written again whenever there
 is none. The plan follows from the clock and the table alone (REL-19e): whoever dies, fails or is killed in between, the
@@ -48,7 +48,7 @@ MAINTENANCE: Final[Queue[Due]] = Queue("maintenance", Due, QueueSettings(concurr
 
 
 class Planner:
-    """Sees to it that every chore has its next task."""
+    """Schedules the next task of every chore."""
 
     def __init__(self, db: Database, clock: Callable[[], Millis], chores: Sequence[Chore]) -> None:
         self._db = db
@@ -64,7 +64,7 @@ class Planner:
 
     @property
     def doing(self) -> Mapping[str, int]:
-        """Planning takes a moment: nothing worth telling."""
+        """Nothing: planning takes a moment."""
         return {}
 
     def stop(self) -> None:
@@ -85,7 +85,7 @@ class Planner:
             await self._listener.wait(LOOK_EVERY / SECOND)
 
     async def plan(self) -> None:
-        """Write what is missing. A moment that was missed is made up for once, by the task that waited for it."""
+        """Schedule what is missing. A missed moment is made up for once, by the task that waited for it."""
         for chore in self._chores:
             await self._db.with_tx(lambda tx: self._plan_tx(tx, chore))  # noqa: B023  awaited at once
 

@@ -1,4 +1,4 @@
-"""Polls what is due, as many at a time as there are places."""
+"""The loop that polls what is due, several polls at a time."""
 
 import asyncio
 import contextlib
@@ -66,7 +66,7 @@ class StartPace:
         return max(0, int(self._left))
 
     def spend(self, hosts: Collection[str]) -> None:
-        """One began at each of these hosts."""
+        """Count one start at each of these hosts."""
         self._left -= len(hosts)
         self._begun.extend(hosts)
 
@@ -184,7 +184,7 @@ class PollLoop:
         return self._held
 
     async def _look_at_clock(self) -> None:
-        """REL-19g: repair what a clock planned that was ahead, at the start and when the clock went back."""
+        """Repair what was planned by a clock that ran ahead, at the start and when the clock goes back (REL-19g)."""
         lag = asyncio.get_running_loop().time() - self._poller.now / SECOND
         if self._lag is not None and lag - self._lag < _CLOCK_WENT_BACK:
             self._lag = min(lag, self._lag)
@@ -255,7 +255,7 @@ class PollLoop:
 
 
 class _Turn:
-    """One poll's wait for a place, and when it began."""
+    """One poll's wait for a slot, and when it began."""
 
     def __init__(self, loop: PollLoop) -> None:
         self._loop = loop

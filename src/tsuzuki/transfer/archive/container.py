@@ -1,4 +1,4 @@
-"""The file itself: a ZIP whose parts are read and written as streams, and checked whole before anything is believed."""
+"""The archive file: a ZIP whose parts are streamed, and checked whole before anything is used."""
 
 import hashlib
 import io
@@ -68,7 +68,7 @@ class ShelfArchiveWriter:
         self._parts[name] = writer.summary()
 
     def close(self) -> Manifest:
-        """Say what is in it; the archive is whole afterwards."""
+        """Write the manifest; the archive is complete then."""
         manifest = Manifest(
             format=FORMAT,
             version=VERSION,
@@ -99,7 +99,7 @@ class PartWriter:
         self._bytes = 0
 
     def write(self, lines: Iterable[ArchiveLine]) -> None:
-        """Some lines more."""
+        """Write more lines."""
         for line in lines:
             raw = msgspec.json.encode(line, order="deterministic") + b"\n"
             self._file.write(raw)
@@ -141,7 +141,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 class ArchiveReader:
-    """An archive of which nothing is believed: `check` reads all of it before anything is done with it."""
+    """An untrusted archive: `check` reads all of it before anything is imported."""
 
     def __init__(self, path: Path) -> None:
         with _refusing(str(path)):
@@ -149,7 +149,7 @@ class ArchiveReader:
         self.manifest = self._read_manifest()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._zip.close()
 
     @property

@@ -1,4 +1,4 @@
-"""Feeds of an archive and their items, brought onto a shelf."""
+"""Imports the feeds and items of an archive."""
 
 from functools import partial
 from typing import Any, Literal
@@ -49,7 +49,7 @@ class FeedImport:
         self._harvested: list[FeedId] = []
 
     async def import_feeds(self) -> None:
-        """The feeds, each judged as if somebody had typed its address."""
+        """The feeds; each address is checked as if somebody had typed it."""
         async for chunk in self._import_run.chunks("feeds.jsonl"):
             asked = [NewSubscription(link=each.line.link, proxy=each.line.proxy) for each in chunk]
             for each, vetted in zip(chunk, await self._subscriptions.vet_all(asked), strict=True):

@@ -1,4 +1,4 @@
-"""What stands in an archive: a part for each kind of thing, a JSON object on each line. docs/archive.md describes it.
+"""The format of an archive: one part per kind, a JSON object on each line (docs/archive.md).
 
 A thing is named by what both servers call it: a feed by its address, an item by its key, a series by a source's key.
 """
@@ -35,7 +35,7 @@ Kind = Annotated[int, Meta(ge=0, le=6)]
 
 
 class ArchiveLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One line of a part. What is as usual is not written."""
+    """One line of a part. Defaults are not written."""
 
 
 class FeedKey(ArchiveLine, frozen=True, kw_only=True):
@@ -178,7 +178,7 @@ class SeriesSource(ArchiveLine, frozen=True, kw_only=True):
 
 
 class ArchivedPreferences(ArchiveLine, frozen=True, kw_only=True):
-    """Which release a reader wants, and how it is read."""
+    """Which releases a reader prefers, and how they are read."""
 
     sources: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()

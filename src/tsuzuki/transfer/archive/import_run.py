@@ -1,4 +1,4 @@
-"""What every part of an import stands on: the shelf, the reader of the archive, and how lines become rows."""
+"""What the parts of an import share: the shelf, the archive's reader, and how lines become rows."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
@@ -41,7 +41,7 @@ class Work(Protocol):
 
 
 class KnownNames(msgspec.Struct):
-    """What the archive's names mean here."""
+    """The archive's names, resolved to what is here."""
 
     default_group: GroupId
     groups: dict[str, GroupId] = {}
@@ -77,7 +77,7 @@ class ImportRun:
         self._places = max(1, sum(archive.manifest.parts[name].lines for name in ("feeds.jsonl", "series.jsonl")))
 
     def due(self) -> Millis:
-        """When the next new watch is looked at for the first time: not all of them at once."""
+        """When the next new watch is first polled: not all of them at once."""
         self._placed += 1
         return Millis(self.deps.clock() + _SOON + _SPREAD * self._placed // self._places)
 
@@ -114,7 +114,7 @@ class ImportRun:
         return True
 
     async def has_shelf(self) -> bool:
-        """Whether there is still a shelf to land on."""
+        """Whether the shelf still exists."""
         return await self.deps.db.read(partial(has_shelf_tx, shelf_id=self.shelf_id))
 
     async def _cleaned(self, chunk: Run, part: str) -> list[NumberedLine]:

@@ -1,4 +1,4 @@
-"""What became of an archive's lines."""
+"""The report of an import: what became of each line."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class ImportReport(msgspec.Struct, frozen=True):
 
 
 class ImportJournal:
-    """Collects what is told at the end. It does not grow with the archive."""
+    """Collects the report. It does not grow with the archive."""
 
     def __init__(self) -> None:
         self._parts: dict[str, LineCounts] = {}
@@ -48,28 +48,28 @@ class ImportJournal:
         self.line = 0
 
     def count(self, part: str, counts: LineCounts) -> None:
-        """So many lines more."""
+        """Count these lines."""
         self._parts[part] = self._parts.get(part, LineCounts()) + counts
         if counts.left_out and counts.why:
             self._reasons[part][counts.why] += counts.left_out
 
     def one(self, part: str, outcome: Outcome) -> None:
-        """One line more."""
+        """Count one line."""
         self.count(part, msgspec.structs.replace(LineCounts(), **{outcome: 1}))
 
     def note(self, numbered: NumberedLine, why: str) -> None:
-        """Say something of a line."""
+        """Note something about a line."""
         if len(self._notes) < MOST_NOTES:
             self._notes.append(f"{numbered.part}:{numbered.number}: {why}")
         else:
             self._more += 1
 
     def leave_out(self, numbered: NumberedLine, why: str) -> None:
-        """A line that could not come along."""
+        """Note a line that could not be imported."""
         self.note(numbered, why)
         self.one(numbered.part, "left_out")
 
     def result(self) -> ImportReport:
-        """All of it."""
+        """The report."""
         told = [f"{part}: {count:,} {why}" for part, reasons in self._reasons.items() for why, count in reasons.items()]
         return ImportReport(dict(self._parts), (*self._notes, *told), self._more)

@@ -1,4 +1,4 @@
-"""What is read out of the database for an archive, a row at a time."""
+"""Rows read from the database for an archive."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""I7: what was stored elsewhere is as foreign as what is fetched. Lines as they may be stored, or why they may not."""
+"""Sanitises lines of an archive, which is as untrusted as the web (I7): the clean line, or why there is none."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -141,7 +141,7 @@ def _release(release: ArchivedRelease) -> ArchivedRelease:
 
 
 def _with_addresses(line: L, *names: str) -> L:
-    """With these addresses only where they lead into the web."""
+    """Keep only web addresses in these fields."""
     return msgspec.structs.replace(line, **{name: http_url(getattr(line, name)) for name in names})
 
 
@@ -150,7 +150,7 @@ def _place(url: str | None) -> str | None:
 
 
 def _is_place(url: str) -> bool:
-    """Whether a connector may have said this: an address of the web, one beside its base, or a folder's inside."""
+    """Whether a connector may have given this address: of the web, relative to its base, or in a folder."""
     if url.startswith(LOCAL):
         return ".." not in unquote(url.removeprefix(LOCAL)).replace("\\", "/").split("/")
     try:

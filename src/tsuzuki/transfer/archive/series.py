@@ -1,4 +1,4 @@
-"""Series of an archive with their chapters and what was read of them, brought onto a shelf."""
+"""Imports the series of an archive, with chapters and progress."""
 
 from collections import defaultdict
 from typing import Any
@@ -300,7 +300,7 @@ class SeriesImport:
 
 
 def _reads_files(source: ArchivedSource) -> bool:
-    """Whose disk an archive names is not up to whoever wrote it."""
+    """An archive must not name files of this server's disk."""
     return source.base_url.startswith(LOCAL) or "folder" in source.config
 
 

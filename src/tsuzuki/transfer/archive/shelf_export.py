@@ -1,4 +1,4 @@
-"""A shelf, written into an archive: page by page, so that memory does not grow with it."""
+"""Exports a shelf into an archive, page by page, so that memory does not grow with it."""
 
 import asyncio
 from collections import Counter

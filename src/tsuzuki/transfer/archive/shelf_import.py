@@ -1,4 +1,4 @@
-"""An archive, read onto a shelf: all of it is checked first, then every line that is missing is written.
+"""Imports an archive into a shelf: all of it is checked first, then what is missing is written.
 
 A repeat changes nothing: groups are found by their names, feeds by their addresses, series by their keys at their
 sources. So an import that was cut off is run again, and goes on where there is something to do.
@@ -45,7 +45,7 @@ q = load_queries("tsuzuki.transfer.archive")
 
 
 class ShelfImport:
-    """Reads archives onto shelves."""
+    """Imports archives."""
 
     def __init__(self, subscriptions: Subscriptions, sources: Sources, parsers: Parsers) -> None:
         self._deps = subscriptions.deps
@@ -54,7 +54,7 @@ class ShelfImport:
         self._parsers = parsers
 
     async def run(self, path: Path, shelf_id: ShelfId, user: User, watch: Watch) -> ImportReport:
-        """What the archive has and the shelf has not; Invalid, with nothing written, for one that is not whole."""
+        """Import what the shelf does not have; Invalid, with nothing written, for an archive that is not whole."""
         archive = await asyncio.to_thread(ArchiveReader, path)
         journal = ImportJournal()
         import_run = ImportRun(self._deps, shelf_id, archive, parsers=self._parsers, journal=journal, watch=watch)
@@ -106,7 +106,7 @@ def _how_far(journal: ImportJournal) -> str:
 
 
 class _OtherLines:
-    """What is neither a feed nor a series."""
+    """Imports what is neither a feed nor a series."""
 
     def __init__(self, import_run: ImportRun, user: User) -> None:
         self._import_run = import_run
@@ -115,7 +115,7 @@ class _OtherLines:
         self._shelf_id = import_run.shelf_id
 
     async def import_person(self) -> None:
-        """What was never chosen here is as it was there."""
+        """Preferences that were never chosen here."""
         await self._import_run.store("person.jsonl", self._person_tx)
 
     async def _person_tx(self, tx: Tx, run: Run) -> LineCounts:
@@ -193,7 +193,7 @@ class _OtherLines:
     # -- channels
 
     async def import_channels(self) -> None:
-        """Channels without their secrets: they tell nothing until their owner completes and enables them."""
+        """Channels without their secrets; they are off until their owner completes and enables them."""
         async for chunk in self._import_run.chunks("channels.jsonl"):
             for each in chunk:
                 await self._bring_channel(each)

@@ -1,4 +1,4 @@
-"""A shelf read in pages, and lines of an archive put where they are missing."""
+"""Queries that read a shelf in pages, and write what is missing."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,1 +1,1 @@
-"""What people had in ReedMe or Fusion, brought along."""
+"""Import from ReedMe and Fusion."""

@@ -1,4 +1,4 @@
-"""A database of before that lies where ours should be: kept aside, brought along, and swapped in one step.
+"""Converts a ReedMe or Fusion database that lies at our path: backed up, imported, and swapped in one step.
 
 Killed at any moment, the file at the path is the old one whole or the new one whole; what was begun is begun again.
 """

@@ -1,4 +1,4 @@
-"""I7: what was stored elsewhere is as foreign as what is fetched. Runs in a parser process."""
+"""Sanitises feeds, items and bookmarks of ReedMe and Fusion (I7). Runs in a parser process."""
 
 import hashlib
 

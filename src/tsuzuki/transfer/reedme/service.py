@@ -1,4 +1,4 @@
-"""Brings feeds, items, what was read and what was kept from a database of before onto a shelf.
+"""Imports feeds, items, read states and bookmarks from a ReedMe or Fusion database.
 
 A repeat changes nothing: groups are found by their names, feeds by their links, items by their keys. What the feeds
 themselves hold stays as it is: the items are the shelf's alone, until the feed brings them (ingest/detached.py).
@@ -57,7 +57,7 @@ _MOST_LINK = 200
 
 
 class ReedmeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What came along, the links that may not be called, and what was left out, with a sentence for the first ones."""
+    """What was imported, links that may not be called, and what was left out, with a reason for the first ones."""
 
     feeds: int = 0
     items: int = 0
@@ -68,7 +68,7 @@ class ReedmeReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reedme:
-    """Reads a file and writes a shelf."""
+    """Imports a file into a shelf."""
 
     def __init__(
         self, db: Database, clock: Callable[[], Millis], new_id: Callable[[], PublicId], *, parsers: Parsers
@@ -79,7 +79,7 @@ class Reedme:
         self.parsers = parsers
 
     async def run(self, path: Path, shelf_id: ShelfId) -> ReedmeReport:
-        """All that the file has; SchemaRefused, before anything is written, for one that is damaged or none."""
+        """Import the file; SchemaRefused, before anything is written, if it is damaged or not such a database."""
         await asyncio.to_thread(check_legacy, path)
         run = _Import(self, path, shelf_id)
         await run.run()
@@ -87,7 +87,7 @@ class Reedme:
 
 
 class _Import:
-    """One import: what it brought so far."""
+    """One import, and what it has done so far."""
 
     def __init__(self, reedme: Reedme, path: Path, shelf_id: ShelfId) -> None:
         self._db, self._clock, self._new_id = reedme.db, reedme.clock, reedme.new_id

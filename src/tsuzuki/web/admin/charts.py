@@ -1,4 +1,4 @@
-"""Figures as charts, and as a table for whoever sees no charts."""
+"""Charts of figures, and the same as tables."""
 
 from collections.abc import Sequence
 from typing import Literal

@@ -1,4 +1,4 @@
-"""`/admin/users`: everyone, adding somebody, and invitations."""
+"""`/admin/users`: people, invitations, and the page of one person."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the server is set to, what it would remove because it is old, and the feeds that fail."""
+"""`/admin/settings`, `/admin/retention` and the list of failing feeds."""
 
 from itertools import groupby
 

@@ -1,4 +1,4 @@
-"""Adding a source, and changing one: a connector is chosen, then its form is filled in, tried and saved."""
+"""The form of a source: choose a connector, fill it in, try it, save it."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""`/admin/sources`: every source and how it fares; one of them with its comics; the switch; trying it; deleting it."""
+"""`/admin/sources`: the list, one source with its comics and health, and the actions on it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

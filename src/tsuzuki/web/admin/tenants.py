@@ -1,4 +1,4 @@
-"""`/admin/tenants`: who pays, and the operator's hand in their accounts. There is none of it while billing is off."""
+"""`/admin/tenants`: tenants, their invoices and credit. Only while billing is on."""
 
 from decimal import Decimal
 from typing import Any

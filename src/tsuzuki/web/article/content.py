@@ -1,4 +1,4 @@
-"""What is shown of an article: its sanitised markup, prepared for our page and nothing but our page.
+"""An article's content: its sanitised markup, prepared for our page.
 
 The policy lets a page load nothing from elsewhere: no third party hears what somebody reads. So pictures and recordings
 come through this server; a page without players has links instead.

@@ -1,4 +1,4 @@
-"""Adding a feed: an address is looked at, what is there is shown, then it is followed."""
+"""Adding a feed, changing one, and the actions on it."""
 
 from collections.abc import Mapping
 

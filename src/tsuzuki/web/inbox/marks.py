@@ -1,4 +1,4 @@
-"""Marking what the list shows: entry by entry, or all of it; each can be taken back.
+"""Marking entries read, unread or saved, one by one or all; each can be undone.
 
 Forms post here and are led back to their list; scripts post the same and ask for JSON.
 """

@@ -1,4 +1,4 @@
-"""The list, page by page. A script asks for `part=rows`, everyone else gets a whole page."""
+"""The inbox, page by page. A script asks for `part=rows`, everyone else gets a whole page."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Lines as the list shows them."""
+"""Rows of the inbox."""
 
 from functools import lru_cache
 from typing import Literal
@@ -21,7 +21,7 @@ SNIPPET = 240
 
 
 class Time(msgspec.Struct, frozen=True):
-    """A moment in the three ways in which a list says it: worked out once, and not by the template for each row."""
+    """A time in the three forms that a list shows, computed once instead of by the template."""
 
     iso: str
     words: str
@@ -44,7 +44,7 @@ class _SpokenTime(msgspec.Struct, frozen=True):
 
 @lru_cache(8192)
 def _said(locale: Locale, at: Millis) -> _SpokenTime:
-    """Kept, because an article has one time for all who read it, each time they look."""
+    """Cached: an article has one time for all who read it."""
     return _SpokenTime(iso(at), locale.moment(at), locale.day_of(at).isoformat())
 
 

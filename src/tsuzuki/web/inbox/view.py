@@ -1,4 +1,4 @@
-"""Which part of the inbox is looked at: read from an address, and written into others."""
+"""Which list of the inbox is shown: read from an address, and written into links."""
 
 from typing import Literal
 from urllib.parse import urlencode
@@ -46,7 +46,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fields(self) -> dict[str, str]:
-        """What an address says of it; nothing for what goes without saying."""
+        """Its query parameters, without defaults."""
         said = {"kind": self.kind, "group": self.group, "feed": self.feed, "series": self.series}
         shown = {name: value for name, value in said.items() if value}
         if self.show != "unread":
@@ -61,7 +61,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
         return f"/?{query}" if query else "/"
 
     def but(self, **changes: str | None) -> "InboxView":
-        """The same list, otherwise."""
+        """The same list with these changes."""
         return msgspec.structs.replace(self, **changes)
 
     def unread_of(self, counts: UnreadCounts) -> int:
