@@ -235,7 +235,7 @@ async def test_the_files_of_an_invoice_are_those_that_run(database_url):
         tenant = await billing.tenant("basic")
         billing.time.now = Millis(billing.time.now + 32 * DAY)
         trace.is_on = True
-        await billing.services.look_after()
+        await billing.services.catch_up()
         trace.is_on = False
         assert len(await billing.invoices(tenant)) == 2
         await db.close()

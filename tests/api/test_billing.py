@@ -227,7 +227,7 @@ async def test_while_billing_is_off_there_is_nothing_of_it_and_nothing_is_limite
         assert (await app.anyone.post("/webhooks/stripe", {})).status == 404
         for number in range(11):
             assert (await me.post("/feeds", {"link": f"http://93.184.216.34/{number}"})).status == 201
-        assert (await app.billing.look_after()) >= 1  # shelves are synced all the same
+        assert (await app.billing.catch_up()) >= 1  # shelves are synced all the same
 
 
 async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(app, renter, desk):

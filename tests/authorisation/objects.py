@@ -13,7 +13,7 @@ from tests.shelves.library_builders import a_published_series, chapter_of
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import SYSTEM, Slice, User
-from tsuzuki.billing.books import OPERATOR, whose
+from tsuzuki.billing.books import OPERATOR, scope_of
 from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.crawler.service import NewCrawlJob as CrawlWish
 from tsuzuki.images.media import Link, MediaLinks
@@ -52,7 +52,7 @@ async def _payer_of(app: RunningApp, user: User) -> PublicId:
 
 async def _rented_of(app: RunningApp, user: User) -> PublicId:
     payer = await _payer_of(app, user)
-    mine = whose(await _caller(app, user))
+    mine = scope_of(await _caller(app, user))
     made = await app.billing.rented.create(mine, payer, name=secrets.token_hex(8), plan="basic")
     return made.public_id
 

@@ -11,7 +11,7 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.accounts.types import SYSTEM, Slice, Tenant
 from tsuzuki.billing.books import OPERATOR, AccountStatement, BillingScope, IdempotentRequest
-from tsuzuki.billing.services import Billing, build_billing, turn
+from tsuzuki.billing.services import Billing, build_billing, switch_billing
 from tsuzuki.billing.types import Invoice, NewBolt11, RentedShelf
 from tsuzuki.db import Database
 from tsuzuki.model.ids import TenantId
@@ -22,7 +22,7 @@ EVERYTHING = Slice(most=1_000)
 
 
 class BillingSetup:
-    """Billing as a process has it. Listening can be left out: then only `look_after` does anything."""
+    """Billing as a process has it. Listening can be left out: then only `catch_up` does anything."""
 
     def __init__(self, db: Database, *, now: Millis = NOON, is_on: bool = True) -> None:
         self.db = db
@@ -34,12 +34,12 @@ class BillingSetup:
 
     async def open(self) -> "BillingSetup":
         await self.services.start()
-        await self.services.look_after()
+        await self.services.catch_up()
         return self
 
     async def open_quietly(self) -> "BillingSetup":
         """Switched on, but nobody listens: everything has to be found by markers (R89)."""
-        await turn(self.deps, is_on=True)
+        await switch_billing(self.deps, is_on=True)
         return self
 
     def at(self, moment: str) -> None:

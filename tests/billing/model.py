@@ -113,7 +113,7 @@ class Model:
 
     async def look(self) -> None:
         """What a minute's look does; at whom it does not look, there is nothing to do (R89)."""
-        is_due = self.tenant.id in await self.billing.services.ledger.tenants_to_look_at()
+        is_due = self.tenant.id in await self.billing.services.ledger.tenants_to_bill()
         before = None if is_due else await self._seen()
         await settle(self.billing, self.tenant)
         assert before is None or before == await self._seen()

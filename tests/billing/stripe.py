@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tests.billing.builders import SECRET, BillingSetup
-from tsuzuki.billing.settlement.service import Told
+from tsuzuki.billing.settlement.service import StripeOutcome
 from tsuzuki.billing.types import Invoice
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import SECOND, Millis
@@ -74,6 +74,6 @@ def a_dispute(invoice: Invoice, status: str, *, kind: str = "created", intent: s
     return an_event(invoice, kind=f"charge.dispute.{kind}", intent="dp_1", **told | over)
 
 
-async def send(billing: BillingSetup, body: bytes, **over: Any) -> Told:
+async def send(billing: BillingSetup, body: bytes, **over: Any) -> StripeOutcome:
     values: dict[str, Any] = {"at": billing.time(), "secret": SECRET} | over
-    return await billing.services.settlement.hear_stripe(signed(body, **values), body)
+    return await billing.services.settlement.receive_stripe_event(signed(body, **values), body)

@@ -25,7 +25,7 @@ class TenantYear:
         """Noon of each of these days in turn, and what a minute's look finds to do."""
         for moment in moments:
             self.billing.at(f"{moment}T12:00:00Z" if len(moment) == len("2027-01-31") else moment)
-            await self.billing.services.look_after()
+            await self.billing.services.catch_up()
 
     async def plan(self, plan: str) -> None:
         await self.rented.change_plan(self.who, self.shelf.public_id, plan)

@@ -12,7 +12,7 @@ from tsuzuki.model.times import DAY
 
 async def pass_days(billing, days):
     billing.time.pass_(int(days * DAY))
-    await billing.services.look_after()
+    await billing.services.catch_up()
 
 
 async def statuses(billing, tenant):
@@ -31,7 +31,7 @@ async def test_reminders_are_recorded_at_days_0_3_and_6_and_each_once(billing, t
 
 async def test_eight_who_look_at_the_same_time_remind_once(billing, tenant):
     billing.time.pass_(3 * DAY)
-    done = await asyncio.gather(*(billing.services.dunning.look(tenant.id) for _ in range(8)))
+    done = await asyncio.gather(*(billing.services.dunning.run(tenant.id) for _ in range(8)))
     assert sorted(done) == [0] * 7 + [1]
 
 
@@ -62,15 +62,15 @@ async def test_paying_wakes_what_the_system_put_to_sleep_and_never_what_the_owne
 
 async def test_an_open_invoice_is_looked_at_when_something_is_due(billing, tenant):
     """R84, R89: thousands of them cost nothing between two reminders."""
-    look = billing.services.ledger.tenants_to_look_at
+    look = billing.services.ledger.tenants_to_bill
     for days in (3, 3, 1):
-        await billing.services.look_after()
+        await billing.services.catch_up()
         assert await look() == []
         billing.time.pass_(days * DAY - 1)
         assert await look() == []
         billing.time.pass_(1)
         assert await look() == [tenant.id]
-    await billing.services.look_after()
+    await billing.services.catch_up()
     assert await statuses(billing, tenant) == ["delinquent"]
     assert await look() == []
 

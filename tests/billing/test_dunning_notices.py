@@ -10,7 +10,7 @@ from tests.billing.builders import a_request
 from tests.delivery.builders import task_keys
 from tests.notifications.receivers import a_notifier, a_receiver
 from tsuzuki.billing.books import OPERATOR
-from tsuzuki.billing.dunning import look_tx
+from tsuzuki.billing.dunning import apply_dunning_tx
 from tsuzuki.model.times import DAY
 from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.tasks import SENDS
@@ -41,7 +41,7 @@ async def to_pay(billing, tenant):
 async def pass_days(billing, notifier, days):
     """Time passes for billing and for the office alike, and whatever is due is sent."""
     billing.time.pass_(int(days * DAY))
-    await billing.services.look_after()
+    await billing.services.catch_up()
     notifier.later(int(days * DAY))
     await notifier.until_quiet()
 
@@ -122,14 +122,14 @@ async def test_a_reminder_is_recorded_only_together_with_what_tells_it(billing, 
     billing.time.pass_(3 * DAY)
 
     async def die(tx):
-        assert len(await look_tx(tx, tenant.id, billing.time())) == 1
+        assert len(await apply_dunning_tx(tx, tenant.id, billing.time())) == 1
         raise KeyError("power")
 
     with contextlib.suppress(KeyError):
         await billing.db.with_tx(die)
     assert [invoice.notices for invoice in await billing.open_invoices(tenant)] == [1]
     assert len(await task_keys(billing.db, SENDS.name)) == 1
-    await asyncio.gather(*(billing.services.dunning.look(tenant.id) for _ in range(4)))
+    await asyncio.gather(*(billing.services.dunning.run(tenant.id) for _ in range(4)))
     assert [invoice.notices for invoice in await billing.open_invoices(tenant)] == [2]
     assert len(await task_keys(billing.db, SENDS.name)) == 2
 
@@ -150,5 +150,5 @@ async def test_nobody_is_reminded_of_what_is_paid_or_voided(billing, tenant, not
         await billing.services.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
     before = await task_keys(billing.db, SENDS.name)
     billing.time.pass_(6 * DAY)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     assert await task_keys(billing.db, SENDS.name) == before

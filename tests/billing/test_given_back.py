@@ -6,7 +6,7 @@ from tests.billing.builders import a_request, member_of
 from tests.billing.stripe import a_refund, an_event, send
 from tests.billing.test_dunning import pass_days, statuses
 from tsuzuki.billing.books import OPERATOR
-from tsuzuki.billing.policy import Charged, spread
+from tsuzuki.billing.policy import ChargedPeriod, spread
 from tsuzuki.billing.store import list_items_for_tenant_tx
 from tsuzuki.billing.types import NewBolt11
 from tsuzuki.model.times import HOUR, Millis
@@ -33,12 +33,12 @@ async def balance(billing, tenant):
     ("cents", "charged", "unpaid", "expected"),
     [
         (100, [], [], []),
-        (100, [Charged(None, "unbilled", 150)], [], []),
-        (100, [Charged(1, "paid", 500), Charged(2, "open", 70)], [], [(2, 70), (1, 30)]),
-        (100, [Charged(1, "open", 60), Charged(2, "open", 60)], [(1, 60), (2, 60)], [(2, 60), (1, 40)]),
-        (100, [Charged(1, "voided", 80), Charged(2, "paid", 30)], [], [(2, 30), (1, 70)]),
-        (100, [Charged(1, "open", 40)], [(1, 70), (2, 500)], [(1, 70), (2, 30)]),
-        (100, [Charged(1, "paid", -20)], [(3, 60), (4, 10)], [(3, 60), (4, 10)]),
+        (100, [ChargedPeriod(None, "unbilled", 150)], [], []),
+        (100, [ChargedPeriod(1, "paid", 500), ChargedPeriod(2, "open", 70)], [], [(2, 70), (1, 30)]),
+        (100, [ChargedPeriod(1, "open", 60), ChargedPeriod(2, "open", 60)], [(1, 60), (2, 60)], [(2, 60), (1, 40)]),
+        (100, [ChargedPeriod(1, "voided", 80), ChargedPeriod(2, "paid", 30)], [], [(2, 30), (1, 70)]),
+        (100, [ChargedPeriod(1, "open", 40)], [(1, 70), (2, 500)], [(1, 70), (2, 30)]),
+        (100, [ChargedPeriod(1, "paid", -20)], [(3, 60), (4, 10)], [(3, 60), (4, 10)]),
     ],
 )
 def test_what_is_given_back_goes_first_where_it_was_charged(cents, charged, unpaid, expected):
@@ -164,5 +164,5 @@ async def test_a_tenant_that_left_comes_back_with_one_shelf_alone(billing, tenan
     (invoice,) = await billing.open_invoices(tenant)
     assert invoice.amount_cents <= 500
     await billing.pay(invoice)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     assert await statuses(billing, tenant) == ["active", "inactive", "inactive"]

@@ -52,7 +52,7 @@ async def test_every_activity_is_billed_once_and_every_cent_is_accounted_for(db,
     """I10, R82, R83, R85, R86: against a calculation of its own from the log alone."""
     billing = BillingSetup(db, now=from_iso(start))
     if is_heard:  # else everything is found by markers (R89)
-        billing.deps.publisher.listen(billing.services.hear)
+        billing.deps.publisher.listen(billing.services.on_activity)
     await billing.open_quietly()
     tenant = await billing.tenant("free")
     for step in history:
@@ -75,7 +75,7 @@ async def test_every_activity_is_billed_once_and_every_cent_is_accounted_for(db,
 async def settle(billing: BillingSetup, tenant: Tenant) -> None:
     """What a minute's look does, for this tenant alone."""
     await billing.services.ledger.reconcile(tenant.id)
-    await billing.services.dunning.look(tenant.id)
+    await billing.services.dunning.run(tenant.id)
     await billing.services.ledger.reconcile(tenant.id)
 
 

@@ -23,7 +23,7 @@ from tsuzuki.billing.ledger import (
     insert_invoice_items_for_renewal_tx,
 )
 from tsuzuki.billing.policy import months_after
-from tsuzuki.billing.services import started, turn
+from tsuzuki.billing.services import started, switch_billing
 from tsuzuki.billing.store import insert_item_tx, list_items_for_tenant_tx
 from tsuzuki.billing.types import NewInvoiceItem
 from tsuzuki.db.errors import UniqueViolation
@@ -111,7 +111,7 @@ async def test_what_is_billable_is_found_by_its_marker_and_type_never_by_time(qu
     found = await billable(quiet, tenant)
     assert [activity.activity_type for activity in found] == ["shelf.created", "shelf.plan_changed"]
     assert found[0].created_at <= found[1].created_at  # the history stays in order
-    await quiet.services.look_after()
+    await quiet.services.catch_up()
     assert await billable(quiet, tenant) == []
     await quiet.statement(tenant)
 
@@ -122,7 +122,7 @@ async def test_what_nobody_heard_of_is_found_at_the_next_look(db):
     tenant = await dead.tenant("basic")
     assert await dead.invoices(tenant) == []
     other = BillingSetup(db)
-    await other.services.look_after()
+    await other.services.catch_up()
     assert [invoice.amount_cents for invoice in await other.invoices(tenant)] == [500]
     assert (await other.shelf(tenant)).synced
 
@@ -130,7 +130,7 @@ async def test_what_nobody_heard_of_is_found_at_the_next_look(db):
 async def test_a_tenant_whose_ledger_cannot_be_done_keeps_no_other_waiting(quiet):
     broken, fine = await quiet.tenant("basic", "Broken"), await quiet.tenant("basic", "Fine")
     await quiet.db.with_tx(lambda tx: tx.run(q.forget_plan, tenant_id=broken.id))
-    await quiet.services.look_after()
+    await quiet.services.catch_up()
     assert await quiet.invoices(broken) == []
     assert [invoice.amount_cents for invoice in await quiet.invoices(fine)] == [500]
 
@@ -185,7 +185,7 @@ async def test_an_activity_on_the_boundary_is_charged_in_one_period_only(quiet, 
     quiet.time.now = Millis(start - early)
     await quiet.services.rented.change_plan(OPERATOR, shelf.public_id, "basic")
     quiet.time.now = start
-    await quiet.services.look_after()
+    await quiet.services.catch_up()
     assert [item.amount_cents for item in await items(quiet, tenant)] == [500]
 
 
@@ -204,11 +204,11 @@ async def test_a_change_that_waited_while_its_period_was_renewed_is_not_lost(qui
     shelf = await quiet.shelf(tenant)
     start = months_after(tenant.created_at, 1)
     quiet.time.now = start
-    await quiet.services.look_after()
+    await quiet.services.catch_up()
     quiet.time.now = Millis(start - 5)  # a process whose clock is a little behind
     await quiet.services.rented.change_plan(OPERATOR, shelf.public_id, "basic")
     quiet.time.now = start
-    await quiet.services.look_after()
+    await quiet.services.catch_up()
     assert [item.amount_cents for item in await items(quiet, tenant)] == [500]
 
 
@@ -227,7 +227,7 @@ async def test_a_balance_that_is_not_positive_makes_no_invoice_and_carries_forwa
     totals = (await billing.statement(tenant)).totals
     assert (totals.unbilled, totals.credit) == (0, 1000)
     billing.time.now = months_after(tenant.created_at, 1)
-    await billing.services.look_after()  # 500 for the month, of 1,000 that are there
+    await billing.services.catch_up()  # 500 for the month, of 1,000 that are there
     assert await billing.open_invoices(tenant) == []
 
 
@@ -264,7 +264,7 @@ async def test_credit_is_used_by_the_next_invoice_and_comes_back_when_that_is_vo
     await billing.services.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
     totals = (await billing.statement(tenant)).totals
     assert (totals.credit, totals.written_off, totals.unbilled) == (200, 300, 0)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     assert await billing.open_invoices(tenant) == []  # its items are never billed again
 
 
@@ -313,12 +313,12 @@ async def test_shelves_from_before_billing_are_adopted_once_and_months_without_i
     assert await later.activities(tenant) == ["shelf.adopted", "invoice.created", "invoice.reminded"]
     (invoice,) = await later.open_invoices(tenant)
     assert 0 < invoice.amount_cents < 500
-    assert not await turn(later.deps, is_on=True)
-    await later.services.look_after()
+    assert not await switch_billing(later.deps, is_on=True)
+    await later.services.catch_up()
     assert await later.open_invoices(tenant) == [invoice]
     later.time.pass_(400 * DAY)
-    assert await turn(later.deps, is_on=False)
-    assert await turn(later.deps, is_on=True)
+    assert await switch_billing(later.deps, is_on=False)
+    assert await switch_billing(later.deps, is_on=True)
     await later.services.ledger.reconcile(tenant.id)
     assert len(await later.invoices(tenant)) == 1
 

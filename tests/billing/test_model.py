@@ -14,7 +14,7 @@ async def live(db, start, history, *, is_heard, is_exact):
     """Every step, each followed by what a minute's look does; where nobody listens, every second one alone."""
     billing = BillingSetup(db, now=from_iso(start))
     if is_heard:
-        billing.deps.publisher.listen(billing.services.hear)
+        billing.deps.publisher.listen(billing.services.on_activity)
     await billing.open_quietly()
     model = Model(billing, await billing.tenant("basic"))
     await model.take(("rent", None, "growth"))

@@ -21,7 +21,7 @@ async def tenant(billing):
     tenant = await billing.tenant("basic")
     await billing.pay_all(tenant)
     billing.time.pass_(10 * DAY + DAY // 2)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     return tenant
 
 
@@ -39,7 +39,7 @@ async def test_every_change_is_charged_exactly_as_it_was_offered(billing, tenant
         assert await charged(billing, tenant) - before == offer.cents != 0
         billing.time.pass_(DAY)
     for status, change in (("inactive", rented.deactivate), ("active", rented.reactivate)):
-        before, turn = await charged(billing, tenant), await offers.turn(who, shelf.public_id, status)
+        before, turn = await charged(billing, tenant), await offers.for_status(who, shelf.public_id, status)
         await change(who, shelf.public_id)
         assert await charged(billing, tenant) - before == turn.cents != 0
         billing.time.pass_(DAY)
@@ -56,22 +56,22 @@ async def test_what_stands_against_a_plan_is_listed_one_thing_each(billing, tena
     accounts = AccountServices(billing.db)
     for number in range(2):
         await accounts.users.add(SYSTEM, NewPerson(username=f"someone{number}", tenant_id=tenant.public_id))
-    deal = await billing.services.offers.for_shelf(member_of(tenant), shelf.public_id)
-    assert deal.of("free").against == (
+    plan_options = await billing.services.offers.for_shelf(member_of(tenant), shelf.public_id)
+    assert plan_options.of("free").against == (
         "11 feeds and series are used and Free has room for 10; take away 1.",
         "2 members are used and Free has room for 1; take away 1.",
     )
-    assert deal.of("growth").against == ()
+    assert plan_options.of("growth").against == ()
     with pytest.raises(NotFound):
-        deal.of("self-hosted")
+        plan_options.of("self-hosted")
 
 
 async def test_a_tenant_with_as_many_shelves_as_it_may_have_is_told_so(billing, tenant):
     for number in range(MOST_SHELVES - 1):
         await billing.services.rented.create(member_of(tenant), tenant.public_id, name=str(number), plan="basic")
-    deal = await billing.services.offers.for_new(member_of(tenant), tenant.public_id)
+    plan_options = await billing.services.offers.for_new(member_of(tenant), tenant.public_id)
     against = f"A tenant has at most {MOST_SHELVES} shelves, besides one for each person."
-    assert {offer.against for offer in deal.offers} == {(against,)}
+    assert {offer.against for offer in plan_options.offers} == {(against,)}
 
 
 async def test_the_next_month_costs_what_is_awake(billing, tenant):
@@ -89,7 +89,7 @@ async def test_i8_another_tenants_account_is_as_unknown_as_none(billing, tenant)
     for refused in (
         offers.for_new(other, tenant.public_id),
         offers.for_shelf(other, shelf.public_id),
-        offers.turn(other, shelf.public_id, "inactive"),
+        offers.for_status(other, shelf.public_id, "inactive"),
         offers.ahead(other, tenant.public_id),
         offers.for_shelf(other, a_public_id()),
     ):

@@ -38,13 +38,13 @@ async def test_part_credit_is_found_by_its_marker_and_used_once(db):
     """R89: nobody listens."""
     billing = await BillingSetup(db).open_quietly()
     tenant = await billing.tenant("basic")
-    await billing.services.look_after()
+    await billing.services.catch_up()
     request = a_request(tenant_id=tenant.id)
     await billing.services.books.grant_credit(OPERATOR, tenant.public_id, 120, reason="sorry", request=request)
-    assert await billing.services.ledger.tenants_to_look_at() == [tenant.id]
-    await billing.services.look_after()
+    assert await billing.services.ledger.tenants_to_bill() == [tenant.id]
+    await billing.services.catch_up()
     assert await sums(billing, tenant) == (380, 0, 380)
-    assert await billing.services.ledger.tenants_to_look_at() == []
+    assert await billing.services.ledger.tenants_to_bill() == []
 
 
 async def test_who_pays_the_amount_of_before_has_the_rest_as_credit(billing, tenant, larger):

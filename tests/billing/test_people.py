@@ -65,7 +65,7 @@ async def test_what_was_charged_stays_in_the_ledger_when_its_owner_goes(billing,
     await accounts.users.delete(SYSTEM, two.public_id)
     assert [(shelf.name, shelf.status) for shelf in await billing.shelves(tenant)] == [("Main", "inactive")]
     assert "shelf.deactivated" in await billing.activities(tenant)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     await billing.statement(tenant)  # it adds up
     newcomer = await add(accounts, tenant, "newcomer")
     assert (await accounts.current_user.shelf_of(newcomer)).name == "newcomer"  # nobody inherits what was somebody's

@@ -85,7 +85,7 @@ async def test_chapters_that_came_while_a_shelf_slept_are_entries_when_it_wakes_
     (event,) = (await events_of(db, shelf.id))[before:]
     assert (event.payload["count"], event.payload["is_quiet"]) == (3, True)
     assert await task_keys(db, NOTICES.name) == []
-    await billing.services.reactor.sync(shelf.id)
+    await billing.services.plan_enforcer.sync(shelf.id)
     assert await entries_of(db, shelf.id) == found
 
 
@@ -129,9 +129,9 @@ async def test_room_that_becomes_free_is_given_to_what_was_held(db, billing, sub
     shelf = await billing.shelf(await billing.tenant("growth", "Many"))
     made = [await subscriptions.add(shelf.id, Feed(link=f"https://example.org/{number}")) for number in range(12)]
     await on_plan(db, shelf.id, "free")
-    await billing.services.reactor.sync(shelf.id)
+    await billing.services.plan_enforcer.sync(shelf.id)
     await subscriptions.delete(shelf.id, made[0].public_id)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [False] * 10 + [True]
 
 
@@ -144,7 +144,7 @@ async def test_chapters_that_were_read_go_when_the_plan_keeps_them_no_longer_and
     await follow(db, shelf.id, series)
     await release(db, series, [1], first=True)
     await release(db, series, [2, 3, 4])
-    await billing.services.reactor.sync(shelf.id)
+    await billing.services.plan_enforcer.sync(shelf.id)
 
     async def prune(days):
         pruner = Pruner(db, lambda: Millis(NOON + days * DAY), RetentionRules())

@@ -36,7 +36,7 @@ async def test_what_had_paid_an_invoice_is_given_back_and_written_off(billing, t
     assert paid.status == "paid"
     assert (await billing.activities(tenant)).count("invoice.refunded") == 2
     billing.time.pass_(8 * DAY)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     assert await billing.open_invoices(tenant) == []
 
 
@@ -70,14 +70,14 @@ async def test_credit_that_was_used_before_it_was_given_back_is_owed(billing, te
     """It stands on the next invoice."""
     await send(billing, an_event(invoice, amount_received=800))
     billing.time.pass_(31 * DAY)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     (second,) = await billing.open_invoices(tenant)
     assert second.amount_cents == 200
     await send(billing, an_event(second, intent="pi_2", amount_received=200))
     await send(billing, a_refund(invoice, 300))
     assert await sums(billing, tenant) == (700, 0, -300, 300)
     billing.time.pass_(31 * DAY)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     (third,) = await billing.open_invoices(tenant)
     assert third.amount_cents == 800
     assert (await sums(billing, tenant))[2] == 0

@@ -8,7 +8,7 @@ import pytest
 from tests.billing.builders import a_request
 from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.settlement.service import CALL_TIME, receive_payment_tx
-from tsuzuki.billing.types import Answer, Declined, Invoice, NewBolt11, Payment, Took, Unknown
+from tsuzuki.billing.types import Answer, ChargeDeclined, ChargeSucceeded, ChargeUnknown, Invoice, NewBolt11, Payment
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, Invalid, KeyReused, NotFound
 from tsuzuki.model.ids import TenantId
@@ -70,7 +70,7 @@ async def test_amounts_that_differ_are_credit(billing, tenant, invoice, cents, o
 async def test_parts_that_together_cover_an_invoice_pay_it_and_wake_what_slept(billing, tenant, invoice):
     """REL-43: the first lowers what it asks for, the second covers the rest; what is over pays for waking."""
     billing.time.pass_(8 * DAY)
-    await billing.services.look_after()
+    await billing.services.catch_up()
     assert (await billing.shelf(tenant)).status == "delinquent"
     asked = [(await billing.invoices(tenant))[0].amount_cents]
     for cents, status in ((100, "open"), (60, "paid")):
@@ -153,7 +153,7 @@ async def test_a_request_that_nobody_made_is_unknown(billing):
 # -- a provider that is called
 
 
-NEVER_SEEN = Declined("no such payment")
+NEVER_SEEN = ChargeDeclined("no such payment")
 
 
 class Card:
@@ -183,7 +183,7 @@ class Card:
         return answer
 
 
-TOOK = Took(Payment("stripe", "pi_1", 500, "USD"))
+TOOK = ChargeSucceeded(Payment("stripe", "pi_1", 500, "USD"))
 
 
 async def attempts(billing):
@@ -202,7 +202,7 @@ async def test_money_that_was_taken_pays_the_invoice(billing, tenant, invoice):
 async def test_a_call_that_times_out_is_unknown_and_looked_up_before_any_other(billing, tenant, invoice):
     """R88, REL-45, SEC-52: the money had been taken."""
     card = Card(TimeoutError(), found=TOOK)
-    assert isinstance(await billing.services.charging.collect(invoice.id, card), Unknown)
+    assert isinstance(await billing.services.charging.collect(invoice.id, card), ChargeUnknown)
     assert await attempts(billing) == ["unknown"]
     assert (await billing.invoices(tenant))[0].status == "open"
     assert await billing.services.charging.collect(invoice.id, card) == TOOK
@@ -215,7 +215,7 @@ async def test_while_it_stays_unknown_nothing_is_tried_again(billing, invoice):
     """R88"""
     card = Card(TimeoutError(), found=ConnectionError())
     for _ in range(3):
-        assert isinstance(await billing.services.charging.collect(invoice.id, card), Unknown)
+        assert isinstance(await billing.services.charging.collect(invoice.id, card), ChargeUnknown)
     assert (len(card.charged), len(card.looked_up)) == (1, 2)
 
 

@@ -127,7 +127,7 @@ async def test_a_change_that_changes_nothing_is_not_logged(billing, tenant, shel
     assert await billing.activities(tenant) == before
 
 
-async def test_every_change_of_a_shelf_leaves_it_for_the_reactor(db):
+async def test_every_change_of_a_shelf_leaves_it_for_the_enforcer(db):
     """R80"""
     billing = await BillingSetup(db).open_quietly()
     tenant = await billing.tenant("basic")
@@ -139,7 +139,7 @@ async def test_every_change_of_a_shelf_leaves_it_for_the_reactor(db):
         lambda shelf: rented.reactivate(OPERATOR, shelf.public_id),
     )
     for change in changes:
-        await billing.services.reactor.sync_pending()
+        await billing.services.plan_enforcer.sync_pending()
         assert (await billing.shelf(tenant)).synced
         await change(await billing.shelf(tenant))
         assert not (await billing.shelf(tenant)).synced
@@ -219,16 +219,16 @@ async def test_members_are_as_many_as_the_largest_plan_allows_and_invitations_ke
         await accounts.invites.make(admin, "reader", tenant.public_id)
 
 
-# -- the reactor
+# -- the enforcer
 
 
 async def test_a_watch_is_called_as_fast_as_the_fastest_plan_among_its_readers(billing, tenant, shelf, subscriptions):
     free = await billing.shelf(await billing.tenant("free", "Poor"))
     await subscriptions.add(free.id, wish(1))
-    await billing.services.look_after()
+    await billing.services.catch_up()
     assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
     mine = await subscriptions.add(shelf.id, wish(1))
-    await billing.services.look_after()
+    await billing.services.catch_up()
     assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
     await billing.services.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
     assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [None]
@@ -248,7 +248,7 @@ async def test_a_series_has_its_floor_and_rests_while_all_who_follow_it_sleep(bi
     source = await stored_series_source(db, series, await stored_source(db))
     await db.with_tx(lambda tx: tx.run(q.watch_series, id=source))
     await follow(db, shelf.id, series)
-    await billing.services.reactor.sync(shelf.id)
+    await billing.services.plan_enforcer.sync(shelf.id)
     assert await db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
     await billing.services.rented.deactivate(OPERATOR, shelf.public_id)
     assert await db.read(lambda tx: tx.one(int, q.resting)) == 1
@@ -296,14 +296,14 @@ async def test_beyond_the_plans_room_the_newest_are_held_until_there_is_room(bil
     for number in range(12):
         await subscriptions.add(shelf.id, wish(number))
     await on_plan(db, shelf.id, "free")
-    await billing.services.reactor.sync(shelf.id)
+    await billing.services.plan_enforcer.sync(shelf.id)
     listed = await subscriptions.list(shelf.id)
     assert [one.suspended_at is not None for one in listed] == [False] * 10 + [True] * 2
     await subscriptions.delete(shelf.id, listed[0].public_id)
-    await billing.services.reactor.sync(shelf.id)
+    await billing.services.plan_enforcer.sync(shelf.id)
     assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [False] * 10 + [True]
     await on_plan(db, shelf.id, "basic")
-    await billing.services.reactor.sync(shelf.id)
+    await billing.services.plan_enforcer.sync(shelf.id)
     assert not any(one.suspended_at for one in await subscriptions.list(shelf.id))
 
 
@@ -318,11 +318,11 @@ async def test_a_sync_that_fails_is_recorded_and_tried_again_until_it_is_given_u
     await db.with_tx(lambda tx: tx.run(q.break_plan, id=shelf.id))
     waits = []
     for _ in range(7):
-        assert await billing.services.reactor.sync_pending() == 0
+        assert await billing.services.plan_enforcer.sync_pending() == 0
         found = await billing.shelf(tenant)
         assert "There is no plan gone" in found.sync_error
         waits.append(None if found.sync_at == NEVER else (found.sync_at - billing.time()) // SECOND)
-        assert await billing.services.reactor.sync_pending() == 0  # not before its time
+        assert await billing.services.plan_enforcer.sync_pending() == 0  # not before its time
         assert (await billing.shelf(tenant)).sync_attempts == found.sync_attempts
         billing.time.pass_(min(found.sync_at - billing.time(), DAY))
     assert waits == [30, 60, 120, 240, 480, 900, None]

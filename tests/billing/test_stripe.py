@@ -129,10 +129,10 @@ async def test_what_is_forged_is_refused_and_changes_nothing(billing, tenant, in
     ]
     for header, sent in forged:
         with pytest.raises(Forbidden):
-            await billing.services.settlement.hear_stripe(header, sent)
+            await billing.services.settlement.receive_stripe_event(header, sent)
     assert (await billing.invoices(tenant))[0].status == "open"
     rotated = f"t={now // SECOND},v1={'0' * 64},v1={digest}"
-    assert await billing.services.settlement.hear_stripe(rotated, body) == "paid"
+    assert await billing.services.settlement.receive_stripe_event(rotated, body) == "paid"
 
 
 def test_an_empty_secret_believes_nothing():

@@ -47,8 +47,8 @@ async def test_the_account_leads_to_what_is_rented_and_used(app, payer):
 
 
 async def test_another_plan_shows_what_it_costs_before_it_is_confirmed_and_exactly_that_is_charged(app, payer):
-    deal = await app.billing.offers.for_shelf(OPERATOR, (await payer.shelves())[0].public_id)
-    assert 900 < deal.of("growth").cents <= 1_000
+    plan_options = await app.billing.offers.for_shelf(OPERATOR, (await payer.shelves())[0].public_id)
+    assert 900 < plan_options.of("growth").cents <= 1_000
     path = await payer.path(verb="/plan")
     shown = await payer.text(f"{path}?plan=growth")
     assert "Change Main from Basic to Growth?" in shown
@@ -170,7 +170,7 @@ async def test_r84_what_is_due_is_said_on_every_page_until_it_is_paid_and_what_s
     for path in ("/", "/account", HOME):
         assert "USD 5.00 is due. From" in await payer.text(path)
     app.time.pass_(8 * DAY)
-    await app.billing.look_after()
+    await app.billing.catch_up()
     payer.guest = await a_guest(app, payer.user)
     assert "is overdue. Paid shelves are paused" in await payer.text("/")
     assert "paused: overdue" in await payer.text()
@@ -187,7 +187,7 @@ async def test_r84_what_is_due_is_said_on_every_page_until_it_is_paid_and_what_s
 
 async def test_a_tenant_that_was_given_up_is_told_how_to_come_back(app, payer):
     app.time.pass_(31 * DAY)
-    await app.billing.look_after()
+    await app.billing.catch_up()
     payer.guest = await a_guest(app, payer.user)
     assert "This account was closed on" in await payer.text()
 

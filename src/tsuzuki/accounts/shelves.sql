@@ -184,7 +184,7 @@ delete from channel where shelf_id = :shelf_id;
 delete from shelf_member where shelf_id = :shelf_id;
 
 -- name: put_to_sleep
--- R80: the reactor has to look again.
+-- R80: the enforcer has to look again.
 update shelf
 set status = 'inactive', synced = false, sync_error = '', sync_attempts = 0, sync_at = null, updated_at = :now
 where id = :id

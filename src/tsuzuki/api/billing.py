@@ -13,9 +13,9 @@ from tsuzuki.api.ids import InvoicePath, ShelfPath, TenantPath
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.tenants import PlanName
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
-from tsuzuki.billing.books import AccountStatement, FullInvoice, whose
+from tsuzuki.billing.books import AccountStatement, FullInvoice, scope_of
 from tsuzuki.billing.services import Billing
-from tsuzuki.billing.types import Credit, CreditKind, Invoice, Method, Refund, RentedShelf, Totals, Used
+from tsuzuki.billing.types import Credit, CreditKind, Invoice, Method, PlanUsage, Refund, RentedShelf, Totals
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.plans import CURRENCY, Plan, PlanLimits, list_plans
 from tsuzuki.model.times import SECOND, Millis
@@ -185,7 +185,7 @@ _limits_view = view_of(
 plan_view = view_of(PlanView, Plan, limits=lambda plan: _limits_view(plan.limits))
 _account = view_of(TenantAccountView, Tenant, "totals")
 _rented = view_of(RentedShelfView, RentedShelf, "used", is_synced=lambda shelf: shelf.synced and not shelf.sync_error)
-_used_view = view_of(UsedView, Used)
+_used_view = view_of(UsedView, PlanUsage)
 activity_view = view_of(ActivityView, Activity)
 invoice_view = view_of(InvoiceView, Invoice)
 _refund_view = view_of(RefundView, Refund, reference="intent_id", at="created_at")
@@ -210,7 +210,7 @@ def totals_view(totals: Totals) -> TotalsView:
 statement_view = view_of(StatementView, AccountStatement, totals=lambda statement: totals_view(statement.totals))
 
 
-def rented_view(shelf: RentedShelf, used: Used | None = None) -> RentedShelfView:
+def rented_view(shelf: RentedShelf, used: PlanUsage | None = None) -> RentedShelfView:
     return _rented(shelf, used=None if used is None else _used_view(used))
 
 
@@ -248,19 +248,19 @@ async def show_plans(billing: Billing) -> list[PlanView]:
 
 async def show_account(payer_id: TenantPath, caller: Caller, billing: Billing) -> TenantAccountView:
     """A tenant and where it stands."""
-    return account_view(*await billing.opened().books.tenant(whose(caller), payer_id))
+    return account_view(*await billing.opened().books.tenant(scope_of(caller), payer_id))
 
 
 async def list_rented_shelves(payer_id: TenantPath, caller: Caller, billing: Billing) -> list[RentedShelfView]:
     """Oldest first, each with what it uses of its plan."""
-    used = await billing.opened().rented.use(whose(caller), payer_id)
-    rented = await billing.rented.list(whose(caller), payer_id)
+    used = await billing.opened().rented.use(scope_of(caller), payer_id)
+    rented = await billing.rented.list(scope_of(caller), payer_id)
     return [rented_view(shelf, used.get(shelf.public_id)) for shelf in rented]
 
 
 async def rent_shelf(payer_id: TenantPath, caller: Caller, body: NewShelfBody, billing: Billing) -> RentedShelfView:
     """Another shelf, charged from now on."""
-    made = await billing.opened().rented.create(whose(caller), payer_id, name=body.name, plan=body.plan)
+    made = await billing.opened().rented.create(scope_of(caller), payer_id, name=body.name, plan=body.plan)
     return rented_view(made)
 
 
@@ -268,7 +268,7 @@ async def list_tenant_activity(
     payer_id: TenantPath, caller: Caller, page: PageQuery, billing: Billing
 ) -> ListAnswer[ActivityView, PageMeta]:
     """Newest first."""
-    found, total = await billing.opened().books.activity(whose(caller), payer_id, page.part)
+    found, total = await billing.opened().books.activity(scope_of(caller), payer_id, page.part)
     return ListAnswer([activity_view(activity) for activity in found], page.meta(total))
 
 
@@ -276,40 +276,40 @@ async def list_tenant_invoices(
     payer_id: TenantPath, caller: Caller, page: PageQuery, billing: Billing
 ) -> ListAnswer[InvoiceView, PageMeta]:
     """Newest first."""
-    found, total = await billing.opened().books.invoices(whose(caller), payer_id, page.part)
+    found, total = await billing.opened().books.invoices(scope_of(caller), payer_id, page.part)
     return ListAnswer([invoice_view(invoice) for invoice in found], page.meta(total))
 
 
 async def show_statement(payer_id: TenantPath, caller: Caller, billing: Billing) -> StatementView:
     """Every movement with the balance after it; the last one is the balance of the sums."""
-    return statement_view(await billing.opened().books.statement(whose(caller), payer_id))
+    return statement_view(await billing.opened().books.statement(scope_of(caller), payer_id))
 
 
 async def show_invoice(invoice_id: InvoicePath, caller: Caller, billing: Billing) -> FullInvoiceView:
     """An invoice with its lines."""
-    return full_invoice_view(await billing.opened().books.invoice(whose(caller), invoice_id))
+    return full_invoice_view(await billing.opened().books.invoice(scope_of(caller), invoice_id))
 
 
 async def rename_rented_shelf(
     rented_id: ShelfPath, caller: Caller, body: ShelfNameBody, billing: Billing
 ) -> RentedShelfView:
     """Gives a shelf another name."""
-    return rented_view(await billing.opened().rented.rename(whose(caller), rented_id, body.name))
+    return rented_view(await billing.opened().rented.rename(scope_of(caller), rented_id, body.name))
 
 
 async def change_plan(rented_id: ShelfPath, caller: Caller, body: PlanBody, billing: Billing) -> RentedShelfView:
     """From now on, charged or given back for the rest of the month. Refused while more is used than fits."""
-    return rented_view(await billing.opened().rented.change_plan(whose(caller), rented_id, body.plan))
+    return rented_view(await billing.opened().rented.change_plan(scope_of(caller), rented_id, body.plan))
 
 
 async def deactivate_shelf(rented_id: ShelfPath, caller: Caller, billing: Billing) -> RentedShelfView:
     """It sleeps: it can be read and costs nothing, but nothing new comes onto it."""
-    return rented_view(await billing.opened().rented.deactivate(whose(caller), rented_id))
+    return rented_view(await billing.opened().rented.deactivate(scope_of(caller), rented_id))
 
 
 async def reactivate_shelf(rented_id: ShelfPath, caller: Caller, billing: Billing) -> RentedShelfView:
     """Awake again, charged from now on; not while invoices are overdue."""
-    return rented_view(await billing.opened().rented.reactivate(whose(caller), rented_id))
+    return rented_view(await billing.opened().rented.reactivate(scope_of(caller), rented_id))
 
 
 _read = declaring("billing", Access.READ)

@@ -10,9 +10,9 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.billing import CreditView, InvoiceView, credit_view, invoice_view
 from tsuzuki.api.endpoints import Access, Body, declaring
 from tsuzuki.api.ids import InvoicePath, TenantPath
-from tsuzuki.billing.books import IdempotentRequest, whose
+from tsuzuki.billing.books import IdempotentRequest, scope_of
 from tsuzuki.billing.services import Billing
-from tsuzuki.billing.settlement.service import Told
+from tsuzuki.billing.settlement.service import StripeOutcome
 from tsuzuki.billing.settlement.stripe import SIGNATURE
 from tsuzuki.http.body import read_body
 from tsuzuki.http.errors import BodyTooLarge
@@ -40,13 +40,13 @@ class CreditBody(Body, frozen=True, kw_only=True):
 class HeardView(msgspec.Struct, frozen=True):
     """What became of an event; a repeat is `known`, one that is not about our invoices `ignored`."""
 
-    outcome: Told
+    outcome: StripeOutcome
 
 
 async def void_invoice(invoice_id: InvoicePath, request: Request, caller: Caller, billing: Billing) -> InvoiceView:
     """Writes it off, with its lines; credit that it used comes back. Not one that is paid."""
     books, once = billing.opened().books, _once(request, caller, None)
-    return invoice_view(await books.void(whose(caller), invoice_id, once))
+    return invoice_view(await books.void(scope_of(caller), invoice_id, once))
 
 
 async def pay_invoice(
@@ -54,7 +54,7 @@ async def pay_invoice(
 ) -> InvoiceView:
     """The operator has seen the money."""
     settlement, once = billing.opened().settlement, _once(request, caller, body)
-    return invoice_view(await settlement.mark_paid(whose(caller), invoice_id, body.reference, once))
+    return invoice_view(await settlement.mark_paid(scope_of(caller), invoice_id, body.reference, once))
 
 
 async def grant_credit(
@@ -63,7 +63,7 @@ async def grant_credit(
     """Money that the tenant's next invoices use up."""
     books, once = billing.opened().books, _once(request, caller, body)
     cents, reason = body.amount_cents, body.reason
-    return credit_view(await books.grant_credit(whose(caller), tenant_id, cents, reason=reason, request=once))
+    return credit_view(await books.grant_credit(scope_of(caller), tenant_id, cents, reason=reason, request=once))
 
 
 async def hear_stripe(request: Request, billing: Billing) -> HeardView:
@@ -72,7 +72,7 @@ async def hear_stripe(request: Request, billing: Billing) -> HeardView:
     if not settlement.takes_stripe:
         raise NotFound("Stripe is not set up on this server.")
     body = await read_body(request.scope, request.receive, _EVENT_BYTES)
-    return HeardView(await settlement.hear_stripe(request.headers.get(SIGNATURE), body))
+    return HeardView(await settlement.receive_stripe_event(request.headers.get(SIGNATURE), body))
 
 
 def _once(request: Request, caller: Caller, body: Any) -> IdempotentRequest:

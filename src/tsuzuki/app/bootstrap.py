@@ -313,7 +313,7 @@ def _extra_work(parts: Parts) -> ExtraWork:
         Chore(name="feeds that were left", every=HOUR, work=parts.reading.subscriptions.forget_former),
         Chore(name="retention", every=Millis(2 * MINUTE), work=parts.pruner.work),
         Chore(name="figures", every=MINUTE, work=parts.figures.take),
-        Chore(name="billing", every=MINUTE, work=parts.billing.look_after),
+        Chore(name="billing", every=MINUTE, work=parts.billing.catch_up),
         Chore(name="billing's upkeep", every=HOUR, work=parts.billing.tidy),
         Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=parts.catalogue.forget_old),
         Chore(name="images", every=Millis(10 * MINUTE), work=room.tidy),

@@ -1,4 +1,4 @@
-"""Looking into a tenant's account, and the operator's hand in it."""
+"""A tenant's account: invoices, statement, credit; and who may see and change it."""
 
 import hashlib
 from collections.abc import Awaitable, Callable
@@ -32,7 +32,7 @@ from tsuzuki.billing.store import (
     list_refunds_of_tx,
     totals_tx,
 )
-from tsuzuki.billing.types import Credit, Dispute, Dues, Invoice, InvoiceItem, Refund, Totals, invoice_number
+from tsuzuki.billing.types import Credit, Dispute, Invoice, InvoiceItem, OpenBalance, Refund, Totals, invoice_number
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Conflict, KeyReused, NotFound
 from tsuzuki.model.ids import PublicId, TenantId, UserId, show_id
@@ -43,7 +43,7 @@ q = load_queries("tsuzuki.billing")
 
 
 class BillingScope(msgspec.Struct, frozen=True):
-    """Somebody, and the one tenant they belong to; the operator sees all of them, and acts as nobody in particular."""
+    """Whose billing a caller may see: their own tenant's, or everybody's for the operator."""
 
     actor: Actor
     tenant_id: TenantId | None
@@ -68,8 +68,8 @@ OPERATOR = BillingScope(SYSTEM, None)
 """The program itself."""
 
 
-def whose(caller: Caller) -> BillingScope:
-    """What this caller may: an administrator with that scope is the operator."""
+def scope_of(caller: Caller) -> BillingScope:
+    """The billing scope of this caller: an administrator with that scope is the operator."""
     return BillingScope(caller.actor, None if caller.may("admin") else caller.tenant_id, caller.user_id)
 
 
@@ -88,7 +88,7 @@ KEPT = Millis(DAY)
 
 
 class IdempotentRequest(msgspec.Struct, frozen=True):
-    """What is asked for, under a key of the caller's tenant; without a key every time counts."""
+    """A request with an idempotency key of the caller's tenant; without a key it is never a repeat."""
 
     tenant_id: TenantId
     key: str | None
@@ -103,7 +103,7 @@ class IdempotentRequest(msgspec.Struct, frozen=True):
 async def once_tx(
     tx: Tx, request: IdempotentRequest, answer: type[T], work: Callable[[], Awaitable[T]], *, now: Millis
 ) -> T:
-    """What `work` answers, or answered the first time; KeyReused when the key came with something else.
+    """The answer of `work`, or the stored one of the first request with this key; KeyReused for another request.
 
     The claim, the work and the answer are one transaction: a failure leaves the key free.
     """
@@ -127,7 +127,7 @@ EVERYTHING = Slice(most=2**31 - 1)
 
 
 class FullInvoice(msgspec.Struct, frozen=True):
-    """An invoice with all that stands on it."""
+    """An invoice with its lines, refunds and payments."""
 
     invoice: Invoice
     tenant: Tenant
@@ -149,7 +149,7 @@ class StatementLine(msgspec.Struct, frozen=True):
 
 
 class AccountStatement(msgspec.Struct, frozen=True):
-    """Everything that moved, oldest first, and the sums of it."""
+    """All movements of an account, oldest first, and their sums."""
 
     tenant: Tenant
     currency: str
@@ -158,43 +158,43 @@ class AccountStatement(msgspec.Struct, frozen=True):
 
 
 class Books:
-    """Reads invoices and statements; voids and grants."""
+    """Reads invoices and statements; voids invoices and grants credit."""
 
     def __init__(self, deps: AccountDeps) -> None:
         self._deps = deps
 
     # -- looking
 
-    async def tenant(self, whose: BillingScope, tenant_id: PublicId) -> tuple[Tenant, Totals]:
+    async def tenant(self, scope: BillingScope, tenant_id: PublicId) -> tuple[Tenant, Totals]:
         """A tenant and where it stands; NotFound for one that is not the caller's (I8)."""
 
-        async def look(tx: Tx) -> tuple[Tenant, Totals]:
-            tenant = await own_tenant_tx(tx, whose, tenant_id)
+        async def read(tx: Tx) -> tuple[Tenant, Totals]:
+            tenant = await own_tenant_tx(tx, scope, tenant_id)
             return tenant, await totals_tx(tx, tenant.id)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
-    async def activity(self, whose: BillingScope, tenant_id: PublicId, part: Slice) -> tuple[list[Activity], int]:
+    async def activity(self, scope: BillingScope, tenant_id: PublicId, part: Slice) -> tuple[list[Activity], int]:
         """What happened to the tenant and its shelves, newest first, and how much in all."""
 
-        async def look(tx: Tx) -> tuple[list[Activity], int]:
-            return await list_activity_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id, part)
+        async def read(tx: Tx) -> tuple[list[Activity], int]:
+            return await list_activity_tx(tx, (await own_tenant_tx(tx, scope, tenant_id)).id, part)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
-    async def invoices(self, whose: BillingScope, tenant_id: PublicId, part: Slice) -> tuple[list[Invoice], int]:
+    async def invoices(self, scope: BillingScope, tenant_id: PublicId, part: Slice) -> tuple[list[Invoice], int]:
         """The tenant's, newest first, and how many in all."""
 
-        async def look(tx: Tx) -> tuple[list[Invoice], int]:
-            return await list_invoices_for_tenant_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id, part)
+        async def read(tx: Tx) -> tuple[list[Invoice], int]:
+            return await list_invoices_for_tenant_tx(tx, (await own_tenant_tx(tx, scope, tenant_id)).id, part)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
-    async def invoice(self, whose: BillingScope, invoice_id: PublicId) -> FullInvoice:
+    async def invoice(self, scope: BillingScope, invoice_id: PublicId) -> FullInvoice:
         """One, with its lines; NotFound for another tenant's (I8)."""
 
-        async def look(tx: Tx) -> FullInvoice:
-            found = await own_invoice_tx(tx, whose, invoice_id)
+        async def read(tx: Tx) -> FullInvoice:
+            found = await own_invoice_tx(tx, scope, invoice_id)
             return FullInvoice(
                 invoice=found,
                 tenant=await get_tenant_tx(tx, found.tenant_id),
@@ -204,24 +204,24 @@ class Books:
                 disputes=await tx.many(Dispute, q.list_disputes_of, invoice_id=found.id),
             )
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
-    async def statement(self, whose: BillingScope, tenant_id: PublicId) -> AccountStatement:
+    async def statement(self, scope: BillingScope, tenant_id: PublicId) -> AccountStatement:
         """The tenant's whole account; its last balance is the sum of it all (I10)."""
 
-        async def look(tx: Tx) -> AccountStatement:
-            tenant = await own_tenant_tx(tx, whose, tenant_id)
+        async def read(tx: Tx) -> AccountStatement:
+            tenant = await own_tenant_tx(tx, scope, tenant_id)
             return AccountStatement(tenant, CURRENCY, await lines_tx(tx, tenant.id), await totals_tx(tx, tenant.id))
 
-        return await self._deps.db.with_tx(look)  # the lines and the sums are of the same moment
+        return await self._deps.db.with_tx(read)  # the lines and the sums are of the same moment
 
-    async def dues(self, tenant_id: TenantId) -> Dues | None:
+    async def dues(self, tenant_id: TenantId) -> OpenBalance | None:
         """What the tenant's people are to be reminded of, wherever they are; None when nothing is open."""
         unpaid = await self._deps.db.read(lambda tx: list_open_invoices_tx(tx, tenant_id))
         if not unpaid:
             return None
         oldest, now = unpaid[0], self._deps.clock()
-        return Dues(
+        return OpenBalance(
             invoices=len(unpaid),
             cents=sum(invoice.amount_cents for invoice in unpaid),
             currency=oldest.currency,
@@ -231,7 +231,7 @@ class Books:
 
     # -- the operator's hand
 
-    async def void(self, whose: BillingScope, invoice_id: PublicId, request: IdempotentRequest) -> Invoice:
+    async def void(self, scope: BillingScope, invoice_id: PublicId, request: IdempotentRequest) -> Invoice:
         """Write it off; Conflict when it is paid or voided. `request` names the idempotency key, if there is one."""
 
         async def void(tx: Tx) -> tuple[Invoice, Activity | None]:
@@ -239,7 +239,7 @@ class Books:
             logged: list[Activity] = []
 
             async def work() -> Invoice:
-                found = await own_invoice_tx(tx, whose, invoice_id)
+                found = await own_invoice_tx(tx, scope, invoice_id)
                 await lock_account_tx(tx, found.tenant_id)
                 written = await write_off_tx(tx, found, now)
                 if not written:
@@ -248,7 +248,7 @@ class Books:
                 audit_event = AuditEvent(
                     "invoice.void", "invoice", show_id(found.public_id), after={"cents": found.amount_cents}
                 )
-                await record_tx(tx, whose.actor, audit_event, now=now)
+                await record_tx(tx, scope.actor, audit_event, now=now)
                 return await get_invoice_tx(tx, found.id)
 
             return await once_tx(tx, request, Invoice, work, now=now), next(iter(logged), None)
@@ -258,7 +258,7 @@ class Books:
         return voided
 
     async def grant_credit(
-        self, whose: BillingScope, tenant_id: PublicId, cents: int, *, reason: str, request: IdempotentRequest
+        self, scope: BillingScope, tenant_id: PublicId, cents: int, *, reason: str, request: IdempotentRequest
     ) -> Credit:
         """Money for the next invoices."""
 
@@ -267,7 +267,7 @@ class Books:
             logged: list[Activity] = []
 
             async def work() -> Credit:
-                tenant = await own_tenant_tx(tx, whose, tenant_id)
+                tenant = await own_tenant_tx(tx, scope, tenant_id)
                 await lock_account_tx(tx, tenant.id)
                 credit = await insert_credit_tx(
                     tx, tenant.id, cents, "granted", reason=reason, invoice_id=None, now=now
@@ -277,7 +277,7 @@ class Books:
                 audit_event = AuditEvent(
                     "credit.grant", "tenant", show_id(tenant.public_id), after={"cents": cents}, reason=reason
                 )
-                await record_tx(tx, whose.actor, audit_event, now=now)
+                await record_tx(tx, scope.actor, audit_event, now=now)
                 return credit
 
             return await once_tx(tx, request, Credit, work, now=now), next(iter(logged), None)
@@ -287,10 +287,10 @@ class Books:
         return credit
 
 
-async def own_invoice_tx(tx: Tx, whose: BillingScope, public_id: PublicId) -> Invoice:
+async def own_invoice_tx(tx: Tx, scope: BillingScope, public_id: PublicId) -> Invoice:
     """The invoice; another tenant's is as unknown as one that is not there (I8)."""
     found = await find_invoice_tx(tx, public_id)
-    if found is None or not whose.may_see(found.tenant_id):
+    if found is None or not scope.may_see(found.tenant_id):
         raise NotFound("There is no such invoice.")
     return found
 

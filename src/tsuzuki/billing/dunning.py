@@ -1,4 +1,4 @@
-"""R84: what becomes of a tenant whose invoices are not paid, and of one that pays after all."""
+"""Dunning (R84): reminders, sleeping shelves and giving up; and waking what it put to sleep."""
 
 from collections.abc import Sequence
 
@@ -31,8 +31,8 @@ from tsuzuki.notifications.tasks import SENDS, Message, MessageType
 q = load_queries("tsuzuki.billing")
 
 
-async def tell_tenant_tx(tx: Tx, of: Activity, message: Message) -> None:
-    """Tell every channel of the tenant of this activity."""
+async def notify_tenant_tx(tx: Tx, of: Activity, message: Message) -> None:
+    """Notify every channel of the tenant of this activity."""
     recipients = await tenant_recipients_tx(tx, of.tenant_id)
     await notify_tx(tx, recipients, f"activity-{of.id}", lambda _: message, now=message.at)
 
@@ -83,22 +83,22 @@ def _of(kind: MessageType, invoice: Invoice, text: str, *, count: int, now: Mill
 
 
 class Dunning:
-    """Reminds, puts to sleep, gives up; and wakes what it put to sleep."""
+    """Reminds, puts shelves to sleep, gives up; and wakes what it put to sleep."""
 
     def __init__(self, deps: AccountDeps, after_commit: AfterCommit) -> None:
         self._deps = deps
         self._after_commit = after_commit
 
-    async def look(self, tenant_id: TenantId) -> int:
-        """Do what the age of the tenant's open invoices asks for; how many things that were."""
-        done = await self._deps.db.with_tx(lambda tx: look_tx(tx, tenant_id, self._deps.clock()))
+    async def run(self, tenant_id: TenantId) -> int:
+        """Do what the age of the tenant's open invoices asks for; how many actions."""
+        done = await self._deps.db.with_tx(lambda tx: apply_dunning_tx(tx, tenant_id, self._deps.clock()))
         if done:
             self._after_commit(SENDS.name)  # some of it may be on its way to channels
         await self._deps.publisher.publish(*done)
         return len(done)
 
 
-async def look_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
+async def apply_dunning_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
     """Gather, decide, apply; a repeat finds nothing more to do."""
     account = await lock_account_tx(tx, tenant_id)
     unpaid = await list_open_invoices_tx(tx, tenant_id)
@@ -109,7 +109,7 @@ async def look_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
     if stands == "churned":  # nobody is reminded of what is written off, or told twice at once that it is over
         return slept + await _give_up_tx(tx, tenant_id, slept, now)
     if slept:
-        await tell_tenant_tx(tx, slept[0], asleep(unpaid[0], _names(slept), now))
+        await notify_tenant_tx(tx, slept[0], asleep(unpaid[0], _names(slept), now))
     return await _remind_tx(tx, unpaid, now) + slept
 
 
@@ -121,7 +121,7 @@ async def _remind_tx(tx: Tx, unpaid: Sequence[Invoice], now: Millis) -> list[Act
         if await tx.run(q.mark_invoice_notified, id=invoice.id, notices=count, now=now) > 0:
             snapshot = (await get_invoice_tx(tx, invoice.id)).snapshot()
             logged = await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.reminded", snapshot, now=now)
-            await tell_tenant_tx(tx, logged, due(invoice, count, now))
+            await notify_tenant_tx(tx, logged, due(invoice, count, now))
             done.append(logged)
     return done
 
@@ -155,7 +155,7 @@ async def _give_up_tx(tx: Tx, tenant_id: TenantId, slept: Sequence[Activity], no
     if await tx.run(q.mark_churned, tenant_id=tenant_id, now=now) > 0:
         snapshot = tenant_snapshot(await get_tenant_tx(tx, tenant_id))
         logged = await insert_tenant_activity_tx(tx, tenant_id, "tenant.churned", snapshot, now=now)
-        await tell_tenant_tx(tx, logged, closed(snapshot.name, now))
+        await notify_tenant_tx(tx, logged, closed(snapshot.name, now))
         done.append(logged)
     return done
 

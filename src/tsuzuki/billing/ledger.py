@@ -1,4 +1,4 @@
-"""From activities to items to invoices. Every step may be repeated, by anybody, at any time (I10)."""
+"""The ledger: from activities to items to invoices. Every step may be repeated at any time (I10)."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,16 @@ from tsuzuki.accounts.activity import (
     mark_activity_billed_tx,
 )
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.billing.policy import Charged, Period, Rented, change_cents, monthly_cents, next_renewal, period_at, spread
+from tsuzuki.billing.policy import (
+    ChargedPeriod,
+    Period,
+    Rented,
+    change_cents,
+    monthly_cents,
+    next_renewal,
+    period_at,
+    spread,
+)
 from tsuzuki.billing.store import (
     credit_applied_tx,
     credit_left_tx,
@@ -25,7 +34,7 @@ from tsuzuki.billing.store import (
     insert_part_tx,
     list_open_invoices_tx,
     list_refunds_of_tx,
-    list_tenants_to_look_at_tx,
+    list_tenants_to_bill_tx,
     list_unbilled_invoice_items_tx,
     lower_invoice_tx,
     mark_invoice_paid_tx,
@@ -129,7 +138,7 @@ async def _apply_credit_tx(tx: Tx, invoice: Invoice, cents: int, now: Millis) ->
 
 async def _place_tx(tx: Tx, item: InvoiceItem, now: Millis) -> list[Activity]:
     charged = await tx.many(
-        Charged, q.list_charged, shelf_id=item.shelf_id, period_end=item.period_end, item_id=item.id
+        ChargedPeriod, q.list_charged, shelf_id=item.shelf_id, period_end=item.period_end, item_id=item.id
     )
     unpaid = await list_open_invoices_tx(tx, item.tenant_id)
     pieces = spread(-item.amount_cents, charged, [(one.id, one.amount_cents) for one in unpaid])
@@ -176,9 +185,9 @@ class Ledger:
     def __init__(self, deps: AccountDeps) -> None:
         self._deps = deps
 
-    async def tenants_to_look_at(self) -> list[TenantId]:
-        """R89: by markers alone, so that nothing depends on having heard of it."""
-        return await self._deps.db.read(lambda tx: list_tenants_to_look_at_tx(tx, self._deps.clock()))
+    async def tenants_to_bill(self) -> list[TenantId]:
+        """Tenants with something to do, found in the tables alone, so that no missed event matters (R89)."""
+        return await self._deps.db.read(lambda tx: list_tenants_to_bill_tx(tx, self._deps.clock()))
 
     async def reconcile(self, tenant_id: TenantId) -> Invoice | None:
         """Bill all that is not billed; the invoice that came of it, None when nothing is to be paid."""

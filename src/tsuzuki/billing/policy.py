@@ -1,4 +1,4 @@
-"""Periods, prices and patience. Pure: the clock is an argument, money is integer cents."""
+"""Periods, prices, refunds and deadlines. Pure: the clock is an argument, money is integer cents."""
 
 import calendar
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ def change_cents(before: Rented | None, after: Rented, *, at: Millis, period: Pe
 # -- time that is given back
 
 
-class Charged(msgspec.Struct, frozen=True):
+class ChargedPeriod(msgspec.Struct, frozen=True):
     """What an invoice charged for a shelf's period, less what it gave back of it; None is what is on no invoice yet."""
 
     invoice_id: int | None
@@ -100,7 +100,7 @@ class Charged(msgspec.Struct, frozen=True):
 _TAKEN_FROM = ("unbilled", "open", "paid", "voided")
 
 
-def spread(cents: int, charged: Sequence[Charged], unpaid: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def spread(cents: int, charged: Sequence[ChargedPeriod], unpaid: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """On which invoices so many cents that are given back go, and how many on each.
 
     First to what charged for that time: what is on no invoice yet needs nothing done, then what is open, then what was

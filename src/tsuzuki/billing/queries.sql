@@ -135,7 +135,7 @@ update tenant set churned_at = null, updated_at = :now where id = :tenant_id and
 -- fragment: open_of_tenant
 invoice.tenant_id = tenant.id and invoice.paid_at is null and invoice.voided_at is null
 
--- name: list_tenants_to_look_at
+-- name: list_tenants_to_bill
 -- R89: by markers, so that whatever was missed is found.
 select tenant.id from tenant
 where coalesce(tenant.renewed_at, tenant.anchor_at) <= :renewed_before
@@ -211,7 +211,7 @@ on conflict (id) do update set is_on = excluded.is_on, changed_at = excluded.cha
 where billing_switch.is_on <> excluded.is_on;
 
 -- name: desync_shelves
--- Whether billing counts decides what limits count: the reactor looks at every shelf again.
+-- Whether billing counts decides what limits count: the enforcer looks at every shelf again.
 update shelf set synced = false, sync_error = '', sync_attempts = 0, sync_at = null where plan <> 'self-hosted';
 
 -- name: unlogged_shelves
@@ -254,7 +254,7 @@ delete from answered_request where created_at < :before;
 id, public_id, tenant_id, name, plan, status, synced, sync_error, sync_attempts, sync_at, created_at, updated_at
 
 -- fragment: pending
--- R80: whatever changes, the reactor has to look again, and its earlier failures count no more.
+-- R80: whatever changes, the enforcer has to look again, and its earlier failures count no more.
 synced = false, sync_error = '', sync_attempts = 0, sync_at = null, updated_at = :now
 
 -- name: list_shelves_for_tenant
@@ -286,7 +286,7 @@ returning {shelf_columns};
 update shelf set status = :status, {pending} where id = :id
 returning {shelf_columns};
 
--- The reactor -----------------------------------------------------------------------------------------------
+-- The enforcer -----------------------------------------------------------------------------------------------
 
 -- name: list_shelves_pending_sync
 select id from shelf

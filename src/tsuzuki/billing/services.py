@@ -1,4 +1,4 @@
-"""Every service of this area, built once for a process."""
+"""Every service of billing, built once for a process."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ from tsuzuki.billing.settlement.service import Charging, Settlement
 from tsuzuki.billing.shelf_plans.enforcer import PlanEnforcer
 from tsuzuki.billing.shelf_plans.offers import Offers
 from tsuzuki.billing.shelf_plans.service import RentedShelves
-from tsuzuki.billing.store import Unlogged
+from tsuzuki.billing.store import UnloggedShelf
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import NotFound, TsuzukiError
@@ -28,13 +28,13 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.billing")
 
 
-async def turn(deps: AccountDeps, *, is_on: bool) -> bool:
+async def switch_billing(deps: AccountDeps, *, is_on: bool) -> bool:
     """At every start: what the setting says; True when that is news.
 
     Switched on: shelves that the log does not know are adopted, and what passed without billing is not charged.
     """
 
-    async def turn(tx: Tx) -> tuple[bool, list[Activity]]:
+    async def switch_billing(tx: Tx) -> tuple[bool, list[Activity]]:
         now = deps.clock()
         if not await tx.run(q.turn_switch, is_on=is_on, now=now):
             return False, []
@@ -42,7 +42,7 @@ async def turn(deps: AccountDeps, *, is_on: bool) -> bool:
         await tx.run(q.desync_shelves)
         return True, adopted
 
-    changed, adopted = await deps.db.with_tx(turn)
+    changed, adopted = await deps.db.with_tx(switch_billing)
     await deps.publisher.publish(*adopted)
     return changed
 
@@ -54,7 +54,7 @@ async def _take_up_tx(tx: Tx, now: Millis) -> list[Activity]:
             await tx.run(q.skip_periods, tenant_id=account.id, start=start, now=now)
     return [
         await insert_activity_tx(tx, shelf.id, "shelf.adopted", copied(ShelfSnapshot, shelf), now=now)
-        for shelf in await tx.many(Unlogged, q.unlogged_shelves)
+        for shelf in await tx.many(UnloggedShelf, q.unlogged_shelves)
     ]
 
 
@@ -70,7 +70,7 @@ class Billing(msgspec.Struct, frozen=True):
     is_on: bool
     rented: RentedShelves
     offers: Offers
-    reactor: PlanEnforcer
+    plan_enforcer: PlanEnforcer
     ledger: Ledger
     dunning: Dunning
     books: Books
@@ -84,38 +84,38 @@ class Billing(msgspec.Struct, frozen=True):
         return self
 
     async def start(self) -> None:
-        """What TSUZUKI_BILLING says is written down, and who wants to hear of activities hears of them."""
+        """Store what TSUZUKI_BILLING says, and listen to activities."""
         if self.is_on:
-            self.deps.publisher.listen(self.hear)
-        await turn(self.deps, is_on=self.is_on)
+            self.deps.publisher.listen(self.on_activity)
+        await switch_billing(self.deps, is_on=self.is_on)
 
-    async def hear(self, activity: Activity) -> None:
-        """Do at once what `look_after` would do within a minute."""
+    async def on_activity(self, activity: Activity) -> None:
+        """Do at once what `catch_up` would do within a minute."""
         if activity.shelf_id is not None:
-            await self.reactor.sync(activity.shelf_id)
+            await self.plan_enforcer.sync(activity.shelf_id)
             await self.ledger.reconcile(activity.tenant_id)
         elif activity.activity_type in {"invoice.created", "invoice.paid", "invoice.voided"}:
             await self.ledger.reconcile(activity.tenant_id)  # whoever is given up owes what was billed by then
-            await self.dunning.look(activity.tenant_id)
+            await self.dunning.run(activity.tenant_id)
         elif activity.activity_type == "credit.granted":
             await self.ledger.reconcile(activity.tenant_id)
 
-    async def look_after(self) -> int:
+    async def catch_up(self) -> int:
         """R89: find by markers what was missed, at the start and every minute; how many shelves and tenants it did.
 
         At the start beside everything else: with thousands of open invoices it takes a while.
         """
-        count = await self.reactor.sync_pending()
+        count = await self.plan_enforcer.sync_pending()
         if not self.is_on:
             return count
-        tenants = await self.ledger.tenants_to_look_at()
+        tenants = await self.ledger.tenants_to_bill()
         return count + sum([await self._look_at(tenant_id) for tenant_id in tenants])
 
     async def _look_at(self, tenant_id: TenantId) -> bool:
         """Bill and remind one tenant; False when that failed, which must not keep the others waiting."""
         try:
             await self.ledger.reconcile(tenant_id)
-            await self.dunning.look(tenant_id)
+            await self.dunning.run(tenant_id)
         except TsuzukiError:
             _log.exception("tenant_not_billed", tenant=tenant_id)
             return False
@@ -125,7 +125,7 @@ class Billing(msgspec.Struct, frozen=True):
         """Now and then: poll floors of what fast readers left, and idempotency keys that are too old."""
         before = Millis(self.deps.clock() - KEPT)
         forgotten = await self.deps.db.with_tx(lambda tx: tx.run(q.forget_answers, before=before))
-        return forgotten + (await self.reactor.repair_floors() if self.is_on else 0)
+        return forgotten + (await self.plan_enforcer.repair_floors() if self.is_on else 0)
 
 
 @asynccontextmanager
@@ -142,7 +142,7 @@ async def started(billing: Billing) -> AsyncIterator[Billing]:
 
 async def _first_look(billing: Billing) -> None:
     try:
-        await billing.look_after()
+        await billing.catch_up()
     except Exception:  # noqa: BLE001  nobody waits for this; the next look is within a minute
         _log.exception("billing_maintenance_failed")
 
@@ -156,7 +156,7 @@ def build_billing(
         is_on=is_on,
         rented=RentedShelves(deps),
         offers=Offers(deps),
-        reactor=PlanEnforcer(deps, after_commit),
+        plan_enforcer=PlanEnforcer(deps, after_commit),
         ledger=Ledger(deps),
         dunning=Dunning(deps, after_commit),
         books=Books(deps),

@@ -1,4 +1,4 @@
-"""Items, invoices, credit, rented shelves and payments as rows."""
+"""Queries on items, invoices, credit, rented shelves and payments."""
 
 import msgspec
 
@@ -133,12 +133,12 @@ async def mark_returned_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> bool:
     return await tx.run(q.mark_returned, tenant_id=tenant_id, now=now) > 0
 
 
-async def list_tenants_to_look_at_tx(tx: Tx, now: Millis) -> list[TenantId]:
+async def list_tenants_to_bill_tx(tx: Tx, now: Millis) -> list[TenantId]:
     """Those with something to bill, renew or invoice, or who are to be reminded, put to sleep or woken by now."""
     first, second, third = (now - after for after in REMINDERS)
     return await tx.many(
         TenantId,
-        q.list_tenants_to_look_at,
+        q.list_tenants_to_bill,
         renewed_before=now - SHORTEST_PERIOD,
         first_from=first,
         second_from=second,
@@ -157,7 +157,7 @@ async def totals_tx(tx: Tx, tenant_id: TenantId) -> Totals:
 # -- the switch
 
 
-class Unlogged(msgspec.Struct, frozen=True):
+class UnloggedShelf(msgspec.Struct, frozen=True):
     """A shelf that no activity knows of."""
 
     id: ShelfId

@@ -1,4 +1,4 @@
-"""Payments and the traces that providers leave of them."""
+"""Invoices, items, credit, refunds, rented shelves and payments, as they are stored."""
 
 from typing import Literal, NewType, Protocol
 
@@ -57,8 +57,8 @@ class Invoice(msgspec.Struct, frozen=True):
         return copied(InvoiceSnapshot, self, id=show_id(self.public_id))
 
 
-class Dues(msgspec.Struct, frozen=True):
-    """What is open of a tenant, and when its shelves sleep for it."""
+class OpenBalance(msgspec.Struct, frozen=True):
+    """A tenant's open invoices, and when its shelves will be put to sleep for them."""
 
     invoices: int
     cents: int
@@ -183,7 +183,7 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class RentedShelf(msgspec.Struct, frozen=True):
-    """R80: `synced` and `sync_error` say whether the reactor has applied what plan and status say."""
+    """R80: `synced` and `sync_error` say whether the enforcer has applied what plan and status say."""
 
     id: ShelfId
     public_id: PublicId
@@ -203,7 +203,7 @@ class RentedShelf(msgspec.Struct, frozen=True):
         return ShelfSnapshot(self.name, self.plan, self.status)
 
 
-class Used(msgspec.Struct, frozen=True):
+class PlanUsage(msgspec.Struct, frozen=True):
     """What a shelf uses of what its plan counts."""
 
     public_id: PublicId
@@ -300,25 +300,25 @@ class ChargeAttempt(msgspec.Struct, frozen=True):
 # -- the seam
 
 
-class Took(msgspec.Struct, frozen=True):
-    """The provider has the money."""
+class ChargeSucceeded(msgspec.Struct, frozen=True):
+    """The provider has taken the money."""
 
     payment: Payment
 
 
-class Declined(msgspec.Struct, frozen=True):
-    """The provider has not got it and will not: another attempt is safe."""
+class ChargeDeclined(msgspec.Struct, frozen=True):
+    """The provider did not take it and will not: another attempt is safe."""
 
     reason: str
 
 
-class Unknown(msgspec.Struct, frozen=True):
-    """R88: nobody can say yet; nothing may be tried before that is known."""
+class ChargeUnknown(msgspec.Struct, frozen=True):
+    """Nobody can say yet; nothing may be tried before it is known (R88)."""
 
     reason: str
 
 
-Answer = Took | Declined | Unknown
+Answer = ChargeSucceeded | ChargeDeclined | ChargeUnknown
 
 
 class PaymentProvider(Protocol):

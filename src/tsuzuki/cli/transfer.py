@@ -37,23 +37,23 @@ class ShelfChoice(msgspec.Struct, frozen=True):
 
 
 def shelf_options(command: Callable[..., None]) -> Callable[..., None]:
-    """`--user` and `--shelf`, given to the command as `whose`."""
+    """`--user` and `--shelf`, given to the command as `choice`."""
 
     @click.option("--user", "name", default=FIRST_ADMIN, show_default=True, help="The person whose shelf it is.")
     @click.option("--shelf", help="The name of the shelf; without it, their own.")
     @functools.wraps(command)
     def with_options(*, name: str, shelf: str | None, **others: object) -> None:
-        command(whose=ShelfChoice(name, shelf), **others)
+        command(choice=ShelfChoice(name, shelf), **others)
 
     return with_options
 
 
-def with_shelf(whose: ShelfChoice, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
+def with_shelf(choice: ShelfChoice, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
     """Do this with everything open, on this shelf; refused where the person only reads it and this writes."""
-    return with_person(whose, lambda opened, _, shelf_id: work(opened, shelf_id), writes=writes)
+    return with_person(choice, lambda opened, _, shelf_id: work(opened, shelf_id), writes=writes)
 
 
-def with_person(whose: ShelfChoice, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
+def with_person(choice: ShelfChoice, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
     """The same, for what is the person's too."""
     settings = start()
     from tsuzuki.accounts.current_user import must_allow
@@ -66,23 +66,23 @@ def with_person(whose: ShelfChoice, work: "Callable[[Tsuzuki, User, ShelfId], Aw
 
     async def do() -> T:
         async with open_tsuzuki(settings) as opened:
-            person = await opened.accounts.users.find(whose.name)
+            person = await opened.accounts.users.find(choice.name)
             shelves = await opened.accounts.current_user.shelves_of(person)
-            shelf = own_shelf(shelves, whose)
+            shelf = own_shelf(shelves, choice)
             must_allow(shelf, writes=writes)
-            if whose.shelf is None and len(shelves) > 1:
-                click.echo(f"Shelf: {shelf.name} ({whose.name}: {shelf.role})", err=True)
+            if choice.shelf is None and len(shelves) > 1:
+                click.echo(f"Shelf: {shelf.name} ({choice.name}: {shelf.role})", err=True)
             return await work(opened, person, shelf.id)
 
     return asyncio.run(run())
 
 
-def own_shelf(shelves: "list[MemberShelf]", whose: ShelfChoice) -> "MemberShelf":
+def own_shelf(shelves: "list[MemberShelf]", choice: ShelfChoice) -> "MemberShelf":
     """The one that is named, or the first that this person owns; a shared one only where they own none."""
-    wanted = [one for one in shelves if whose.shelf in (None, one.name)]
+    wanted = [one for one in shelves if choice.shelf in (None, one.name)]
     if not wanted:
         raise click.UsageError(
-            f"{whose.name} has no shelf {whose.shelf}." if whose.shelf else f"{whose.name} has no shelf."
+            f"{choice.name} has no shelf {choice.shelf}." if choice.shelf else f"{choice.name} has no shelf."
         )
     return next((one for one in wanted if one.role == "owner"), wanted[0])
 
@@ -95,10 +95,10 @@ def import_() -> None:
 @import_.command("opml")
 @click.argument("file", type=FILE)
 @shelf_options
-def import_opml(file: Path, whose: ShelfChoice) -> None:
+def import_opml(file: Path, choice: ShelfChoice) -> None:
     """Follow the feeds of an OPML file; what is followed already stays as it is. Exits with 1 when a line failed."""
     body = file.read_bytes()
-    report = with_shelf(whose, lambda opened, shelf_id: opened.lists.read(shelf_id, body), writes=True)
+    report = with_shelf(choice, lambda opened, shelf_id: opened.lists.read(shelf_id, body), writes=True)
     for line in report:
         if line.error is not None:
             click.echo(f"{file}:{line.line}: {line.link}: {line.error}", err=True)
@@ -111,7 +111,7 @@ def import_opml(file: Path, whose: ShelfChoice) -> None:
 @import_.command("reedme")
 @click.argument("file", type=FILE)
 @shelf_options
-def import_reedme(file: Path, whose: ShelfChoice) -> None:
+def import_reedme(file: Path, choice: ShelfChoice) -> None:
     """Bring groups, feeds, items and what was read from a database of ReedMe or Fusion.
 
     A file that is damaged is refused before anything is written. Exits with 1 when something was left out.
@@ -122,7 +122,7 @@ def import_reedme(file: Path, whose: ShelfChoice) -> None:
         parsers = opened.pipeline.fetching.parsers
         return await Reedme(opened.db, opened.clock, opened.new_id, parsers=parsers).run(file, shelf_id)
 
-    brought = with_shelf(whose, bring, writes=True)
+    brought = with_shelf(choice, bring, writes=True)
     for link in brought.refused:
         click.echo(f"{link}: this address cannot be called.", err=True)
     for note in brought.notes:
@@ -148,16 +148,16 @@ def import_reedme(file: Path, whose: ShelfChoice) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="A new file; an OPML list goes to stdout without it, an archive to NAME-shelf.zip.",
 )
-def export(kind: str, whose: ShelfChoice, output: Path | None) -> None:
+def export(kind: str, choice: ShelfChoice, output: Path | None) -> None:
     """Write the followed feeds as OPML 2.0, or a shelf with everything on it as an archive.
 
     `tsuzuki import shelf` reads the archive. It holds no passwords and tokens, but all that its reader has read: keep
     it as you keep letters.
     """
     if kind == "archive":
-        _export_archive(whose, output or Path(f"{whose.name}-shelf.zip"))
+        _export_archive(choice, output or Path(f"{choice.name}-shelf.zip"))
         return
-    body = with_shelf(whose, lambda opened, shelf_id: opened.lists.write(shelf_id), writes=False)
+    body = with_shelf(choice, lambda opened, shelf_id: opened.lists.write(shelf_id), writes=False)
     if output is None:
         sys.stdout.buffer.write(body)
         return
@@ -167,7 +167,7 @@ def export(kind: str, whose: ShelfChoice, output: Path | None) -> None:
         file.write(body)
 
 
-def _export_archive(whose: ShelfChoice, output: Path) -> None:
+def _export_archive(choice: ShelfChoice, output: Path) -> None:
     from tsuzuki.transfer.archive.shelf_export import ShelfExport
 
     with shown_progress() as watch:
@@ -175,7 +175,7 @@ def _export_archive(whose: ShelfChoice, output: Path) -> None:
         async def write(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Manifest":
             return await ShelfExport(opened.db, opened.clock).write(output, shelf_id, user.id, watch)
 
-        manifest = with_person(whose, write, writes=False)
+        manifest = with_person(choice, write, writes=False)
     lines = {part.removesuffix(".jsonl"): said.lines for part, said in manifest.parts.items()}
     told = ", ".join(f"{lines[part]:,} {part}" for part in ("feeds", "items", "series", "chapters", "bookmarks"))
     click.echo(f"{output}: {told}.")
@@ -184,7 +184,7 @@ def _export_archive(whose: ShelfChoice, output: Path) -> None:
 @import_.command("shelf")
 @click.argument("file", type=FILE)
 @shelf_options
-def import_shelf(file: Path, whose: ShelfChoice) -> None:
+def import_shelf(file: Path, choice: ShelfChoice) -> None:
     """Put all that an archive of a shelf holds onto a shelf; what is there already stays.
 
     The whole file is checked before anything is written, and a repeat changes nothing. Exits with 1 when something was
@@ -199,7 +199,7 @@ def import_shelf(file: Path, whose: ShelfChoice) -> None:
             shelf_import = ShelfImport(opened.reading.subscriptions, opened.crawling.sources, parsers)
             return await shelf_import.run(file, shelf_id, user, watch)
 
-        brought = with_person(whose, bring, writes=True)
+        brought = with_person(choice, bring, writes=True)
     for note in brought.notes:
         click.echo(f"{file}: {note}", err=True)
     if brought.more:

@@ -71,7 +71,7 @@ def discover(url: str) -> Visit[DiscoveredFeeds]:
     discovered = DiscoveredFeeds(page.title or url, tuple(ordered[:MAX_FEEDS]), guessed=guessed)
     if problem is None:
         return discovered
-    return msgspec.structs.replace(discovered, problem=_told(url, problem), status=problem.status)
+    return msgspec.structs.replace(discovered, problem=_explained(url, problem), status=problem.status)
 
 
 def _unseen(url: str, problem: SourceError) -> PageFeeds:
@@ -81,7 +81,7 @@ def _unseen(url: str, problem: SourceError) -> PageFeeds:
     return PageFeeds(guesses=guesses_for(url) if isinstance(problem, Blocked | HttpStatus) else ())
 
 
-def _told(url: str, problem: SourceError) -> str:
+def _explained(url: str, problem: SourceError) -> str:
     """What became of the address that was asked for, in one sentence."""
     if problem.status is None:
         return str(problem)

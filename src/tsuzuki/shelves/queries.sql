@@ -13,7 +13,7 @@ select
 select count(*) as used from kept_chapter where shelf_id = :shelf_id;
 
 -- name: desync_shelf
--- What is added takes its pace from the plan: the reactor is to look.
+-- What is added takes its pace from the plan: the enforcer is to look.
 update shelf set synced = false where id = :shelf_id and synced;
 
 -- name: is_held

@@ -171,7 +171,9 @@ class Comics(msgspec.Struct, frozen=True):
             if not new.is_active:
                 mapping = msgspec.structs.replace(mapping, is_active=False)
                 await change_mapping_tx(tx, mapping, host=host_of(new.url, source.base_url), now=now)
-            await record_tx(tx, actor, AuditEvent(f"{ENTITY}.create", ENTITY, str(made), after=_told(mapping)), now=now)
+            await record_tx(
+                tx, actor, AuditEvent(f"{ENTITY}.create", ENTITY, str(made), after=_audit_values(mapping)), now=now
+            )
             return mapping
 
         return await self._mapped(await self.db.with_tx(add))
@@ -190,7 +192,7 @@ class Comics(msgspec.Struct, frozen=True):
             if after != before:
                 await change_mapping_tx(tx, after, host=host_of(after.url, after.source_base_url), now=now)
             audit_event = AuditEvent(
-                f"{ENTITY}.update", ENTITY, str(mapping_id), before=_told(before), after=_told(after)
+                f"{ENTITY}.update", ENTITY, str(mapping_id), before=_audit_values(before), after=_audit_values(after)
             )
             await record_tx(tx, actor, audit_event, now=now)
             return await mapping_tx(tx, comic, mapping_id)
@@ -208,7 +210,7 @@ class Comics(msgspec.Struct, frozen=True):
         async def remove(tx: Tx) -> None:
             mapping = await mapping_tx(tx, await comic_tx(tx, comic_id), mapping_id)
             await delete_mapping_tx(tx, mapping.id)
-            audit_event = AuditEvent(f"{ENTITY}.delete", ENTITY, str(mapping_id), before=_told(mapping))
+            audit_event = AuditEvent(f"{ENTITY}.delete", ENTITY, str(mapping_id), before=_audit_values(mapping))
             await record_tx(tx, actor, audit_event, now=now)
 
         await self.db.with_tx(remove)
@@ -274,7 +276,7 @@ def host_of(url: str, base_url: str) -> str:
     return urlsplit(url).hostname or urlsplit(base_url).hostname or "local"
 
 
-def _told(mapping: Mapping) -> dict[str, object]:
+def _audit_values(mapping: Mapping) -> dict[str, object]:
     return {
         "comicid": show_id(mapping.comic_id),
         "sourceid": mapping.source_id,

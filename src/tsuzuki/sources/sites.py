@@ -177,7 +177,7 @@ class Sources(msgspec.Struct, frozen=True):
             if other is not None:  # in a race the unique indexes say it
                 raise Conflict(_TAKEN["source.name" if other == new.name else "source.uid"].format(other=other))
             source = await register_source_tx(tx, new, is_enabled=wanted.is_enabled, now=now)
-            audit_event = AuditEvent(f"{ENTITY}.create", ENTITY, str(source.id), after=_told(source))
+            audit_event = AuditEvent(f"{ENTITY}.create", ENTITY, str(source.id), after=_audit_values(source))
             await record_tx(tx, actor, audit_event, now=now)
             return source
 
@@ -221,7 +221,9 @@ class Sources(msgspec.Struct, frozen=True):
             source = _there(await lock_source_tx(tx, source_id))
             await release(tx, source.id, now)
             await tx.run(q.delete_source, id=source.id)
-            audit_event = AuditEvent(f"{ENTITY}.delete", ENTITY, str(source.id), before=_told(source), reason=reason)
+            audit_event = AuditEvent(
+                f"{ENTITY}.delete", ENTITY, str(source.id), before=_audit_values(source), reason=reason
+            )
             await record_tx(tx, actor, audit_event, now=now)
 
         await self.db.with_tx(remove)
@@ -378,11 +380,11 @@ def _there(source: Source | None) -> Source:
 
 def edition_of(source: Source) -> str:
     """A hash of what a form of this source shows. Masked values are left out: the form keeps them."""
-    shown = {name: value for name, value in _told(source).items() if name != "isenabled"}
+    shown = {name: value for name, value in _audit_values(source).items() if name != "isenabled"}
     return hashlib.blake2b(msgspec.json.encode(shown, order="sorted"), digest_size=8).hexdigest()
 
 
-def _told(source: Source) -> dict[str, Any]:
+def _audit_values(source: Source) -> dict[str, Any]:
     """What the audit log keeps of a source."""
     return {
         "name": source.name,
@@ -396,7 +398,7 @@ def _told(source: Source) -> dict[str, Any]:
 
 
 def _difference(before: Source, after: Source, reason: str | None) -> AuditEvent:
-    old, new = _told(before), _told(after)
+    old, new = _audit_values(before), _audit_values(after)
     names = [name for name in new if old[name] != new[name]]
     verb = "update"
     if before.is_enabled != after.is_enabled:

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.billing.books import whose
-from tsuzuki.billing.types import RentedShelf, Used
+from tsuzuki.billing.books import scope_of
+from tsuzuki.billing.types import PlanUsage, RentedShelf
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, show_id
@@ -46,7 +46,7 @@ def billing_pages(site: Site) -> tuple[Resource, ...]:
     """`/account/billing` with its statement, an invoice, and all that is done to rented shelves."""
 
     async def show(request: Request, caller: Caller) -> Response:
-        billing, who = site.billing.opened(), whose(caller)
+        billing, who = site.billing.opened(), scope_of(caller)
         tenant_id = await payer_of(site, caller)
         tenant, totals = await billing.books.tenant(who, tenant_id)
         used = await billing.rented.use(who, tenant_id)
@@ -68,12 +68,12 @@ def billing_pages(site: Site) -> tuple[Resource, ...]:
         )
 
     async def show_statement(request: Request, caller: Caller) -> Response:
-        found = await site.billing.opened().books.statement(whose(caller), await payer_of(site, caller))
+        found = await site.billing.opened().books.statement(scope_of(caller), await payer_of(site, caller))
         frame = await site.frame(request, caller, "billing")
         return site.show(frame, "statement.html", statement=found, totals=found.totals)
 
     async def show_invoice(request: Request, caller: Caller) -> Response:
-        full = await site.billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
+        full = await site.billing.opened().books.invoice(scope_of(caller), id_of(request, "invoice_id"))
         frame = await site.frame(request, caller, "invoice")
         return site.show(
             frame,
@@ -104,7 +104,7 @@ async def payer_of(site: Site, caller: Caller) -> PublicId:
     return (await site.accounts.current_user.get(caller)).tenant.public_id
 
 
-def card_of(shelf: RentedShelf, used: Used | None) -> ShelfCard:
+def card_of(shelf: RentedShelf, used: PlanUsage | None) -> ShelfCard:
     """What a card shows; a shelf that came this very moment uses nothing."""
     plan = get_plan(shelf.plan)
     counted = [
@@ -134,16 +134,18 @@ Awake = Literal["active", "inactive"]
 def _new(site: Site) -> tuple[Resource, ...]:
 
     async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
-        deal = await site.billing.opened().offers.for_new(whose(caller), await payer_of(site, caller))
+        plan_options = await site.billing.opened().offers.for_new(scope_of(caller), await payer_of(site, caller))
         frame = await site.frame(request, caller, "billing")
-        return site.show(frame, "shelf_new.html", form_state, deal=deal, span=span, usual=BASIC.id, most=LONGEST_NAME)
+        return site.show(
+            frame, "shelf_new.html", form_state, plan_options=plan_options, span=span, usual=BASIC.id, most=LONGEST_NAME
+        )
 
     async def rent(_request: Request, caller: Caller, form: Form) -> Response:
         billing = site.billing.opened()
         name, plan = _name(form), form.one("plan")
         if not any(known.id == plan for known in list_plans()):
             raise problem("plan", _("Choose one of these plans."))
-        await billing.rented.create(whose(caller), await payer_of(site, caller), name=name, plan=plan)
+        await billing.rented.create(scope_of(caller), await payer_of(site, caller), name=name, plan=plan)
         return see(with_query(BILLING, done="shelf_rented"))
 
     return (
@@ -156,15 +158,20 @@ def _one(site: Site) -> Resource:
     """`/account/billing/shelves/{rented_id}`: its name and its plan."""
 
     async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
-        deal = await site.billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
-        assert deal.shelf is not None
+        plan_options = await site.billing.opened().offers.for_shelf(scope_of(caller), id_of(request, "rented_id"))
+        assert plan_options.shelf is not None
         frame = await site.frame(request, caller, "billing")
-        values = {"deal": deal, "shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "most": LONGEST_NAME}
+        values = {
+            "plan_options": plan_options,
+            "shelf": plan_options.shelf,
+            "id": show_id(plan_options.shelf.public_id),
+            "most": LONGEST_NAME,
+        }
         return site.show(frame, "shelf_rented.html", form_state, span=span, **values)
 
     async def rename(request: Request, caller: Caller, form: Form) -> Response:
         billing, shelf_id = site.billing.opened(), id_of(request, "rented_id")
-        await billing.rented.rename(whose(caller), shelf_id, _name(form))
+        await billing.rented.rename(scope_of(caller), shelf_id, _name(form))
         return see(with_query(f"{SHELVES}/{show_id(shelf_id)}", done="shelf_renamed"))
 
     return site.form_page(f"{SHELVES}/{{rented_id}}", show, rename, rules=_RULES, back=BILLING)
@@ -175,16 +182,22 @@ def _plan(site: Site) -> Resource:
 
     async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         plan = form_state.value("plan", request.query_params.get("plan", ""))
-        deal = await site.billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
-        assert deal.shelf is not None
+        plan_options = await site.billing.opened().offers.for_shelf(scope_of(caller), id_of(request, "rented_id"))
+        assert plan_options.shelf is not None
         frame = await site.frame(request, caller, "billing")
-        values = {"shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "offer": deal.of(plan)}
-        before = next(one.plan for one in deal.offers if one.plan.id == deal.shelf.plan)
-        return site.show(frame, "shelf_plan.html", form_state, deal=deal, before=before, span=span, **values)
+        values = {
+            "shelf": plan_options.shelf,
+            "id": show_id(plan_options.shelf.public_id),
+            "offer": plan_options.of(plan),
+        }
+        before = next(one.plan for one in plan_options.offers if one.plan.id == plan_options.shelf.plan)
+        return site.show(
+            frame, "shelf_plan.html", form_state, plan_options=plan_options, before=before, span=span, **values
+        )
 
     async def change(request: Request, caller: Caller, form: Form) -> Response:
         billing, shelf_id = site.billing.opened(), id_of(request, "rented_id")
-        await billing.rented.change_plan(whose(caller), shelf_id, form.one("plan"))
+        await billing.rented.change_plan(scope_of(caller), shelf_id, form.one("plan"))
         return see(with_query(BILLING, done="plan_changed"))
 
     return site.form_page(f"{SHELVES}/{{rented_id}}/plan", show, change, rules=_PLAN_RULES, back=BILLING)
@@ -195,7 +208,7 @@ def _turn(site: Site, verb: Literal["deactivate", "reactivate"]) -> Resource:
     status: Awake = "inactive" if verb == "deactivate" else "active"
 
     async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
-        turn = await site.billing.opened().offers.turn(whose(caller), id_of(request, "rented_id"), status)
+        turn = await site.billing.opened().offers.for_status(scope_of(caller), id_of(request, "rented_id"), status)
         frame = await site.frame(request, caller, "billing")
         values = {"turn": turn, "id": show_id(turn.shelf.public_id), "verb": verb, "plan": get_plan(turn.shelf.plan)}
         return site.show(frame, "shelf_turn.html", form_state, **values)
@@ -203,9 +216,9 @@ def _turn(site: Site, verb: Literal["deactivate", "reactivate"]) -> Resource:
     async def turn(request: Request, caller: Caller, _form: Form) -> Response:
         rented, shelf_id = site.billing.opened().rented, id_of(request, "rented_id")
         if status == "active":
-            await rented.reactivate(whose(caller), shelf_id)
+            await rented.reactivate(scope_of(caller), shelf_id)
             return see(with_query(BILLING, done="shelf_awake"))
-        await rented.deactivate(whose(caller), shelf_id)
+        await rented.deactivate(scope_of(caller), shelf_id)
         return see(with_query(BILLING, done="shelf_asleep", slept=show_id(shelf_id)))
 
     return site.form_page(f"{SHELVES}/{{rented_id}}/{verb}", show, turn, rules=_NO_RULES, back=BILLING)

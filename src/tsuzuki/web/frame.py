@@ -6,7 +6,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.policy import may_write
 from tsuzuki.accounts.preferences import Preferences
 from tsuzuki.accounts.types import MemberShelf
-from tsuzuki.billing.types import Dues
+from tsuzuki.billing.types import OpenBalance
 from tsuzuki.inbox.entries import UnreadCounts
 from tsuzuki.model.times import Millis
 from tsuzuki.web.locale import Locale
@@ -51,7 +51,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     done: str | None
     """What was just done, where the address says it: `?done=signed_out`."""
     now: Millis
-    dues: Dues | None = None
+    dues: OpenBalance | None = None
     """R84: what the reader's tenant has to pay; None while billing is off."""
 
     @property

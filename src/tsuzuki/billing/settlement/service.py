@@ -1,4 +1,4 @@
-"""Settling invoices: by hand, by what Stripe tells, by Lightning."""
+"""Settlement of invoices: by hand, by Stripe's events, by Lightning."""
 
 from typing import Literal
 
@@ -32,6 +32,8 @@ from tsuzuki.billing.types import (
     Answer,
     Bolt11,
     ChargeAttempt,
+    ChargeSucceeded,
+    ChargeUnknown,
     GivenBack,
     Intent,
     Invoice,
@@ -41,8 +43,6 @@ from tsuzuki.billing.types import (
     PaymentProvider,
     Receipt,
     Refund,
-    Took,
-    Unknown,
 )
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx, load_queries
@@ -177,14 +177,14 @@ class Charging:
         earlier = await self._deps.db.read(lambda tx: tx.maybe(ChargeAttempt, q.open_attempt, invoice_id=invoice_id))
         if earlier is not None:
             answer = await self._look_up(earlier, provider)
-            if isinstance(answer, (Took, Unknown)):
+            if isinstance(answer, (ChargeSucceeded, ChargeUnknown)):
                 return answer
         attempt, invoice = await self._begin(invoice_id, provider)
         try:
             answer = await provider.charge(attempt.key, invoice)
         except Exception as error:  # noqa: BLE001  whatever it was, the money may be gone
             _log.warning("payment_unknown", invoice=invoice.number, reason=repr(error))
-            answer = Unknown(repr(error))
+            answer = ChargeUnknown(repr(error))
         return await self._finish(attempt, answer)
 
     async def _look_up(self, attempt: ChargeAttempt, provider: PaymentProvider) -> Answer:
@@ -193,7 +193,7 @@ class Charging:
         try:
             answer = await provider.look_up(attempt.key)
         except Exception as error:  # noqa: BLE001  then it is still unknown
-            answer = Unknown(repr(error))
+            answer = ChargeUnknown(repr(error))
         return await self._finish(attempt, answer)
 
     async def _begin(self, invoice_id: InvoiceId, provider: PaymentProvider) -> tuple[ChargeAttempt, Invoice]:
@@ -218,11 +218,11 @@ class Charging:
     async def _finish(self, attempt: ChargeAttempt, answer: Answer) -> Answer:
         async def finish(tx: Tx) -> Receipt | None:
             now = self._deps.clock()
-            detail = "" if isinstance(answer, Took) else answer.reason
+            detail = "" if isinstance(answer, ChargeSucceeded) else answer.reason
             status = _STATUS[type(answer).__name__]
             if not await tx.run(q.finish_attempt, id=attempt.id, status=status, detail=detail, now=now):
                 return None
-            if not isinstance(answer, Took):
+            if not isinstance(answer, ChargeSucceeded):
                 return None
             return await receive_payment_tx(tx, attempt.invoice_id, answer.payment, now)
 
@@ -232,7 +232,7 @@ class Charging:
         return answer
 
 
-Told = Literal["paid", "credited", "refused", "refunded", "disputed", "known", "ignored"]
+StripeOutcome = Literal["paid", "credited", "refused", "refunded", "disputed", "known", "ignored"]
 """What became of an event: `known` was settled or given back before, `ignored` is not about our invoices."""
 
 
@@ -252,7 +252,7 @@ class Settlement:
         return bool(self._stripe_secret)
 
     async def mark_paid(
-        self, whose: BillingScope, invoice_id: PublicId, reference: str, request: IdempotentRequest
+        self, scope: BillingScope, invoice_id: PublicId, reference: str, request: IdempotentRequest
     ) -> Invoice:
         """The operator has seen the money; Conflict when the invoice is paid or voided, lest a slip becomes credit."""
 
@@ -261,7 +261,7 @@ class Settlement:
             receipts: list[Receipt] = []
 
             async def work() -> Invoice:
-                found = await own_invoice_tx(tx, whose, invoice_id)
+                found = await own_invoice_tx(tx, scope, invoice_id)
                 await lock_account_tx(tx, found.tenant_id)
                 found = await get_invoice_tx(tx, found.id)
                 if found.status != "open":
@@ -271,7 +271,7 @@ class Settlement:
                 audit_event = AuditEvent(
                     "invoice.pay", "invoice", show_id(found.public_id), after={"reference": reference}
                 )
-                await record_tx(tx, whose.actor, audit_event, now=now)
+                await record_tx(tx, scope.actor, audit_event, now=now)
                 return receipts[0].invoice
 
             return await once_tx(tx, request, Invoice, work, now=now), next(iter(receipts), None)
@@ -282,7 +282,7 @@ class Settlement:
 
     # -- Stripe
 
-    async def hear_stripe(self, header: str | None, body: bytes) -> Told:
+    async def receive_stripe_event(self, header: str | None, body: bytes) -> StripeOutcome:
         """An event, if its signature is right (R90); Forbidden otherwise. A repeat is answered and does nothing.
 
         Invalid for one that makes no sense: the operator finds it in the audit log, and Stripe sends it again.
@@ -304,8 +304,8 @@ class Settlement:
         audit_event = AuditEvent("stripe.refuse", "stripe_event", event or "unknown", reason=reason)
         await self._deps.db.with_tx(lambda tx: record_tx(tx, SYSTEM, audit_event, now=self._deps.clock()))
 
-    async def _settle(self, told: StripePayment) -> Told:
-        async def settle(tx: Tx) -> Receipt | Told:
+    async def _settle(self, told: StripePayment) -> StripeOutcome:
+        async def settle(tx: Tx) -> Receipt | StripeOutcome:
             invoice = await find_invoice_tx(tx, told.invoice_id)
             if invoice is None:
                 return "ignored"
@@ -325,8 +325,8 @@ class Settlement:
         await self._publish(settled)
         return settled.outcome
 
-    async def _refund(self, told: StripeRefund) -> Told:
-        async def refund(tx: Tx) -> Activity | Told:
+    async def _refund(self, told: StripeRefund) -> StripeOutcome:
+        async def refund(tx: Tx) -> Activity | StripeOutcome:
             intent = await find_intent_tx(tx, told.intent_id)
             if intent is None:
                 if told.invoice_id is not None and await find_invoice_tx(tx, told.invoice_id) is not None:
@@ -343,8 +343,8 @@ class Settlement:
         await self._deps.publisher.publish(done)
         return "refunded"
 
-    async def _note_dispute(self, told: StripeDispute) -> Told:
-        async def note(tx: Tx) -> Activity | Told:
+    async def _note_dispute(self, told: StripeDispute) -> StripeOutcome:
+        async def note(tx: Tx) -> Activity | StripeOutcome:
             intent = await find_intent_tx(tx, told.intent_id)
             return (
                 "ignored" if intent is None else await note_dispute_tx(tx, told, intent, self._deps.clock()) or "known"

@@ -1,4 +1,4 @@
-"""What Stripe sends: checked, and read as far as it concerns us. Pure: the clock is an argument.
+"""Stripe's events: signature and content. Pure: the clock is an argument.
 
 The header is `t=UNIX,v1=HEX[,v1=HEX]`; the signature is HMAC-SHA256 of `t.body` under the endpoint's secret.
 """

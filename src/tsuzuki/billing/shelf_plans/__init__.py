@@ -1,1 +1,1 @@
-"""The shelves that tenants rent: their plans, and the reactor that applies what the plans say."""
+"""The shelves that tenants rent: their plans, and the enforcer that applies what the plans say."""

@@ -1,4 +1,4 @@
-"""Applies what plan and status of a shelf say to all that hangs on it.
+"""Applies a shelf's plan and status to everything on it.
 
 A shelf that is not synced is the marker; so nothing is missed, whoever died in between (R89). What it does:
 
@@ -47,7 +47,7 @@ _OVERLAP = MINUTE
 _log = structlog.stdlib.get_logger("tsuzuki.billing")
 
 
-class Span(msgspec.Struct, frozen=True):
+class ShelfRoom(msgspec.Struct, frozen=True):
     """How much room a shelf's feeds and series have from a moment on."""
 
     shelf_id: ShelfId
@@ -104,13 +104,13 @@ class PlanEnforcer:
         terms = await shelf_terms_tx(tx, shelf_id)
         plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
         await set_retention_tx(tx, shelf_id, plan.limits.retention)
-        span = Span(shelf_id, room_of(terms, plan), self._deps.clock())
+        span = ShelfRoom(shelf_id, room_of(terms, plan), self._deps.clock())
         missed = await self._hold_series_tx(tx, span) + await self._hold_feeds_tx(tx, span)
         await set_floors_tx(tx, shelf_id, floors(is_billed=terms.is_billed))
         await tx.run(q.complete_shelf_sync, id=shelf_id)
         return missed
 
-    async def _hold_feeds_tx(self, tx: Tx, span: Span) -> int:
+    async def _hold_feeds_tx(self, tx: Tx, span: ShelfRoom) -> int:
         within = msgspec.structs.asdict(span)
         since = _since(await tx.many(PlannedHold, q.feeds_to_sync, **within))
         for feed_id in since:  # by their ids, and before subscriptions and watches, like whoever else locks several
@@ -125,7 +125,7 @@ class PlanEnforcer:
             missed += await deliver_known_items_tx(tx, span.shelf_id, feed_id, since=begun, now=span.now)
         return missed
 
-    async def _hold_series_tx(self, tx: Tx, span: Span) -> int:
+    async def _hold_series_tx(self, tx: Tx, span: ShelfRoom) -> int:
         await lock_series_merges_shared_tx(tx)
         since = _since(await tx.many(PlannedHold, q.series_to_sync, shelf_id=span.shelf_id, room=span.room))
         if not since:

@@ -1,4 +1,4 @@
-"""What a change would cost, and what stands against it, before anybody decides."""
+"""What a change would cost, and what prevents it, before anybody decides."""
 
 from collections.abc import Sequence
 
@@ -24,10 +24,10 @@ q = load_queries("tsuzuki.billing")
 MOST_SHELVES = 50
 
 
-def choose(plan_id: str, whose: BillingScope, others: Sequence[RentedShelf], *, members: int) -> Plan:
+def choose(plan_id: str, scope: BillingScope, others: Sequence[RentedShelf], *, members: int) -> Plan:
     """The plan, where it may be had: some are the operator's to give, and one shelf for each person may be free."""
     plan = get_plan(plan_id)
-    if not plan.is_offered and not whose.is_operator:
+    if not plan.is_offered and not scope.is_operator:
         raise Forbidden(f"The plan {plan.name} can be assigned by the operator only.")
     if plan == FREE and sum(shelf.plan == FREE.id for shelf in others) >= max(members, 1):
         raise LimitExceeded("One shelf for each person may be on the free plan; choose another plan for this one.")
@@ -68,8 +68,8 @@ class Offer(msgspec.Struct, frozen=True):
     """Why it cannot be had, one thing each."""
 
 
-class Deal(msgspec.Struct, frozen=True):
-    """All plans that a shelf could be on, from this moment to the end of the period."""
+class PlanOptions(msgspec.Struct, frozen=True):
+    """The plans that a shelf could be on, from now to the end of the period."""
 
     period: Period
     offers: list[Offer]
@@ -92,7 +92,7 @@ class SleepOffer(msgspec.Struct, frozen=True):
     against: tuple[str, ...] = ()
 
 
-class Ahead(msgspec.Struct, frozen=True):
+class NextPeriodCost(msgspec.Struct, frozen=True):
     """What the next period will cost as things are, and how many people share the largest plan."""
 
     at: Millis
@@ -102,87 +102,87 @@ class Ahead(msgspec.Struct, frozen=True):
 
 
 class Offers:
-    """Looks, and changes nothing."""
+    """Computes costs; changes nothing."""
 
     def __init__(self, deps: AccountDeps) -> None:
         self._deps = deps
 
-    async def for_new(self, whose: BillingScope, tenant_id: PublicId) -> Deal:
+    async def for_new(self, scope: BillingScope, tenant_id: PublicId) -> PlanOptions:
         """What another shelf would cost; NotFound for a tenant that is not the caller's (I8)."""
 
-        async def look(tx: Tx) -> Deal:
+        async def read(tx: Tx) -> PlanOptions:
             now = self._deps.clock()
-            tenant = await own_tenant_tx(tx, whose, tenant_id)
+            tenant = await own_tenant_tx(tx, scope, tenant_id)
             period = await _period_tx(tx, tenant.id, now)
             known = await list_shelves_for_tenant_tx(tx, tenant.id)
             members = await count_members_tx(tx, tenant.id, invited_until=NEVER)
             offers = []
-            for plan in _on_offer(whose):
+            for plan in _on_offer(scope):
                 cents = change_cents(None, Rented(plan.id, "active"), at=now, period=period)
-                offers.append(Offer(plan, cents, _against_new(plan, whose, known, members=members)))
-            return Deal(period, offers)
+                offers.append(Offer(plan, cents, _against_new(plan, scope, known, members=members)))
+            return PlanOptions(period, offers)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
-    async def for_shelf(self, whose: BillingScope, shelf_id: PublicId) -> Deal:
+    async def for_shelf(self, scope: BillingScope, shelf_id: PublicId) -> PlanOptions:
         """What other plans would cost for this shelf; NotFound for another tenant's (I8)."""
 
-        async def look(tx: Tx) -> Deal:
+        async def read(tx: Tx) -> PlanOptions:
             now = self._deps.clock()
-            shelf = await own_shelf_tx(tx, whose, shelf_id)
+            shelf = await own_shelf_tx(tx, scope, shelf_id)
             period = await _period_tx(tx, shelf.tenant_id, now)
             others = [one for one in await list_shelves_for_tenant_tx(tx, shelf.tenant_id) if one.id != shelf.id]
             before = Rented(shelf.plan, shelf.status)
             offers = []
-            for plan in _on_offer(whose, shelf.plan):
+            for plan in _on_offer(scope, shelf.plan):
                 cents = change_cents(before, Rented(plan.id, shelf.status), at=now, period=period)
-                offers.append(Offer(plan, cents, await _against_tx(tx, shelf, plan, whose=whose, others=others)))
-            return Deal(period, offers, shelf)
+                offers.append(Offer(plan, cents, await _against_tx(tx, shelf, plan, scope=scope, others=others)))
+            return PlanOptions(period, offers, shelf)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
-    async def turn(self, whose: BillingScope, shelf_id: PublicId, status: ShelfStatus) -> SleepOffer:
+    async def for_status(self, scope: BillingScope, shelf_id: PublicId, status: ShelfStatus) -> SleepOffer:
         """What this status would cost or give back; NotFound for another tenant's shelf (I8)."""
 
-        async def look(tx: Tx) -> SleepOffer:
+        async def read(tx: Tx) -> SleepOffer:
             now = self._deps.clock()
-            shelf = await own_shelf_tx(tx, whose, shelf_id)
+            shelf = await own_shelf_tx(tx, scope, shelf_id)
             period = await _period_tx(tx, shelf.tenant_id, now)
             before, after = Rented(shelf.plan, shelf.status), Rented(shelf.plan, status)
             is_late = status == "active" and await is_overdue_tx(tx, shelf.tenant_id, now)
             against = (OVERDUE,) if is_late else ()
             return SleepOffer(shelf, period, change_cents(before, after, at=now, period=period), against)
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
-    async def ahead(self, whose: BillingScope, tenant_id: PublicId) -> Ahead:
+    async def ahead(self, scope: BillingScope, tenant_id: PublicId) -> NextPeriodCost:
         """What comes next for this tenant; NotFound as above."""
 
-        async def look(tx: Tx) -> Ahead:
-            tenant = await own_tenant_tx(tx, whose, tenant_id)
+        async def read(tx: Tx) -> NextPeriodCost:
+            tenant = await own_tenant_tx(tx, scope, tenant_id)
             shelves = await list_shelves_for_tenant_tx(tx, tenant.id)
             plan = largest([get_plan(name) for name in await tenant_plans_tx(tx, tenant.id)])
-            return Ahead(
+            return NextPeriodCost(
                 at=(await _period_tx(tx, tenant.id, self._deps.clock())).end,
                 cents=sum(monthly_cents(Rented(shelf.plan, shelf.status)) for shelf in shelves),
                 members=await count_members_tx(tx, tenant.id, invited_until=NEVER),
                 member_room=plan.limits.members,
             )
 
-        return await self._deps.db.read(look)
+        return await self._deps.db.read(read)
 
 
-async def own_shelf_tx(tx: Tx, whose: BillingScope, public_id: PublicId) -> RentedShelf:
+async def own_shelf_tx(tx: Tx, scope: BillingScope, public_id: PublicId) -> RentedShelf:
     """The shelf; one that this person does not have is as unknown as one that is not there (I8).
 
     Forbidden for whoever has it and does not own it.
     """
     found = await tx.maybe(RentedShelf, q.find_rented, public_id=public_id)
-    if found is None or not whose.may_see(found.tenant_id):
+    if found is None or not scope.may_see(found.tenant_id):
         raise NotFound("There is no such shelf.")
-    if whose.has_all_shelves or whose.user_id is None:
+    if scope.has_all_shelves or scope.user_id is None:
         return found
-    mine = await find_member_shelf_tx(tx, whose.user_id, public_id)
+    mine = await find_member_shelf_tx(tx, scope.user_id, public_id)
     if mine is None:
         raise NotFound("There is no such shelf.")
     if mine.role != "owner":
@@ -200,28 +200,28 @@ async def _period_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> Period:
     return period_at((await get_account_tx(tx, tenant_id)).anchor_at, now)
 
 
-def _on_offer(whose: BillingScope, present: str = "") -> list[Plan]:
+def _on_offer(scope: BillingScope, present: str = "") -> list[Plan]:
     """What the tenant may choose, what the operator may give, and what the shelf is on."""
-    return [plan for plan in list_plans() if plan.is_offered or whose.is_operator or plan.id == present]
+    return [plan for plan in list_plans() if plan.is_offered or scope.is_operator or plan.id == present]
 
 
-def _against_new(plan: Plan, whose: BillingScope, known: Sequence[RentedShelf], *, members: int) -> tuple[str, ...]:
+def _against_new(plan: Plan, scope: BillingScope, known: Sequence[RentedShelf], *, members: int) -> tuple[str, ...]:
     try:
         check_shelf_count(known, members)
-        choose(plan.id, whose, known, members=members)
+        choose(plan.id, scope, known, members=members)
     except LimitExceeded as error:
         return (str(error),)
     return ()
 
 
 async def _against_tx(
-    tx: Tx, shelf: RentedShelf, plan: Plan, *, whose: BillingScope, others: Sequence[RentedShelf]
+    tx: Tx, shelf: RentedShelf, plan: Plan, *, scope: BillingScope, others: Sequence[RentedShelf]
 ) -> tuple[str, ...]:
     if plan.id == shelf.plan:
         return ()
     try:
         members = await count_members_tx(tx, shelf.tenant_id, invited_until=NEVER)
-        await check_use_tx(tx, shelf, choose(plan.id, whose, others, members=members), others)
+        await check_use_tx(tx, shelf, choose(plan.id, scope, others, members=members), others)
     except LimitExceeded as error:
         return tuple(problem.message for problem in error.problems) or (str(error),)
     return ()

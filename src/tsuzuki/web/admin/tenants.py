@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.billing.books import IdempotentRequest, whose
+from tsuzuki.billing.books import IdempotentRequest, scope_of
 from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
@@ -58,7 +58,7 @@ def tenant_pages(site: Site) -> tuple[Resource, ...]:
             frame,
             "admin/tenants.html",
             form_state,
-            rows=[(tenant, (await billing.books.tenant(whose(caller), tenant.public_id))[1]) for tenant in found],
+            rows=[(tenant, (await billing.books.tenant(scope_of(caller), tenant.public_id))[1]) for tenant in found],
             pages=pages_of(request, total),
             text=text,
             currency=CURRENCY,
@@ -81,8 +81,8 @@ def _account(site: Site, billing: Billing) -> tuple[Resource, ...]:
 
     async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         books, tenant_id = billing.opened().books, id_of(request, "tenant_id")
-        statement = await books.statement(whose(caller), tenant_id)
-        invoices, total = await books.invoices(whose(caller), tenant_id, slice_of(request))
+        statement = await books.statement(scope_of(caller), tenant_id)
+        invoices, total = await books.invoices(scope_of(caller), tenant_id, slice_of(request))
         return site.show(
             await site.frame(request, caller, "users"),
             "admin/tenant.html",
@@ -104,7 +104,7 @@ def _account(site: Site, billing: Billing) -> tuple[Resource, ...]:
         books, tenant = billing.opened().books, await tenants.get(id_of(request, "tenant_id"))
         cents, reason = cents_of(form), read_text(form, "reason", most=LONGEST_REFERENCE)
         once = once_of(form, caller, [_path(request), cents, reason])
-        await books.grant_credit(whose(caller), tenant.public_id, cents, reason=reason, request=once)
+        await books.grant_credit(scope_of(caller), tenant.public_id, cents, reason=reason, request=once)
         return see(with_query(_path(request), done="credit_granted"))
 
     return (
@@ -118,7 +118,7 @@ def _invoice(site: Site, billing: Billing) -> Resource:
     """Voiding asks first; marking paid says where the money can be seen."""
 
     async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
-        full = await billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
+        full = await billing.opened().books.invoice(scope_of(caller), id_of(request, "invoice_id"))
         frame = await site.frame(request, caller, "users")
         return site.show(
             frame,
@@ -135,14 +135,14 @@ def _invoice(site: Site, billing: Billing) -> Resource:
     async def settle(request: Request, caller: Caller, form: Form) -> Response:
         """Paid, or written off, as the button says; a repeat of the same form does nothing more (REL-47)."""
         books, invoice_id = billing.opened().books, id_of(request, "invoice_id")
-        tenant = (await books.invoice(whose(caller), invoice_id)).tenant
+        tenant = (await books.invoice(scope_of(caller), invoice_id)).tenant
         back = f"{PATH}/{show_id(tenant.public_id)}"
         if form.one("act") == "void":
-            await books.void(whose(caller), invoice_id, once_of(form, caller, ["void", show_id(invoice_id)]))
+            await books.void(scope_of(caller), invoice_id, once_of(form, caller, ["void", show_id(invoice_id)]))
             return see(with_query(back, done="invoice_voided"))
         reference = read_text(form, "reference", most=LONGEST_REFERENCE)
         once = once_of(form, caller, ["pay", show_id(invoice_id), reference])
-        await billing.settlement.mark_paid(whose(caller), invoice_id, reference, once)
+        await billing.settlement.mark_paid(scope_of(caller), invoice_id, reference, once)
         return see(with_query(back, done="invoice_paid"))
 
     path, rules = "/admin/invoices/{invoice_id}", Rules(keep=("reference",))

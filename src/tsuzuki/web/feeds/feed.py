@@ -106,11 +106,11 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
 
     async def refresh(request: Request, caller: Caller) -> Response:
         asked = await feeds.refresh(await site.shelf_id(caller), id_of(request, "feed_id"))
-        return await _told(site, request, caller, asked, done="checking")
+        return await _answer_refresh(site, request, caller, asked, done="checking")
 
     async def refresh_all(request: Request, caller: Caller) -> Response:
         asked = await feeds.refresh_all(await site.shelf_id(caller))
-        return await _told(site, request, caller, asked, done="checking_all")
+        return await _answer_refresh(site, request, caller, asked, done="checking_all")
 
     return (
         Resource(f"{ONE}/suspend", {"POST": site.on_shelf(suspend, PATH)}),
@@ -120,7 +120,9 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
     )
 
 
-async def _told(site: Site, request: Request, caller: Caller, asked: RefreshOutcome, *, done: str) -> Response:
+async def _answer_refresh(
+    site: Site, request: Request, caller: Caller, asked: RefreshOutcome, *, done: str
+) -> Response:
     """What became of it; R96: where nothing is asked, why, and until when."""
     if not wants_json(request):
         return see(with_query(PATH, **why_not(asked) or {"done": done}))

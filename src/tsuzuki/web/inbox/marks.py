@@ -53,7 +53,7 @@ def mark_pages(site: Site) -> tuple[Resource, ...]:
         newest = _entries(form, "newest")
         if not newest:
             raise Invalid(_("The form could not be read."))
-        done = _told(await site.inbox.mark_list_read(shelf.id, view.wanted, newest[0], _made_at(form)))
+        done = _mark_result(await site.inbox.mark_list_read(shelf.id, view.wanted, newest[0], _made_at(form)))
         return _answer(request, form, done, marked=str(done.changed), undo=done.undo or "")
 
     async def undo(request: Request, caller: Caller) -> Response:
@@ -79,7 +79,7 @@ async def _mark(site: Site, shelf_id: ShelfId, form: Form) -> MarkResult:
     """
     done, at = MarkResult(), _made_at(form)
     if read := _entries(form, "read"):
-        done = _told(await site.inbox.mark_entries(shelf_id, read, unread=False, made_at=at))
+        done = _mark_result(await site.inbox.mark_entries(shelf_id, read, unread=False, made_at=at))
     if unread := _entries(form, "unread"):
         done = MarkResult((await site.inbox.mark_entries(shelf_id, unread, unread=True, made_at=at)).changed)
     for value in form.several("save"):
@@ -124,7 +124,7 @@ def _made_at(form: Form) -> Millis | None:
     return next((Millis(number) for number in numbers_of(form.several("at"))), None)
 
 
-def _told(marked: MarkedEntries) -> MarkResult:
+def _mark_result(marked: MarkedEntries) -> MarkResult:
     return MarkResult(marked.changed, str(marked.at) if marked.changed else None)
 
 
