@@ -39,7 +39,7 @@ from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.driver import Driver
 from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import PullPace
-from tsuzuki.polling.service import Polled, Poller
+from tsuzuki.polling.service import Poller, PollResult
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.worker.loops import WorkerLoops
@@ -83,7 +83,7 @@ class Ours:
         """Seconds until each of so many due watches was polled, and what was found is in its inboxes."""
         polled, all_polled = 0, asyncio.Event()
 
-        def count(_: Polled, __: float) -> None:
+        def count(_: PollResult, __: float) -> None:
             nonlocal polled
             polled += 1
             if polled >= watches:

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from tsuzuki.accounts.credentials import HashCost
 from tsuzuki.db import Database, Tx
+from tsuzuki.db.fulltext import split_words
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import NewChapter, NewRelease
 from tsuzuki.ingest.items import NewItem, StoredItem, upsert_items_tx
-from tsuzuki.ingest.words import split_words
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId, uuid7
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.feeds import find_feed_tx, new_feed_tx

@@ -1,4 +1,4 @@
-"""One log for everything: ours through structlog, libraries' through the standard module, no secret through either.
+"""Logging: ours through structlog, libraries' through the standard module, with secrets masked in both.
 
 Text for a terminal, JSON lines otherwise, always on stderr: stdout belongs to what a command answers.
 """

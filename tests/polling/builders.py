@@ -26,7 +26,7 @@ from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.driver import Driver
 from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import PullPace
-from tsuzuki.polling.service import Polled, Poller
+from tsuzuki.polling.service import Poller, PollResult
 
 LEASE = Millis(30 * SECOND)
 PACE = PullPace(Millis(30 * MINUTE), Millis(48 * HOUR))
@@ -196,12 +196,12 @@ async def _taken(db: Database, queue: str, kind: Any) -> list[Any]:
     return [msgspec.json.decode(payload, type=kind) for payload in payloads]
 
 
-async def poll_due(poller: Poller) -> list[Polled]:
+async def poll_due(poller: Poller) -> list[PollResult]:
     """Poll all that is due now, one after the other."""
     return [await poller.poll(watch) for watch in await poller.claim(10, {})]
 
 
-async def poll_one(poller: Poller) -> Polled:
+async def poll_one(poller: Poller) -> PollResult:
     polled = await poll_due(poller)
     assert len(polled) == 1
     return polled[0]

@@ -22,7 +22,7 @@ from tsuzuki.ingest.items import new_item
 from tsuzuki.ingest.service import LARGEST_BATCH
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.policy import MANY_READERS
-from tsuzuki.polling.service import Polled
+from tsuzuki.polling.service import PollResult
 from tsuzuki.polling.store import feed_targets_tx
 
 
@@ -46,7 +46,7 @@ async def ingest(db, feed):
 
 async def test_a_first_poll_hands_on_everything_as_a_back_catalogue(db, poller, publisher, feed, watch):
     publisher.response = answer(200, a_feed("2", "1"), etag='"a"', cache_control="max-age=7200")
-    assert await poll_one(poller) == Polled("changed", 2)
+    assert await poll_one(poller) == PollResult("changed", 2)
     batches = await item_batches(db)
     assert [[item.key for item in batch.items] for batch in batches] == [["1", "2"]]
     assert batches[0].is_first_harvest
@@ -67,7 +67,7 @@ async def test_rel_25_rel_26_validators_are_echoed_exactly_and_a_304_keeps_what_
     await item_batches(db)
     publisher.response = answer(304, b"")
     clock.turn(HOUR)
-    assert await poll_one(poller) == Polled("unchanged", 0)
+    assert await poll_one(poller) == PollResult("unchanged", 0)
     asked = publisher.requests[-1]
     assert (asked["if-none-match"], asked["if-modified-since"]) == ('W/"x;gzip"', modified)
     after = await state(db, watch)
@@ -96,7 +96,7 @@ async def test_r27_an_unchanged_body_is_not_parsed_again_and_hands_on_nothing(
     await poll_one(poller)
     await db.with_tx(lambda tx: tx.run(q.clear_tasks))  # nothing was stored: only the body's hash can tell
     clock.turn(30 * MINUTE)
-    assert await poll_one(poller) == Polled("unchanged", 0)
+    assert await poll_one(poller) == PollResult("unchanged", 0)
 
 
 @pytest.mark.parametrize(("readers", "many"), [(0, False), (MANY_READERS, False), (MANY_READERS + 1, True)])
@@ -117,7 +117,7 @@ async def test_only_what_is_new_or_changed_is_handed_on(db, poller, publisher, c
     await ingest(db, feed)
     publisher.response = answer(200, a_feed("3", "2", "1", changed="1"), etag='"a"')  # REL-24: the body wins
     clock.turn(30 * MINUTE)
-    assert await poll_one(poller) == Polled("changed", 2)
+    assert await poll_one(poller) == PollResult("changed", 2)
     batches = await item_batches(db)
     assert [(item.key, batch.is_first_harvest) for batch in batches for item in batch.items] == [
         ("1", False),
@@ -128,7 +128,7 @@ async def test_only_what_is_new_or_changed_is_handed_on(db, poller, publisher, c
 async def test_a_large_harvest_travels_in_several_batches(db, poller, publisher, watch):
     keys = [str(n) for n in range(LARGEST_BATCH * 2 + 1)]
     publisher.response = answer(200, a_feed(*keys))
-    assert await poll_one(poller) == Polled("changed", len(keys))
+    assert await poll_one(poller) == PollResult("changed", len(keys))
     assert [len(batch.items) for batch in await item_batches(db)] == [LARGEST_BATCH, LARGEST_BATCH, 1]
 
 
@@ -277,10 +277,10 @@ async def test_i4_a_poll_whose_lease_was_taken_writes_nothing(db, poller, publis
     taken = (await poller.claim(1, {}))[0]
     assert taken.lease_token == mine.lease_token + 1
     before = await state(db, watch)
-    assert await poller.poll(mine) == Polled("lost")
+    assert await poller.poll(mine) == PollResult("lost")
     assert await state(db, watch) == before
     assert await item_batches(db) == []
-    assert await poller.poll(taken) == Polled("changed", 1)
+    assert await poller.poll(taken) == PollResult("changed", 1)
 
 
 async def test_a_slow_visit_keeps_its_lease(db, publisher, watch):
@@ -295,7 +295,7 @@ async def test_a_slow_visit_keeps_its_lease(db, publisher, watch):
         await asyncio.sleep(0.1)
         clock.turn(20)
         assert await other.claim(1, {}) == []
-        assert await polling == Polled("changed", 1)
+        assert await polling == PollResult("changed", 1)
 
 
 @pytest.mark.parametrize("status", [200, 304, 404])
@@ -303,7 +303,7 @@ async def test_a_poll_of_what_is_gone_by_then_writes_nothing(db, poller, publish
     publisher.response = answer(status, a_feed("1") if status == 200 else b"")
     claimed = (await poller.claim(1, {}))[0]
     await db.with_tx(lambda tx: tx.run(q.drop_feeds))
-    assert await poller.poll(claimed) == Polled("lost")
+    assert await poller.poll(claimed) == PollResult("lost")
     assert await item_batches(db) == []
 
 

@@ -22,7 +22,7 @@ from tsuzuki.polling.outcomes import (
     describe_feeds_tx,
     save_answers_tx,
 )
-from tsuzuki.polling.service import Polled
+from tsuzuki.polling.service import PollResult
 from tsuzuki.polling.store import claim_watch_tx
 from tsuzuki.queue.tasks import NewTask
 
@@ -251,7 +251,7 @@ async def test_polls_with_news_that_end_together_share_their_transactions(db):
         publisher.delay = 0.05
         polls = await poller.claim(8, {})
         transactions.clear()
-        assert await asyncio.gather(*map(poller.poll, polls)) == [Polled("changed", 2)] * 8
+        assert await asyncio.gather(*map(poller.poll, polls)) == [PollResult("changed", 2)] * 8
     compared = 8
     assert len(transactions) < compared + 8
     batches = await item_batches(db)
@@ -278,10 +278,14 @@ async def test_polls_that_end_together_each_say_what_became_of_them(db):
         clock.turn(LEASE)
         taken = await poller.lease(polls[1].id)
         assert taken is not None
-        assert [await each for each in polling] == [Polled("unchanged"), Polled("lost"), Polled("unchanged")]
+        assert [await each for each in polling] == [
+            PollResult("unchanged"),
+            PollResult("lost"),
+            PollResult("unchanged"),
+        ]
         assert len(transactions) <= 5  # the lease, at most three that save, and one alone
         publisher.delay = 0
-        assert await poller.poll(taken) == Polled("unchanged")
+        assert await poller.poll(taken) == PollResult("unchanged")
     assert {(await state(db, watch)).last_http_status for watch in watches} == {304}
 
 

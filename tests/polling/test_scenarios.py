@@ -31,7 +31,7 @@ from tsuzuki.ingest.items import ITEMS
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.polling.policy import SPREAD
-from tsuzuki.polling.service import Polled
+from tsuzuki.polling.service import PollResult
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.store import TaskFailure, claim_tx, fail_tx
@@ -64,7 +64,7 @@ async def test_rel_08_what_ingest_gave_up_is_found_again_at_the_next_poll(db, pu
         assert [each.found for each in await poll_due(poller)] == [1, 1]
         assert "if-none-match" not in publisher.requests[-1]
         clock.turn(PACE.interval)  # nothing was given up since: back to the ordinary
-        assert await poll_due(poller) == [Polled("unchanged"), Polled("unchanged")]
+        assert await poll_due(poller) == [PollResult("unchanged"), PollResult("unchanged")]
     assert (await state(db, watch)).consecutive_failures == (await state(db, other)).consecutive_failures == 0
 
 
@@ -81,7 +81,7 @@ async def test_rel_08_what_is_given_up_while_a_poll_is_under_way_is_found_at_the
         clock.turn(SECOND)
         await give_up(db, clock())
         clock.turn(SECOND)
-        assert await poller.poll(due) == Polled("unchanged")
+        assert await poller.poll(due) == PollResult("unchanged")
         clock.turn(PACE.interval)
         assert (await poll_one(poller)).found == 1
 
@@ -109,8 +109,8 @@ async def test_r8_a_first_harvest_that_somebody_else_saved_meanwhile_is_not_save
     async with a_poller(db, clock) as poller:
         (late,) = await poller.claim(1, {})
         clock.turn(LEASE)
-        assert await poll_one(poller) == Polled("changed", 1)
-        assert await poller.poll(late) == Polled("lost")
+        assert await poll_one(poller) == PollResult("changed", 1)
+        assert await poller.poll(late) == PollResult("lost")
     assert [batch.is_first_harvest for batch in await item_batches(db)] == [True]
 
 

@@ -8,7 +8,7 @@ from tests.polling.builders import chapter_batches, poll_due, poll_one, state
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import new_chapter, new_release, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.service import Polled
+from tsuzuki.polling.service import PollResult
 from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 q = parse_queries(
@@ -53,7 +53,7 @@ async def ingest(db, series, mapping):
 
 async def test_r11_releases_are_handed_on_with_their_place_from_the_oldest(db, poller, publisher, watch):
     publisher.response = answer(200, b'["3", "2", "1"]')
-    assert await poll_one(poller) == Polled("changed", 3)
+    assert await poll_one(poller) == PollResult("changed", 3)
     (batch,) = await chapter_batches(db)
     assert [(str(each.found.number), each.source_order) for each in batch.releases] == [("1", 0), ("2", 1), ("3", 2)]
     assert batch.is_first_harvest
@@ -67,7 +67,7 @@ async def test_only_new_releases_are_handed_on(db, poller, publisher, clock, ser
     await ingest(db, series, mapping)
     publisher.response = answer(200, b'["3", "2", "1"]')
     clock.turn(15 * MINUTE)
-    assert await poll_one(poller) == Polled("changed", 1)
+    assert await poll_one(poller) == PollResult("changed", 1)
     (batch,) = await chapter_batches(db)
     assert ([str(each.found.number) for each in batch.releases], batch.is_first_harvest) == (["3"], False)
     clock.turn(15 * MINUTE)
@@ -87,7 +87,7 @@ async def test_rel_20_five_failures_rest_a_day_and_one_probe_closes_the_breaker(
     assert waits[3] < 3 * HOUR
     assert waits[4] == waits[5] == DAY
     publisher.response = answer(200, b'["1"]')
-    assert await poll_one(poller) == Polled("changed", 1)
+    assert await poll_one(poller) == PollResult("changed", 1)
     assert (await state(db, watch)).next_check_at == clock.now + 15 * MINUTE
 
 
@@ -127,7 +127,7 @@ async def test_i4_who_lost_the_lease_of_a_disabled_source_puts_nothing_off(db, p
     clock.turn(MINUTE)
     (ours,) = await poller.claim(1, {})
     before = await state(db, watch)
-    assert await poller.poll(late) == Polled("skipped")
+    assert await poller.poll(late) == PollResult("skipped")
     assert await state(db, watch) == before
-    assert await poller.poll(ours) == Polled("skipped")
+    assert await poller.poll(ours) == PollResult("skipped")
     assert (await state(db, watch)).next_check_at == clock.now + DAY

@@ -10,7 +10,7 @@ from tsuzuki.api.endpoints import Access, Moment, declaring
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown, view_of
 from tsuzuki.model.times import DAY, Millis, from_datetime
-from tsuzuki.retention.preview import Preview, Removable
+from tsuzuki.retention.preview import Preview, RemovableRows
 
 Word = Annotated[str, Meta(max_length=200)]
 
@@ -86,7 +86,7 @@ class RemovableView(msgspec.Struct, frozen=True, kw_only=True):
 
 _removable_view = view_of(
     RemovableView,
-    Removable,
+    RemovableRows,
     "removed",
     "finished_at",
     keep_days=lambda each: None if each.keep is None else each.keep // DAY,
@@ -104,7 +104,7 @@ async def show_retention(preview: Preview) -> RetentionView:
     """What would be removed in the next night, and about how many bytes that is. Counting takes two seconds at most."""
     steps = {step.name: step for step in await preview.steps()}
 
-    def view(each: Removable) -> RemovableView:
+    def view(each: RemovableRows) -> RemovableView:
         step = steps.get(each.what)
         return _removable_view(
             each,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tsuzuki.db.copy_database import CopyResult, CopyStep
     from tsuzuki.db.migrate import MigrationOutcome
     from tsuzuki.model.times import Millis
-    from tsuzuki.retention.preview import Removable
+    from tsuzuki.retention.preview import RemovableRows
     from tsuzuki.settings import Settings
 
 
@@ -140,7 +140,7 @@ def prune(*, dry_run: bool) -> None:
     click.echo("Removed." if pruned else "There was nothing to remove.")
 
 
-async def _preview(settings: "Settings") -> "list[Removable]":
+async def _preview(settings: "Settings") -> "list[RemovableRows]":
     from tsuzuki.app.bootstrap import open_retention
 
     async with open_retention(settings) as (_, preview):

@@ -1,4 +1,4 @@
-"""Every service of this area and of the sources below it, built once for a process."""
+"""Every service of the crawler and of sources, built once for a process."""
 
 from collections.abc import Callable
 
@@ -45,7 +45,7 @@ class Crawling(msgspec.Struct, frozen=True):
 
 
 def build_crawling(deps: CrawlerDeps) -> Crawling:
-    """The services over this ground."""
+    """The services over these dependencies."""
     db, clock, is_callable = deps.db, deps.clock, callable_with(deps.guard)
 
     return Crawling(

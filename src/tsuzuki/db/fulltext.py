@@ -7,7 +7,7 @@ from itertools import chain, islice, repeat
 import msgspec
 
 from tsuzuki.db.queries import Engine
-from tsuzuki.model.tokens import Term
+from tsuzuki.model.tokens import Term, text_of, tokens
 
 
 def like(text: str) -> str:
@@ -46,6 +46,11 @@ def words_of(engine: Engine, title: Sequence[str], body: Sequence[str]) -> Index
     if engine == "sqlite":
         return IndexWords(" ".join(title), " ".join(body), "")
     return IndexWords("", "", _tsvector(title, body))
+
+
+def split_words(engine: Engine, texts: list[tuple[str, str]]) -> list[IndexWords]:
+    """The index words of titles and markup. Runs in a parser process: articles can be of any length."""
+    return [words_of(engine, tokens(title), tokens(text_of(content))) for title, content in texts]
 
 
 def document(row_id: int, words: IndexWords) -> Document:

@@ -1,4 +1,4 @@
-"""What a feed holds comes only from fetching it: what was brought otherwise is an item without a feed.
+"""Detached items: imported ones that no fetch of their feed brought. A feed holds only what was fetched.
 
 Its entries are listed under the feed all the same, on the shelves that have them. Nobody else sees it, and when the
 feed brings the same item, these entries become that item's.

@@ -1,4 +1,4 @@
-"""What ingest no longer needs is forgotten, and what the index lacks is indexed, in small transactions."""
+"""Maintenance of ingest: prunes tombstones and unheld items, and indexes what the search lacks."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,10 +7,9 @@ from typing import Final
 import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.db.fulltext import document
+from tsuzuki.db.fulltext import document, split_words
 from tsuzuki.ingest.detached import drop_unheld_tx, next_detached_tx
 from tsuzuki.ingest.items import index_items_tx
-from tsuzuki.ingest.words import split_words
 from tsuzuki.model.ids import ItemId
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import DAY, Millis

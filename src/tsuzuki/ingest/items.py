@@ -7,11 +7,10 @@ from typing import Any, Self
 import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.db.fulltext import Document, IndexWords, document
+from tsuzuki.db.fulltext import Document, IndexWords, document, split_words
 from tsuzuki.db.locks import lock_feeds_shared_tx, lock_items_tx
 from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx
 from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey
-from tsuzuki.ingest.words import split_words
 from tsuzuki.model.harvest import Enclosure, FoundItem, item_hash
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
 from tsuzuki.model.requests import Parsers

@@ -1,4 +1,4 @@
-"""The whole list of a series' releases, compared with what is stored: new, seen again, absent, or with another key."""
+"""Compares a series' list of releases with the stored ones: new, seen again, absent, or with another key."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""The one polite and safe way out: guard, pace, caps, conditional GET, cookies, proxies."""
+"""The HTTP client for calls to sources: guard, pace, caps, conditional GET, cookies, proxies."""

@@ -1,4 +1,4 @@
-"""Content encodings, decoded piece by piece under a cap: a bomb costs no more memory than the cap says.
+"""Decodes content encodings piece by piece under a cap, so that a bomb costs no more memory than that.
 
 Pure: bytes go in, pieces of at most `PIECE` bytes come out. Libraries that decode a body in one call turn 1.6 kB into
 2 GB; here each layer stops as soon as its own output passes the cap.

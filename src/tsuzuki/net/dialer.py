@@ -1,4 +1,4 @@
-"""Sessions whose every connection goes to an address that was judged (I6).
+"""Sessions that connect only to vetted addresses (I6).
 
 Each lane, and each proxy, has a session of its own. In it both the resolver's answers and the socket's target are
 judged: the resolver is skipped for IP literals, and a name may resolve differently the next time (SEC-02).
@@ -58,7 +58,7 @@ class Proxy(msgspec.Struct, frozen=True):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """How to a target: its own lane, and the lane in which the connection is made."""
+    """How a target is reached: its own lane, and the lane in which the connection is made."""
 
     lane: Lane
     way: Lane
@@ -72,7 +72,7 @@ class RefusedDial(OSError):
 
 @contextmanager
 def naming_no_address(host: str) -> Iterator[None]:
-    """What a name leads to is nobody's business but the operator's: a refusal names it in the log alone."""
+    """The error without the address that a name resolves to, which is logged for the operator only."""
     try:
         yield
     except RefusedAddress as error:
@@ -81,7 +81,7 @@ def naming_no_address(host: str) -> Iterator[None]:
 
 
 def refused_name(host: str) -> RefusedAddress:
-    """The refusal of a name for what it leads to."""
+    """The refusal of a name because of the addresses it resolves to."""
     return RefusedAddress(f"{host} is refused: it does not lead to an address that may be called.")
 
 
@@ -96,7 +96,7 @@ class VettingResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The judged answers; RefusedAddress otherwise."""
+        """The vetted answers; RefusedAddress otherwise."""
         if self._lane is Lane.HOST and host not in self._guard.allow.hosts:
             raise RefusedAddress(f"{host} is not among the allow-listed hosts.")
         answers = await self._inner.resolve(host, port, family)
@@ -139,7 +139,7 @@ class Dialer:
         return lane
 
     async def route_to(self, url: Url, proxy: str | None) -> Route:
-        """The judged way to a target. Through a proxy both are judged: the target, which we shall not dial, and it."""
+        """The vetted route to a target. Through a proxy both are vetted: the target, and the proxy."""
         lane = await self.lane_of(url, hidden=proxy is not None)
         if proxy is None:
             return Route(lane=lane, way=lane)
@@ -203,7 +203,7 @@ class Dialer:
 
 
 def make_socket_factory(guard: AddressGuard, lane: Lane) -> aiohttp.SocketFactoryType:
-    """A maker of sockets that makes none for an address the lane forbids, or, in the open, for this machine itself."""
+    """A socket factory that refuses addresses the lane forbids, and this machine itself in the public lane."""
 
     def make(info: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, target = info

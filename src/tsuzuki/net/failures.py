@@ -1,4 +1,4 @@
-"""What went wrong on the wire, as one of the named errors with a sentence that an operator understands."""
+"""Network failures as named errors, each with a sentence that an operator understands."""
 
 import errno
 import os

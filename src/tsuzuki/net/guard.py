@@ -1,4 +1,4 @@
-"""Which addresses may be called. Pure: it judges an address or a name; `dialing` asks it again for what is dialled.
+"""Which addresses may be called. Pure: it judges an address or a name; `dialer` asks it again for each socket.
 
 `ipaddress.is_global` and `is_private` are no guard (multicast, NAT64 and 6to4 forms of loopback pass), so the ranges
 are written out. An operator's allow-list opens networks and hosts; those lose the port list too, and travel in lanes
@@ -43,7 +43,7 @@ _PRIVATE = (
 
 
 class Lane(Enum):
-    """The way a request goes out; each has its own sessions and its own rule for the address dialled."""
+    """A kind of target; each has its own sessions and its own rule for the address dialled."""
 
     PUBLIC = "public"
     NETWORK = "an allow-listed network"

@@ -1,4 +1,4 @@
-"""What the headers of an answer mean, and which headers may be sent. Pure; the moment is an argument."""
+"""Response headers and what they mean, and which request headers may be sent. Pure."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""An answer as it arrives: its head at once, its body in pieces under caps and deadlines."""
+"""A response as it arrives: its head at once, its body in pieces under caps and deadlines."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
@@ -19,7 +19,7 @@ _BODILESS = frozenset({204, 304})
 
 
 class HttpResponse:
-    """What came back: its head at once, its body as it arrives. Good within the context that gave it."""
+    """A response: its head at once, its body as it arrives. Valid within the context that gave it."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class HttpResponse:
 
     @property
     def host(self) -> str:
-        """Whom to name in a sentence."""
+        """The host, for messages."""
         return self.request.url.host
 
     async def chunks(self, max_bytes: int) -> AsyncGenerator[bytes, None]:
@@ -83,7 +83,7 @@ class HttpResponse:
         return bytes(body)
 
     async def _receive(self) -> bytes:
-        """The next piece; empty at the end, which most bodies are at after the first."""
+        """The next piece; empty at the end."""
         content = self._response.content
         if content.at_eof() and content.exception() is None:
             return b""

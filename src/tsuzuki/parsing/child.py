@@ -1,4 +1,4 @@
-"""What runs in a child of the parse pool: reads orders, calls functions, writes answers; ends when the socket does.
+"""The child process of the parse pool: receives orders, calls functions, sends answers.
 
 It limits itself before it reads anything: address space, no core dumps, no files written. Each call runs against a
 timer of CPU time whose signal nobody handles, so that not even a loop in C outlives it.
@@ -24,7 +24,7 @@ NICENESS = 15
 
 
 class Order(msgspec.Struct, frozen=True, array_like=True):
-    """A function by its name, its arguments as msgpack, and how long it may compute."""
+    """A function's name, its arguments as msgpack, and its CPU time."""
 
     module: str
     name: str
@@ -33,7 +33,7 @@ class Order(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ParserAnswer(msgspec.Struct, frozen=True, array_like=True):
-    """What it returned, as msgpack; or the code of the error and its sentence."""
+    """What the function returned, as msgpack; or the code and message of its error."""
 
     value: bytes = b""
     code: str | None = None

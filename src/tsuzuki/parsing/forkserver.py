@@ -1,4 +1,4 @@
-"""The process that parsers are forked from: it has imported what they need, and reads nothing foreign itself.
+"""The process from which parsers are forked: it has imported what they need, and reads no documents.
 
 It is a fresh interpreter without our environment, and a fork of it is ready in milliseconds where an interpreter takes
 a fifth of a second of computing: a document that brings its parser down costs little more than one that does not.

@@ -1,4 +1,4 @@
-"""Takes what is due: what people asked for, what is new, then by class; no host and no shelf above its share."""
+"""Claims due watches: requested ones, new ones, then by class; no host or shelf gets more than its share."""
 
 import asyncio
 import math
@@ -17,7 +17,7 @@ from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import SKIPPED, ClaimedWatch, DueFeed, end_of_skipped, numbers_of
 from tsuzuki.polling.store import (
-    Busy,
+    BusyHosts,
     ClaimGate,
     claim_due_watches_tx,
     claim_new_watches_tx,
@@ -50,7 +50,7 @@ NO_SHELVES: Mapping[ShelfId, int] = MappingProxyType({})
 
 
 class PollOptions(msgspec.Struct, frozen=True):
-    """How polls are taken and held."""
+    """How polls are claimed and leased."""
 
     lease: Millis = Millis(30 * SECOND)
     per_host: int = 2
@@ -58,9 +58,9 @@ class PollOptions(msgspec.Struct, frozen=True):
 
 
 class Claim(Protocol):
-    """Leases up to so many watches, but none of those who have enough."""
+    """Leases up to so many watches, except of hosts and shelves that have enough."""
 
-    async def __call__(self, most: int, /, *, busy: Busy) -> list[ClaimedWatch]: ...
+    async def __call__(self, most: int, /, *, busy: BusyHosts) -> list[ClaimedWatch]: ...
 
 
 class ClaimLimits(TypedDict, total=False):
@@ -80,14 +80,14 @@ class ClaimLimits(TypedDict, total=False):
 
 
 class ClaimCandidate(Protocol):
-    """A watch, as far as its turn goes."""
+    """A watch that might be claimed."""
 
     @property
     def host(self) -> str: ...
 
     @property
     def shelf_id(self) -> ShelfId | None:
-        """Whose alone it is."""
+        """The only shelf that follows it, if it is one alone."""
         ...
 
 
@@ -133,7 +133,7 @@ class PollSlots:
         self._is_shared = is_shared
 
     def take(self, wanted: Iterable[W]) -> tuple[list[W], list[W]]:
-        """Those that have a place now, and those that have to wait for one."""
+        """Those that have a slot now, and those that must wait for one."""
         kept, surplus = list[W](), list[W]()
         for watch in wanted:
             (kept if self._is_taken(watch) else surplus).append(watch)
@@ -150,10 +150,10 @@ class PollSlots:
             self._shelves[shelf] += 1
         return True
 
-    def busy_and(self, others: Collection[str]) -> Busy:
+    def busy_and(self, others: Collection[str]) -> BusyHosts:
         """Who is not to be asked for more, and these hosts."""
         hosts = {host for host in self._hosts if self._has_enough(host)}.union(self._held, others)
-        return Busy(sorted(hosts), [shelf for shelf in self._shelves if self._holds_enough(shelf)])
+        return BusyHosts(sorted(hosts), [shelf for shelf in self._shelves if self._holds_enough(shelf)])
 
     def _has_enough(self, host: str) -> bool:
         return host in self._held or self._hosts[host] >= self._per_host
@@ -180,7 +180,7 @@ class WaitingHosts:
         self._is_wanted = False
 
     async def read(self, now: Millis) -> None:
-        """See who waits, if somebody asked for it and that was not seen lately."""
+        """Read which hosts wait, if somebody asked for it and it was not read lately."""
         clock = asyncio.get_running_loop().time
         if not self._is_wanted or (began := clock()) < self._fresh_until:
             return
@@ -196,7 +196,7 @@ class WaitingHosts:
         return [host for host, _ in zip(found, range(most), strict=False)]
 
     def forget(self, hosts: Iterable[str]) -> None:
-        """Nothing more of these is due."""
+        """Nothing more is due at these hosts."""
         gone = frozenset(hosts)
         self._hosts = [host for host in self._hosts if host not in gone]
 
@@ -255,7 +255,7 @@ class Claims:
     async def _claim_again_tx(
         self, tx: Tx, places: PollSlots, most: int, *, served: Collection[str], now: Millis
     ) -> list[ClaimedWatch]:
-        """First others than those who were served; what they leave is for all."""
+        """First others than those served last; what they leave is for all."""
         due = partial(self._claim_due_tx, tx, now=now)
         others = await self._fill_tx(tx, places, due, most=most, now=now, but=served) if served else []
         return others + await self._fill_tx(tx, places, due, most=most - len(others), now=now)
@@ -288,7 +288,7 @@ class Claims:
         return taken
 
     async def _is_skipped_tx(self, tx: Tx, watch: ClaimedWatch, now: Millis) -> bool:
-        """R94: True for one that fell due long ago, and now is a time at which its publisher wishes no call."""
+        """Whether it fell due long ago, and its publisher asks for no call at this hour or day (R94)."""
         if not isinstance(watch, DueFeed) or watch.target.wished_interval is not None:
             return False
         target = watch.target
@@ -296,11 +296,11 @@ class Claims:
         until = end_of_skipped(now, hours, days, jitter=self._context.jitter())
         return until > now and await put_off_tx(tx, watch, until=until, why=SKIPPED)
 
-    async def _claim_new_tx(self, tx: Tx, slots: int, *, now: Millis, busy: Busy) -> list[ClaimedWatch]:
+    async def _claim_new_tx(self, tx: Tx, slots: int, *, now: Millis, busy: BusyHosts) -> list[ClaimedWatch]:
         claimed = await claim_new_watches_tx(tx, slots, now=now, lease=self._options.lease, busy=busy)
         return claimed + await self._claim_behind_tx(tx, self._new, slots - len(claimed), now=now, busy=busy)
 
-    async def _claim_due_tx(self, tx: Tx, slots: int, *, now: Millis, busy: Busy) -> list[ClaimedWatch]:
+    async def _claim_due_tx(self, tx: Tx, slots: int, *, now: Millis, busy: BusyHosts) -> list[ClaimedWatch]:
         """Each class has its share, and what one leaves the others may have."""
         first, lease = shares(slots), self._options.lease
         claimed = await claim_due_watches_tx(tx, first, now=now, lease=lease, busy=busy)
@@ -312,9 +312,9 @@ class Claims:
         return claimed + await self._claim_behind_tx(tx, self._again, slots - len(claimed), now=now, busy=busy)
 
     async def _claim_behind_tx(
-        self, tx: Tx, waiting: WaitingHosts, slots: int, *, now: Millis, busy: Busy
+        self, tx: Tx, waiting: WaitingHosts, slots: int, *, now: Millis, busy: BusyHosts
     ) -> list[ClaimedWatch]:
-        """What stands in the line behind more of full hosts than a claim passes over."""
+        """Watches of hosts that wait behind full ones, further back than a claim looks."""
         hosts = waiting.others(busy.hosts, slots) if busy.hosts and slots > 0 else []
         if not hosts:
             return []

@@ -1,4 +1,4 @@
-"""What is stored of the items that a feed lists, under whatever key (R31, R93, REL-27), and what of them is new."""
+"""Compares what a feed lists with the stored items, under whatever key (R31, R93, REL-27)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ class FeedListing(msgspec.Struct, frozen=True):
 
 
 class KnownItem(msgspec.Struct, frozen=True):
-    """An item that the feed holds, or had until retention removed it."""
+    """A stored item of the feed, or one that retention removed."""
 
     feed_id: FeedId
     key: str
@@ -92,7 +92,7 @@ class KnownItems:
 
 
 async def known_items_tx(tx: Tx, listed: Iterable[FeedListing]) -> list[KnownItem]:
-    """What is stored under the keys of what feeds list, or under their pages; one may come twice."""
+    """Stored items under the keys or pages of what feeds list; one may come twice."""
     rows = []
     for feed in listed:
         pages: set[str | None] = set()
@@ -104,7 +104,7 @@ async def known_items_tx(tx: Tx, listed: Iterable[FeedListing]) -> list[KnownIte
 
 
 async def wording_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> dict[str, tuple[str, Millis | None]]:
-    """Title and date of what is stored under these keys."""
+    """Title and date of stored items under these keys."""
     rows = await tx.bulk(_ItemWording, q.said_items, [[key] for key in keys], feed_id=feed_id)
     return {row.key: (row.title, row.published_at) for row in rows}
 

@@ -90,7 +90,7 @@ async def move_items_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) ->
 
 
 async def move_subscriptions_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:
-    """Whoever followed the one follows the other, once."""
+    """Move subscriptions from one feed to the other, each shelf once."""
     await tx.run(q.drop_second_subscriptions, feed_id=feed_id, target=target)
     await tx.run(q.move_subscriptions, feed_id=feed_id, target=target, now=now)
     await tx.run(q.drop_second_former, feed_id=feed_id, target=target)

@@ -1,4 +1,4 @@
-"""What a poll leaves behind, in one transaction: the outcome on its watch, by its lease, and tasks for what is new.
+"""Saves what a poll did, in one transaction: the outcome on its watch, by its lease, and tasks for what is new.
 
 Answers that come in the same moment share a transaction: docs/decisions/0067-answers-are-saved-together.md.
 """
@@ -166,18 +166,18 @@ class EndedPoll(msgspec.Struct, frozen=True):
 
 
 class PollRecord(Protocol):
-    """Somebody above's record of one poll, written in the transaction of its outcome and before anything else of it."""
+    """A record of one poll for another area, written in the transaction of its outcome, before the rest."""
 
     def on_call(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
         """A call that the poll made."""
         ...
 
     async def answered_tx(self, tx: Tx, found: Sequence[ReleaseFound], now: Millis) -> None:
-        """It went well; `found` is what is new or changed."""
+        """The poll succeeded; `found` is what is new or changed."""
         ...
 
     async def failed_tx(self, tx: Tx, error: str, now: Millis) -> None:
-        """It did not."""
+        """The poll failed."""
         ...
 
     async def settle(self) -> None:
@@ -186,7 +186,7 @@ class PollRecord(Protocol):
 
 
 class Recorder(Protocol):
-    """Begins records: passed in, because polling knows nothing of crawl jobs."""
+    """Begins records. Passed in, because polling knows nothing of crawl jobs."""
 
     def begin(self, target: SeriesTarget) -> PollRecord:
         """The record of a poll that begins now."""
@@ -194,7 +194,7 @@ class Recorder(Protocol):
 
 
 class Outcomes:
-    """Writes how polls ended. One per process."""
+    """Saves how polls ended. One per process."""
 
     def __init__(self, db: Database, context: PollContext) -> None:
         self._db = db
@@ -202,7 +202,7 @@ class Outcomes:
         self._batcher = Batcher("saving answers", self._save_batch)
 
     async def save(self, poll: EndedPoll) -> None:
-        """Write an answer, a small one together with others; LeaseLost when the watch is not ours."""
+        """Save an answer, a small one together with others; LeaseLost when the watch is not ours."""
         if not poll.is_small or not await self.save_batched(poll):
             await self.write(lambda tx: save_alone_tx(tx, poll))
 
@@ -240,7 +240,7 @@ class Outcomes:
         await self.write(save)
 
     async def write(self, save: Work[Delivered]) -> None:
-        """One transaction, then whoever waits for what it delivered is woken."""
+        """One transaction, then wake whoever waits for what it delivered."""
         delivered = await self._db.with_tx(save)
         self.context.after_commit(*delivered.wakeups)
 
@@ -309,7 +309,7 @@ async def save_answers_tx(tx: Tx, polls: Iterable[EndedPoll], *, waits: bool) ->
 
 
 async def save_changes_tx(tx: Tx, feed_id: FeedId, changes: FeedChanges, now: Millis) -> None:
-    """Change what is stored of a feed as its document says."""
+    """Store what a feed's document changed about the feed."""
     for old, key in changes.rekeyed.items():
         await tx.run(q.rekey_item, feed_id=feed_id, old=old, key=key)
         await tx.run(q.rekey_tombstone, feed_id=feed_id, old=old, key=key)
@@ -323,7 +323,7 @@ async def save_changes_tx(tx: Tx, feed_id: FeedId, changes: FeedChanges, now: Mi
 
 
 async def describe_feeds_tx(tx: Tx, described: Iterable[FeedMetadata]) -> int:
-    """Keep what feeds say of themselves, and what was seen of them."""
+    """Store what feeds say of themselves."""
     return await tx.run(q.describe_feeds, rows=list(described))
 
 

@@ -1,4 +1,4 @@
-"""When to look at a watch again, and why. Pure: the clock and the jitter are arguments.
+"""When to poll a watch again, and why. Pure: the clock and the jitter are arguments.
 
 A learned rhythm may replace `next_look` one day; it gets the same values and owes the same answer.
 """
@@ -74,7 +74,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_wishes(watched: Watched, harvest: FeedHarvest) -> Watched:
-    """With what the publisher wishes now."""
+    """With what the publisher asks for now: ttl, and hours and days to skip."""
     return msgspec.structs.replace(watched, ttl=harvest.ttl, skip_hours=harvest.skip_hours, skip_days=harvest.skip_days)
 
 
@@ -175,7 +175,7 @@ def numbers_of(mask: int) -> tuple[int, ...]:
 
 
 def spread(delay: Millis, pace: PullPace, jitter: float) -> Millis:
-    """A little longer, within the ceiling: never sooner than was promised."""
+    """Add jitter, within the ceiling: never sooner than was promised."""
     return Millis(max(delay, int(min(delay * (1 + SPREAD * jitter), pace.ceiling))))
 
 

@@ -1,4 +1,4 @@
-"""Takes watches that are due and polls them.
+"""Claims due watches and polls them.
 
 One poll: claim (a lease, and all that is known), fetch (the connector asks, the driver does), compare with what is
 stored, and one transaction that saves the outcome and enqueues only what is new or changed. Outcomes that come in the
@@ -52,7 +52,7 @@ AT_ONCE = nullcontext(enter_result=True)
 """A turn that never has to be waited for."""
 
 
-class Polled(msgspec.Struct, frozen=True):
+class PollResult(msgspec.Struct, frozen=True):
     """What came of a poll, for metrics and the log."""
 
     outcome: str
@@ -75,7 +75,7 @@ class PollTurn(Protocol):
 
 
 class Poller:
-    """The verbs of polling. One per process; the loop that calls it is the worker's."""
+    """Claims and polls. One per process; the worker's loop calls it."""
 
     def __init__(
         self,
@@ -117,13 +117,11 @@ class Poller:
 
     @property
     def now(self) -> Millis:
-        """By the clock that polls are planned with."""
+        """The time, by the clock that polls are planned with."""
         return self._context.clock()
 
     async def repair(self) -> int:
-        """After a clock that was ahead: bring back what it planned, and what waits for longer than anything may; how
-        many watches.
-        """
+        """Repair what a clock that ran ahead has planned, and waits longer than allowed; how many watches."""
         now, lease = self._context.clock(), self._options.lease
         # A 410 waits a day for its confirmation, and a skipped poll a day, whatever the ceiling says.
         longest = Millis(max(self._context.pace.ceiling, DAY))
@@ -147,7 +145,7 @@ class Poller:
 
     # -- polling
 
-    async def poll(self, watch: ClaimedWatch, turn: PollTurn = AT_ONCE) -> Polled:
+    async def poll(self, watch: ClaimedWatch, turn: PollTurn = AT_ONCE) -> PollResult:
         """Poll a claimed watch when it has its turn. A source's failure is written on it and is no error here."""
         try:
             found = await self._with_lease(watch, self._in_turn(watch, turn))
@@ -155,14 +153,14 @@ class Poller:
             await asyncio.shield(self._give_back(watch))  # told to end, which is no poll that never ended
             raise
         except NotOurTurn as error:
-            return Polled(error.code, why=str(error), host_waits=Millis(error.retry_after or 0))
+            return PollResult(error.code, why=str(error), host_waits=Millis(error.retry_after or 0))
         except SourceError as error:
-            return Polled(error.code, why=str(error))
+            return PollResult(error.code, why=str(error))
         except LeaseLost:
-            return Polled("lost")
+            return PollResult("lost")
         if found is None:
-            return Polled("skipped")
-        return Polled("changed" if found else "unchanged", found)
+            return PollResult("skipped")
+        return PollResult("changed" if found else "unchanged", found)
 
     async def lease(self, watch_id: WatchId) -> ClaimedWatch | None:
         """Take one watch whatever its schedule says (R57); None while somebody else polls it, or when it is gone."""
@@ -211,7 +209,7 @@ class Poller:
         return None if found is None else len(found)
 
     async def _first_driver(self, watch: DueFeed) -> Driver:
-        """R96: for a first poll one that has what its reader just looked at."""
+        """For a first poll, a driver that has what its reader just fetched (R96)."""
         target = watch.target
         if self._looks is None or watch.last_checked_at is not None or target.proxy:
             return self._driver
@@ -262,7 +260,7 @@ class Poller:
 
 
 class HeldLease:
-    """A lease that is extended until the work on its watch is over. Most work is over before the first time."""
+    """Extends a lease while the work on its watch runs. Most work ends before the first extension."""
 
     def __init__(self, db: Database, watch: ClaimedWatch, clock: Callable[[], Millis], *, lease: Millis) -> None:
         self._db = db

@@ -1,4 +1,4 @@
-"""Watches as a poll sees them: which are due, what to call, and whose they are meanwhile."""
+"""Queries on watches: which are due, what to call, and who holds the lease."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ CLOCKS_DIFFER = MINUTE
 
 
 class ClaimGate(msgspec.Struct, frozen=True):
-    """Whether anything may be claimed, and whether people asked for something."""
+    """Whether anything may be claimed, and whether people requested something."""
 
     is_paused: bool
     is_wanted: bool
@@ -38,14 +38,14 @@ class RequestedPoll(msgspec.Struct, frozen=True):
     shelf_id: ShelfId | None
 
 
-class WhyNot(msgspec.Struct, frozen=True):
+class RefreshRefused(msgspec.Struct, frozen=True):
     """Why a look was not asked for: until when it may not be, or that it was asked for already."""
 
     not_before: Millis | None
     is_asked: bool
 
 
-class Busy(msgspec.Struct, frozen=True):
+class BusyHosts(msgspec.Struct, frozen=True):
     """Who has enough for now."""
 
     hosts: Collection[str] = ()
@@ -56,13 +56,13 @@ class Busy(msgspec.Struct, frozen=True):
         return {"hosts": [[host] for host in self.hosts], "shelves": [[shelf] for shelf in self.shelves]}
 
 
-NOBODY = Busy()
+NOBODY = BusyHosts()
 
 
 # -- claims
 
 
-async def refreshes_tx(tx: Tx, *, now: Millis, most: int, busy: Busy = NOBODY) -> list[RequestedPoll]:
+async def refreshes_tx(tx: Tx, *, now: Millis, most: int, busy: BusyHosts = NOBODY) -> list[RequestedPoll]:
     """Watches that a person wants polled now, that nobody polls, and whose host is not full."""
     return await tx.many(
         RequestedPoll, q.refreshes, now=now, most=most, ahead=LOOK_AHEAD + most, hosts=busy.as_rows()["hosts"]
@@ -75,7 +75,7 @@ async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Milli
 
 
 async def claim_new_watches_tx(
-    tx: Tx, most: int, *, now: Millis, lease: Millis, busy: Busy = NOBODY
+    tx: Tx, most: int, *, now: Millis, lease: Millis, busy: BusyHosts = NOBODY
 ) -> list[ClaimedWatch]:
     """Lease up to so many watches that were never looked at, the longest waiting first; in any order."""
     until, ahead = Millis(now + lease), LOOK_AHEAD + most
@@ -85,7 +85,7 @@ async def claim_new_watches_tx(
 
 
 async def claim_due_watches_tx(
-    tx: Tx, most: Mapping[int, int], *, now: Millis, lease: Millis, busy: Busy = NOBODY
+    tx: Tx, most: Mapping[int, int], *, now: Millis, lease: Millis, busy: BusyHosts = NOBODY
 ) -> list[ClaimedWatch]:
     """Lease up to so many due watches of each priority, the longest overdue first; in any order."""
     hot, warm, cold = (most.get(priority, 0) for priority in (1, 2, 3))
@@ -96,7 +96,15 @@ async def claim_due_watches_tx(
 
 
 async def claim_of_hosts_tx(
-    tx: Tx, hosts: Iterable[str], most: int, *, is_new: bool, each: int, now: Millis, lease: Millis, busy: Busy = NOBODY
+    tx: Tx,
+    hosts: Iterable[str],
+    most: int,
+    *,
+    is_new: bool,
+    each: int,
+    now: Millis,
+    lease: Millis,
+    busy: BusyHosts = NOBODY,
 ) -> list[ClaimedWatch]:
     """Lease up to so many due watches of these hosts, `each` of one at the most; new ones alone, or known ones."""
     until, apart = Millis(now + lease), {**busy.as_rows(), "hosts": [[host] for host in hosts]}
@@ -170,24 +178,24 @@ async def repair_watches_tx(tx: Tx, *, now: Millis, longest: Millis, lease: Mill
 
 
 async def ask_refresh_tx(tx: Tx, watch_id: WatchId, now: Millis, *, before: Millis | None = None) -> RefreshOutcome:
-    """Want this watch polled, unless it was looked at since `before`."""
+    """Request a poll of this watch, unless it was polled since `before`."""
     soon, before = Millis(now + CLOCKS_DIFFER), now if before is None else before
     queued = await tx.run(q.ask_refresh, id=watch_id, now=now, before=before, soon=soon)
     if queued:
         return RefreshOutcome(queued)
-    return _none_asked(await tx.maybe(WhyNot, q.why_not_asked, id=watch_id, now=now))
+    return _none_asked(await tx.maybe(RefreshRefused, q.why_not_asked, id=watch_id, now=now))
 
 
 async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis, *, before: Millis) -> RefreshOutcome:
-    """Want every feed of a shelf polled that is not suspended, and was not looked at since `before`."""
+    """Request a poll of every feed of a shelf that is not suspended and was not polled since `before`."""
     soon = Millis(now + CLOCKS_DIFFER)
     queued = await tx.run(q.ask_refresh_all, shelf_id=shelf_id, now=now, before=before, soon=soon)
     if queued:
         return RefreshOutcome(queued)
-    return _none_asked(await tx.maybe(WhyNot, q.why_none_asked, shelf_id=shelf_id, now=now))
+    return _none_asked(await tx.maybe(RefreshRefused, q.why_none_asked, shelf_id=shelf_id, now=now))
 
 
-def _none_asked(why: WhyNot | None) -> RefreshOutcome:
+def _none_asked(why: RefreshRefused | None) -> RefreshOutcome:
     if why is None:
         return RefreshOutcome(0)
     return RefreshOutcome(0, why.not_before, is_known=why.not_before is None and not why.is_asked)

@@ -43,7 +43,7 @@ TEXT_FACTOR = 1.5
 """An article's text, with its words in the index."""
 
 
-class Removable(msgspec.Struct, frozen=True, kw_only=True):
+class RemovableRows(msgspec.Struct, frozen=True, kw_only=True):
     """What would go of one kind."""
 
     what: str
@@ -88,7 +88,7 @@ class Preview:
         """How far each step has come."""
         return await self._db.read(list_steps_tx)
 
-    async def removable(self, patience: float | None = PATIENCE) -> list[Removable]:
+    async def removable(self, patience: float | None = PATIENCE) -> list[RemovableRows]:
         """By kind. Without `patience` everything is counted, however long it takes."""
         entries, more_entries = await self._entries(patience)
         items, more_items = await self._items(patience)
@@ -166,5 +166,5 @@ class Preview:
         return float("inf") if patience is None else self._steady() + patience
 
 
-def _removable(what: str, rows: int, size: int, *, keep: Millis | None, is_more: bool) -> Removable:
-    return Removable(what=what, keep=keep, rows=rows, bytes=rows * size, is_more=is_more)
+def _removable(what: str, rows: int, size: int, *, keep: Millis | None, is_more: bool) -> RemovableRows:
+    return RemovableRows(what=what, keep=keep, rows=rows, bytes=rows * size, is_more=is_more)

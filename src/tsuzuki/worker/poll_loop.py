@@ -13,7 +13,7 @@ from tsuzuki.coord.wakeup import POLL_WAKEUP, Listener, Wakeup
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
 from tsuzuki.polling.policy import ClaimedWatch
-from tsuzuki.polling.service import Polled, Poller
+from tsuzuki.polling.service import Poller, PollResult
 from tsuzuki.queue.policy import FLOOR
 
 _GATHER = 0.01
@@ -87,7 +87,7 @@ class PollLoop:
         *,
         concurrency: int,
         ingest_wakeups: tuple[str, ...],
-        polled: Callable[[Polled, float], None],
+        polled: Callable[[PollResult, float], None],
         is_spread: bool = True,
     ) -> None:
         """`is_spread` bounds how quickly polls begin of what was looked at before."""
@@ -244,7 +244,7 @@ class PollLoop:
         if polled.found:
             self._wakeup.wake(*self._ingest_wakeups)
 
-    def _report(self, watch: ClaimedWatch, polled: Polled, seconds: float) -> None:
+    def _report(self, watch: ClaimedWatch, polled: PollResult, seconds: float) -> None:
         """One line in the log for each poll, with the reason where it failed."""
         self._polled(polled, seconds)
         facts = {"watch": watch.id, "host": watch.host, "outcome": polled.outcome, "seconds": round(seconds, 3)}

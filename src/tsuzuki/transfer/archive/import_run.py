@@ -11,7 +11,6 @@ import msgspec
 from tsuzuki.db import Tx
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.errors import ForeignKeyViolation, UniqueViolation
-from tsuzuki.ingest.foreign import clean_rows
 from tsuzuki.ingest.service import OF_ITS_CONTENT
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.ids import FeedId, GroupId, SeriesId, ShelfId, SourceId
@@ -23,6 +22,7 @@ from tsuzuki.transfer.archive.format import PARTS, FeedKey
 from tsuzuki.transfer.archive.journal import ImportJournal, LineCounts
 from tsuzuki.transfer.archive.sanitiser import clean_lines
 from tsuzuki.transfer.archive.store import has_shelf_tx
+from tsuzuki.transfer.clean_rows import clean_rows
 
 CHUNK = 200
 

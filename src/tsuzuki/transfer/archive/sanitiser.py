@@ -8,9 +8,8 @@ import msgspec
 
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.sanitiser import Sanitiser
-from tsuzuki.db.fulltext import NO_WORDS, IndexWords
+from tsuzuki.db.fulltext import NO_WORDS, IndexWords, split_words
 from tsuzuki.db.queries import Engine
-from tsuzuki.ingest.words import split_words
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.numbers import number_key, parse_number
 from tsuzuki.model.secrets import Unreadable

@@ -7,10 +7,9 @@ import msgspec
 from tsuzuki.connectors.feed.identity import bounded, stable_guid
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.sanitiser import one_line, sanitise
-from tsuzuki.db.fulltext import IndexWords
+from tsuzuki.db.fulltext import IndexWords, split_words
 from tsuzuki.db.legacy import LegacyBookmark, LegacyFeed, LegacyItem
 from tsuzuki.db.queries import Engine
-from tsuzuki.ingest.words import split_words
 from tsuzuki.model.harvest import FoundItem
 
 _NAME = 500

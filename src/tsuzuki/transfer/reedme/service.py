@@ -28,7 +28,6 @@ from tsuzuki.db.legacy import (
 )
 from tsuzuki.db.locks import lock_items_tx
 from tsuzuki.ingest.detached import BroughtItem, bring_items_tx, shelf_items_tx
-from tsuzuki.ingest.foreign import clean_rows
 from tsuzuki.ingest.items import new_item
 from tsuzuki.ingest.service import OF_ITS_CONTENT
 from tsuzuki.model.errors import RefusedAddress, SourceError
@@ -45,6 +44,7 @@ from tsuzuki.shelves.subscriptions import add_subscription_tx, find_subscription
 from tsuzuki.shelves.types import NewRow
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.watches import ImportedFetchState, bring_fetch_state_tx
+from tsuzuki.transfer.clean_rows import clean_rows
 from tsuzuki.transfer.reedme.sanitiser import CleanItem, clean_bookmarks, clean_feeds, clean_items
 
 q = load_queries("tsuzuki.transfer.reedme")

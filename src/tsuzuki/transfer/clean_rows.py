@@ -1,4 +1,4 @@
-"""What was stored elsewhere is as foreign as what is fetched: it is cleaned in the parser processes, by the dozen."""
+"""Sanitises imported rows in the parser processes, a few at a time: they are as untrusted as fetched ones."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ _AT_ONCE = 50
 async def clean_rows(
     parsers: Parsers, clean: Callable[..., list[T]], rows: Sequence[L], *more: Any
 ) -> list[tuple[L, T | SourceError]]:
-    """Each row with what `clean` made of it, or with the error where one by itself was too much for a process."""
+    """Each row with what `clean` made of it, or with the error where one alone was too much for a process."""
     done: list[tuple[L, T | SourceError]] = []
     waiting = [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)][::-1]
     while waiting:
