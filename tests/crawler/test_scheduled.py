@@ -7,13 +7,13 @@ from tests.api.people import RunningApp, Visitor
 from tests.crawler.builders import a_mapped_comic, made, until_over
 from tsuzuki.crawler.service import forget_uneventful
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.service import Polled
+from tsuzuki.polling.service import PollResult
 
 JOBS = "/admin/crawler/jobs"
 SOURCES = "/admin/crawler/sources"
 
 
-async def poll(app: RunningApp) -> list[Polled]:
+async def poll(app: RunningApp) -> list[PollResult]:
     """What came of everything that is due."""
     return [await app.pipeline.poller.poll(watch) for watch in await app.pipeline.poller.claim(10, {})]
 
