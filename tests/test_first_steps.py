@@ -62,7 +62,7 @@ def test_the_page_of_the_sample_site_leads_to_its_feed_and_the_feed_is_read():
 
 def test_the_definition_reads_the_sample_site_as_a_newcomer_pastes_it():
     config = decode_config(WrittenConfig, {"definition": (ROOT / SAMPLE).read_text("utf-8")})
-    trial = run(try_source(WrittenSource().fitted(config), config), from_files)
+    trial = run(try_source(WrittenSource().for_source(config), config), from_files)
     assert trial.is_good
     assert trial.series is not None
     assert "The Lighthouse Cat" in [one.title for one in trial.series.series]

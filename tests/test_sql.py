@@ -144,6 +144,9 @@ def test_sqlite_accepts_each_query_and_gives_the_columns_of_its_struct(area, sql
     assert {name: problems for name, problems in wrong.items() if problems} == {}
 
 
+CAST = "a sum is no int on PostgreSQL, and JSON would have it as text: cast(... as bigint)"
+
+
 @each_area
 async def test_postgres_accepts_each_query_and_gives_the_columns_of_its_struct(area, postgres_url):
     wrong = {}
@@ -151,11 +154,12 @@ async def test_postgres_accepts_each_query_and_gives_the_columns_of_its_struct(a
     try:
         for query in queries(area):
             try:
-                columns = [column.name for column in (await connection.prepare(query.postgres.sql)).get_attributes()]
+                columns = (await connection.prepare(query.postgres.sql)).get_attributes()
             except asyncpg.PostgresError as refusal:
                 wrong[query.name] = [str(refusal)]
             else:
-                wrong[query.name] = disagreements(area, query, columns)
+                wrong[query.name] = disagreements(area, query, [column.name for column in columns])
+                wrong[query.name] += [f"{one.name} is numeric; {CAST}" for one in columns if one.type.name == "numeric"]
     finally:
         await connection.close()
     assert {name: problems for name, problems in wrong.items() if problems} == {}

@@ -55,7 +55,7 @@ async def main(wanted: str) -> None:
 async def of_everything(browser: Browser, folder: Path, wanted: str) -> None:
     async with a_sample_server(folder, articles=40) as server:
         for who, stops in STOPS.items():
-            paths = {stop: stop.format(**server.ids.get(who, {})) for stop in stops if wanted in stop}
+            paths = {stop: server.path(who, stop) for stop in stops if wanted in stop}
             await take_all(browser, server.app, server.people[who], who=who, paths=paths)
         for who in ("reader", "visitor"):
             refused = {stop: stop for one, stop in REFUSED if one == who and wanted in stop}

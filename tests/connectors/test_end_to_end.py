@@ -2,7 +2,6 @@
 
 import http.server
 import threading
-from collections.abc import AsyncIterator
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from tests.connectors.local.builders import PNG, an_archive
 from tests.connectors.mangadex.entities import CAT, a_chapter, a_chapter_id, a_list, a_manga, an_error, at_home
-from tests.net.builders import a_client, a_server, answer
+from tests.net.builders import a_server, answer
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.local import LocalConfig, LocalFolder
 from tsuzuki.connectors.mangadex.connector import MangaDex, MangaDexConfig
@@ -22,27 +21,11 @@ from tsuzuki.connectors.selectors.connector import SelectorsSource
 from tsuzuki.connectors.selectors.reader import load_definition
 from tsuzuki.connectors.selectors.trial import try_source
 from tsuzuki.model.errors import HttpStatus, RateLimited
-from tsuzuki.net.client import Client
 from tsuzuki.net.localfiles import LocalFiles
-from tsuzuki.net.options import Deadlines, SourceIdentity
-from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.polling.driver import Driver
+from tsuzuki.net.options import SourceIdentity
 
 ROOT = Path(__file__).parents[2]
 ORIGIN = SourceIdentity(source="test")
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[Client]:
-    async with a_client(deadlines=Deadlines()) as client:
-        yield client
-
-
-@pytest.fixture
-async def driver(client: Client) -> AsyncIterator[Driver]:
-    pool = ParsePool(PoolOptions(processes=1))
-    yield Driver(client, pool)
-    await pool.close()
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

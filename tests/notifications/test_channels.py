@@ -1,5 +1,8 @@
 """Channels are vetted when they are saved, show no secret, and belong to one shelf."""
 
+import re
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -10,11 +13,9 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.secrets import MASKED
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.notifications.channels import ChannelChange
-from tsuzuki.notifications.kinds import hidden, read_config, restored
-from tsuzuki.notifications.ntfy import Ntfy
-from tsuzuki.notifications.sender import KINDS
-from tsuzuki.notifications.webhook import Webhook, sign
+from tsuzuki.notifications.kinds import KINDS, Ntfy, Webhook, hidden, read_config, restored, sign
 
+DOCUMENT = Path(__file__).parents[2] / "docs" / "channels.md"
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 HOOK = "http://127.0.0.1:9/hooks/a-long-key"
 
@@ -166,8 +167,16 @@ def test_the_signature_is_that_of_the_published_example():
     assert signature == "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_every_kind_is_known_by_its_name():
-    assert {name: kind.name for name, kind in KINDS.items()} == {"webhook": "webhook", "ntfy": "ntfy"}
+def test_what_is_stored_as_a_kind_is_known_by_that_name():
+    assert {"webhook", "ntfy"} <= KINDS.keys()
+    assert all(name == kind.name for name, kind in KINDS.items())
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_the_document_of_channels_has_each_kind_with_all_that_it_takes(kind):
+    rows = re.findall(rf"^\| `{kind.name}` \|(.*)\|$", DOCUMENT.read_text("utf-8"), re.MULTILINE)
+    assert len(rows) == 1, f"{DOCUMENT.name} has no row for {kind.name} in its table of kinds"
+    assert [name for name in kind.config.__struct_fields__ if f"`{name}`" not in rows[0]] == [], DOCUMENT.name
 
 
 def test_only_the_origin_of_an_address_is_shown():

@@ -5,6 +5,7 @@ import re
 from tests.web.guests import Guest, error_of, value_of
 from tests.web.reader_setup import follow_to
 from tests.web.sample_shelf import PARAGRAPHS
+from tsuzuki.notifications.kinds import KINDS
 
 
 async def test_a_search_finds_articles_feeds_and_shows_hits_as_marks(reader):
@@ -79,8 +80,10 @@ async def test_the_app_is_installable_and_its_worker_keeps_only_what_is_nobodys(
 
 async def test_the_form_of_a_channel_has_the_fields_of_its_config(reader):
     page = await reader.guest.see("/notifications")
-    fields = ["config.url", "config.topic", "config.url", "config.token", "config.priority"]
-    assert re.findall(r'name="(config\.\w+)"', page.text) == fields
+    forms = dict(re.findall(r'name="kind" value="(\w+)">(.*?)</form>', page.text, re.DOTALL))
+    fields = {kind: re.findall(r'name="config\.(\w+)"', form) for kind, form in forms.items()}
+    assert (fields["webhook"], fields["ntfy"]) == (["url"], ["topic", "url", "token", "priority"])
+    assert fields.keys() == KINDS.keys()
     wish = {"kind": "ntfy", "name": "Phone", "config.url": "http://93.184.216.34/", "config.token": "tk_1"}
     wrong = await reader.guest.send("/notifications", wish | {"config.topic": "two words"})
     assert (wrong.status, value_of(wrong, "config.topic")) == (400, "two words")

@@ -46,7 +46,7 @@ async def test_every_page_is_under_150_kilobytes_at_the_first_visit(tmp_path):
             user = server.people[who]
             guest = Guest(server.app.client) if user is None else await a_guest(server.app, user)
             for stop in stops:
-                sizes[f"{who} {stop}"] = await _weight(guest, stop.format(**server.ids.get(who, {})), known)
+                sizes[f"{who} {stop}"] = await _weight(guest, server.path(who, stop), known)
     assert {stop: size for stop, size in sizes.items() if size >= MOST_PAGE} == {}
     assert sizes["admin /"] > 20_000  # the scripts and the style sheets are counted
 

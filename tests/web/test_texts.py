@@ -19,8 +19,9 @@ from tools.messages import TEMPLATE, collect, written
 from tsuzuki.accounts.oidc import Reason
 from tsuzuki.accounts.preferences import LibraryLook
 from tsuzuki.accounts.types import Protocol, Role, Scope, ShelfRole
+from tsuzuki.connectors.registry import builtin
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.notifications.sender import KINDS
+from tsuzuki.notifications.kinds import KINDS
 from tsuzuki.shelves.policy import Health
 from tsuzuki.sources.policy import Standing
 from tsuzuki.web.account import LIVES
@@ -174,10 +175,8 @@ CODES = {
     "balance": ("charged", "paid", "settled", "written_off", "open"),
     "channel_add": tuple(KINDS),
     "channel_field": [f"{name}.{field.label}" for name, kind in KINDS.items() for field in channel_form(kind).fields],
-    "channel_hint": ("webhook.url", "ntfy.topic", "ntfy.token", "ntfy.priority"),
     "channel_kind": tuple(KINDS),
     "chart": ("levels", "events"),
-    "config_about": ("ratelimit", "proxy", "headers", "maxpages", "fetchpages", "definition", "folder"),
     "config_how": ("list", "pairs", "json"),
     "config_no": ("int", "float"),
     "dispute": ("open", "won", "lost"),
@@ -218,9 +217,19 @@ CODES = {
 }
 
 
+# Of these a code may have none.
+OPTIONAL = {
+    "channel_hint": CODES["channel_field"],
+    "config_about": {name for _, connector in builtin() for name in connector.info.config.__struct_fields__},
+}
+
+
 def test_every_code_has_a_label_and_every_label_a_code():
-    found = {kind: set(codes) for kind, codes in LABELS.items() if kind != "done"}
-    assert found == {kind: set(map(str, codes)) for kind, codes in CODES.items()}
+    assert LABELS.keys() == CODES.keys() | OPTIONAL.keys() | {"done"}
+    lacking = {kind: set(map(str, codes)) - set(LABELS[kind]) for kind, codes in CODES.items()}
+    assert {kind: codes for kind, codes in lacking.items() if codes} == {}, "give these a text in web/labels.py"
+    unused = {kind: set(LABELS[kind]) - set(map(str, codes)) for kind, codes in (CODES | OPTIONAL).items()}
+    assert {kind: codes for kind, codes in unused.items() if codes} == {}, "nothing has these codes of web/labels.py"
 
 
 def test_everything_that_was_done_has_a_label_and_is_done_somewhere():

@@ -12,6 +12,7 @@ from tsuzuki.api.ids import ChannelPath
 from tsuzuki.api.views import Time, view_of
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound, TooManyRequests
 from tsuzuki.notifications.channels import ChannelChange, Channels, ShownChannel
+from tsuzuki.notifications.kinds import KINDS, ChannelKind
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 
@@ -49,12 +50,28 @@ class ChannelTrialView(msgspec.Struct, frozen=True):
     task_id: str
 
 
+def _takes(kind: ChannelKind[Any]) -> str:
+    """Which fields its config has."""
+    made = kind.complete({}, bytes(32))
+    fields = msgspec.structs.fields(kind.config)
+    needed = [field.name for field in fields if field.required and field.name not in made]
+    others = [field.name for field in fields if field.name not in needed]
+    return f"`{kind.name}` takes {_listed(needed)}" + (f" and perhaps {_listed(others)}" if others else "")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+Config = Annotated[dict[str, Any], Meta(description="; ".join(map(_takes, KINDS.values())) + ".")]
+
+
 class NewChannelBody(Body, frozen=True, kw_only=True):
-    """A `webhook` takes `url` and perhaps `secret`; `ntfy` takes `topic` and perhaps `url`, `token`, `priority`."""
+    """A channel of one of the kinds that there are."""
 
     kind: Annotated[str, Meta(max_length=40)]
     name: Name
-    config: dict[str, Any] = msgspec.field(default_factory=dict)
+    config: Config = msgspec.field(default_factory=dict)
 
 
 class ChannelBody(Body, frozen=True, kw_only=True):

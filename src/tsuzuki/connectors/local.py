@@ -131,9 +131,6 @@ def _whole(text: str | None, low: int, high: int) -> int | None:
     return number if number is not None and low <= number <= high else None
 
 
-# ruff: noqa: ARG002  # the protocol's signatures; a folder needs little of its config
-
-
 LIST_SIZE = 50
 IMAGE_CAP = 64 * 1024 * 1024
 INFO_FILE = "ComicInfo.xml"

@@ -17,9 +17,6 @@ from tsuzuki.model.errors import Invalid
 from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
 from tsuzuki.model.requests import Ask, Want
 
-# ruff: noqa: ARG002  # the signatures are the contract; a verb that declines looks at none of its arguments
-
-
 T = TypeVar("T")
 Visit = Generator[Want, Any, T]
 
@@ -98,8 +95,8 @@ class Connector:
 
     info: ConnectorInfo
 
-    def fitted(self, config: Any, base_url: str = "") -> "Connector":
-        """Who answers for a source with this config and address: itself, unless they say what it is or where."""
+    def for_source(self, config: Any, base_url: str = "") -> "Connector":
+        """Who answers for a source with this config at this address: itself, unless they say what it is or where."""
         return self
 
     def series_at(self, config: Any, url: str) -> SeriesAt | None:

@@ -1,7 +1,6 @@
 """The second step of a notification: from a send to the channel's own server."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
 
 import msgspec
 
@@ -12,16 +11,12 @@ from tsuzuki.model.secrets import mask_text, unreadable_places
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.notifications.kinds import ChannelKind, StoredChannel, read_config
-from tsuzuki.notifications.ntfy import Ntfy
+from tsuzuki.notifications.kinds import KINDS, StoredChannel, read_config
 from tsuzuki.notifications.policy import PROBE, is_stale
 from tsuzuki.notifications.store import channel_failed_tx, channel_to_tell_tx, channel_worked_tx, claim_probe_tx
 from tsuzuki.notifications.tasks import SENDS, Send
-from tsuzuki.notifications.webhook import Webhook
 from tsuzuki.queue.errors import NotRetryable, Undecodable
 from tsuzuki.queue.tasks import Task, enqueue_tx, finish_tx, skip_tx
-
-KINDS: Final[Mapping[str, ChannelKind[Any]]] = {kind.name: kind for kind in (Webhook(), Ntfy())}
 
 _SPREAD = 0.2
 """What waited for a channel together does not come back together."""

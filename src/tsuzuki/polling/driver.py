@@ -163,7 +163,7 @@ def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of
         raise NotFound("The source has no extension.")
     connector = registry.comics(source.connector)
     config = read_config(connector, source.config)
-    connector = connector.fitted(config, source.base_url)
+    connector = connector.for_source(config, source.base_url)
     origin = source_identity(connector, config, source.id)
     return SourceCall(connector, config, driver, origin, folder_of(config), source.id)
 

@@ -76,7 +76,7 @@ class SeriesPoll:
 
     async def _fetch(self) -> list[ReleaseFound]:
         config = read_config(self._connector, self._target.config)
-        connector = self._connector.fitted(config, self._target.base_url)
+        connector = self._connector.for_source(config, self._target.base_url)
         origin = source_identity(connector, config, self._target.source_id, watch=f"watch:{self._watch.id}")
         asking = connector.chapters(config, self._target.url)
         found = in_order(await run_visit(self._driver, asking, origin, folder=self._folder_of(config)))

@@ -450,7 +450,9 @@ def source_info(registry: Registry, connector: str | None, config: Mapping[str, 
     if info is None:
         return None
     described = registry.get(info.id)
+    if not isinstance(described, Connector):
+        return info
     try:
-        return described.fitted(decode_config(info.config, config)).info if isinstance(described, Connector) else info
+        return described.for_source(decode_config(info.config, config)).info
     except Invalid:  # a config that no longer fits its connector is told where the source is called
         return info

@@ -12,8 +12,7 @@ from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.secrets import is_secret
 from tsuzuki.notifications.channels import ChannelChange
-from tsuzuki.notifications.kinds import ChannelKind
-from tsuzuki.notifications.sender import KINDS
+from tsuzuki.notifications.kinds import KINDS, ChannelKind
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, read_form, see
 from tsuzuki.web.ids import id_of

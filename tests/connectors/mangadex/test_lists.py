@@ -133,7 +133,7 @@ def test_a_pasted_address_finds_that_series_whatever_its_language_and_rating():
     ],
 )
 def test_another_address_than_its_own_is_where_its_api_is(base_url, api):
-    source = DEX.fitted(CONFIG, base_url)
+    source = DEX.for_source(CONFIG, base_url)
     assert source.info.api_url == api
     ask = next(source.popular(CONFIG, 1))
     assert isinstance(ask, Ask)

@@ -75,4 +75,4 @@ def test_nodes_of_volunteers_are_reported_and_the_sites_own_servers_are_not():
         assert DEX.image_report(ImageOutcome(url, is_success=True, size=9, took_ms=12)) is None
     lookalike = ImageOutcome("https://evilmangadex.org/x", is_success=False, size=0, took_ms=1)
     assert isinstance(DEX.image_report(lookalike), Ask)
-    assert DEX.fitted(CONFIG, "https://mirror.example").image_report(outcome) is None
+    assert DEX.for_source(CONFIG, "https://mirror.example").image_report(outcome) is None

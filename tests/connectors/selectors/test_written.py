@@ -24,7 +24,7 @@ def problems_of(text: str) -> list[tuple[str, str]]:
 
 def test_the_source_that_a_config_describes_answers_for_it():
     config = decode_config(WrittenConfig, {"definition": SAMPLE_TEXT, "maxpages": 3})
-    source = WrittenSource().fitted(config)
+    source = WrittenSource().for_source(config)
     assert isinstance(source, SelectorsSource)
     trial = run(try_source(source, config), from_files)
     assert trial.is_good

@@ -12,6 +12,7 @@ from tests.builders import (
 )
 from tests.transfer.archive.builders import a_reader, parts_of
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.notifications.kinds import KINDS
 from tsuzuki.notifications.store import NewChannel, add_channel_tx
 from tsuzuki.shelves.follows import add_follow_tx
 from tsuzuki.shelves.groups import default_group_tx
@@ -21,9 +22,14 @@ from tsuzuki.sources.feeds import follow_feed_tx
 from tsuzuki.sources.series import add_series_source_tx
 
 PASSWORD = "correct-horse"
+PLAIN: dict[str, dict[str, object]] = {"ntfy": {"priority": 4}}
 CHANNELS: dict[str, dict[str, object]] = {
-    "webhook": {"url": f"https://example.org/{PASSWORD}", "secret": PASSWORD},
-    "ntfy": {"url": "https://ntfy.sh/", "topic": PASSWORD, "token": PASSWORD, "priority": 4},
+    kind.name: {
+        "url": f"https://example.org/{PASSWORD}",
+        **{name: PASSWORD for name in kind.config.__struct_fields__ if kind.hides(name)},
+        **PLAIN.get(kind.name, {}),
+    }
+    for kind in KINDS.values()
 }
 
 
@@ -88,9 +94,10 @@ async def test_no_secret_is_in_an_archive(db, tmp_path):
     assert source["lacks"] == ["api_token", "headers.Cookie", "mirrors[0]", "proxy"]
     [feed] = stored["feeds.jsonl"]
     assert (feed["proxy"], feed["lacks_password"]) == ("socks5://me@proxy.example.org:1080", True)
+    assert {"secret", "topic", "token"} <= {name for config in CHANNELS.values() for name in config}
     assert stored["channels.jsonl"] == [
-        {"kind": "ntfy", "name": "ntfy", "config": {"url": "https://ntfy.sh/", "priority": 4}},
-        {"kind": "webhook", "name": "webhook", "config": {"url": "https://example.org/"}},
+        {"kind": kind, "name": kind, "config": {"url": "https://example.org/"} | PLAIN.get(kind, {})}
+        for kind in sorted(KINDS)
     ]
 
 

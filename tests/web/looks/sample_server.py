@@ -1,5 +1,6 @@
 """A server with something of everything on it, and the people who open its pages; and one on which there is nothing."""
 
+import re
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -53,7 +54,14 @@ class SampleServer(msgspec.Struct, frozen=True):
 
     async def open(self, page: Page, who: str, stop: str) -> None:
         """This stop, and not a page that says why there is none."""
-        await visit(page, self.app.client.base + stop.format(**self.ids.get(who, {})), REFUSED.get((who, stop), 200))
+        await visit(page, self.app.client.base + self.path(who, stop), REFUSED.get((who, stop), 200))
+
+    def path(self, who: str, stop: str) -> str:
+        """The stop with what stands in its braces."""
+        ids = self.ids.get(who, {})
+        missing = set(re.findall(r"\{(\w+)\}", stop)) - ids.keys()
+        assert not missing, f"{stop}: tests/web/looks/sample_server.py has no {missing} for the {who}"
+        return stop.format(**ids)
 
 
 async def visit(page: Page, url: str, status: int = 200) -> None:

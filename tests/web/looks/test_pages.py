@@ -13,7 +13,7 @@ from tests.scale import drawn, scaled
 from tests.web.browser import browsing
 from tests.web.guests import Guest, a_guest
 from tests.web.looks.axe import DESK_WAYS, EACH_ONCE, PHONE_WAYS, Wrongs, wrongs_everywhere
-from tests.web.looks.pages import NEWCOMER, REFUSED, SETUP, STOPS, routes_of
+from tests.web.looks.pages import NEWCOMER, PARTS, REFUSED, SETUP, STOPS, routes_of
 from tests.web.looks.sample_server import SampleServer, a_sample_server, visit
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.http.middleware import HEADERS
@@ -21,9 +21,6 @@ from tsuzuki.http.middleware import HEADERS
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 q = parse_queries("tests", "-- name: lose_bookmarks\nalter table bookmark rename to lost;")
-
-# Where scripts ask for parts of a page.
-PARTS = {"/inbox/states"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -39,7 +36,7 @@ def pages_of(app: RunningApp) -> set[str]:
 
 
 async def test_every_page_that_the_router_has_is_among_the_stops(server):
-    """A new page is added to `stops.py`; it is looked at, and its picture is taken, from then on."""
+    """By its row in `POLICY`; it is looked at, and its picture is taken, from then on."""
     known = {SETUP}.union(*map(routes_of, STOPS.values()))
     named = {re.sub(r"\{\w+\}", "{}", path) for path in known}
     assert {path for path in pages_of(server.app) if re.sub(r"\{\w+\}", "{}", path) not in named} == set()
@@ -51,7 +48,7 @@ async def test_sec_15_every_page_with_something_on_it_carries_the_policy_and_is_
     user = server.people[who]
     guest = Guest(server.app.client) if user is None else await a_guest(server.app, user)
     for stop in STOPS[who]:
-        answer = await guest.see(stop.format(**server.ids.get(who, {})))
+        answer = await guest.see(server.path(who, stop))
         assert answer.status == 200, stop
         assert answer.headers["content-security-policy"].startswith(HEADERS["content-security-policy"]), stop
         assert not re.search(r"<(style|iframe|base)\b|<[^>]*\s(style|on\w+)=", answer.text), stop

@@ -96,11 +96,11 @@ class MangaDex(Connector):
         self._api = api
         self.info = msgspec.structs.replace(type(self).info, api_url=api)
 
-    def fitted(self, config: MangaDexConfig, base_url: str = "") -> Connector:  # noqa: ARG002  # the protocol's signature
+    def for_source(self, config: MangaDexConfig, base_url: str = "") -> Connector:
         """An address other than MangaDex's own is where its API is called, such as that of a mirror."""
         return self if _is_official(urlsplit(base_url).hostname) else MangaDex(base_url.rstrip("/"))
 
-    def series_at(self, config: MangaDexConfig, url: str) -> SeriesAt | None:  # noqa: ARG002  # the protocol's signature
+    def series_at(self, config: MangaDexConfig, url: str) -> SeriesAt | None:
         """A page below `/title/`."""
         parts = urlsplit(url)
         found = _UUID.search(parts.path.lower())
@@ -212,7 +212,7 @@ class MangaDex(Connector):
             for index, name in enumerate(names)
         )
 
-    def image(self, config: MangaDexConfig, image_url: str) -> Ask:  # noqa: ARG002  # the protocol's signature
+    def image(self, config: MangaDexConfig, image_url: str) -> Ask:
         """Plain: image hosts get no credentials."""
         return Ask(image_url, max_bytes=IMAGE_CAP)
 

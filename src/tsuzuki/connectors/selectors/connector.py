@@ -1,7 +1,5 @@
 """The connector of a source that a definition file describes."""
 
-# ruff: noqa: ARG002  # the protocol's signatures; what a definition says needs no config
-
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Annotated
@@ -310,7 +308,7 @@ class WrittenSource(Connector):
         abilities=Abilities(),
     )
 
-    def fitted(self, config: WrittenConfig, base_url: str = "") -> Connector:
+    def for_source(self, config: WrittenConfig, base_url: str = "") -> Connector:
         """The source that the definition describes."""
         return _source_of(config.definition)
 
