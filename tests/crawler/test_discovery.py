@@ -17,7 +17,7 @@ from tsuzuki.model.ids import uuid7
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.policy import QueueSettings
-from tsuzuki.queue.store import running_tx, take_lost_tx
+from tsuzuki.queue.store import reclaim_lost_tx, running_tx
 
 JOBS = "/admin/crawler/jobs"
 
@@ -42,7 +42,7 @@ async def walk(app: RunningApp, job: BegunJob) -> None:
 async def lose(app: RunningApp) -> None:
     db = app.accounts.deps.db
     leases = await db.read(lambda tx: running_tx(tx, "crawl"))
-    await db.with_tx(lambda tx: take_lost_tx(tx, leases, QueueSettings(), now=app.time()))
+    await db.with_tx(lambda tx: reclaim_lost_tx(tx, leases, QueueSettings(), now=app.time()))
 
 
 async def test_a_discovery_that_died_goes_on_with_the_page_where_it_was(app: RunningApp, site):

@@ -81,7 +81,7 @@ async def test_a_minute_says_what_was_polled_what_fails_and_what_was_given_up(db
     await polled(db, Millis(NOON - 20_000), failures=2)
     await polled(db, Millis(NOON - 2 * MINUTE), failures=1)
     await a_dead_letter(db, Millis(NOON - 1000))
-    await figures_of(db, clock).take()
+    await figures_of(db, clock).record_minute()
     [taken] = await figures_of(db, clock).figures(Millis(HOUR), Millis(MINUTE))
     assert (taken.at, taken.polls, taken.failing) == (NOON, 2, 2)
     assert (taken.failed, taken.dead_letters, taken.depth) == (1, 1, 0)
@@ -90,9 +90,9 @@ async def test_a_minute_says_what_was_polled_what_fails_and_what_was_given_up(db
 async def test_a_minute_is_taken_once_however_many_processes_try(db):
     clock = ManualClock()
     figures = figures_of(db, clock)
-    await figures.take()
+    await figures.record_minute()
     clock.now = Millis(NOON + 30_000)
-    await figures.take()
+    await figures.record_minute()
     assert len(await figures.figures(Millis(HOUR), Millis(MINUTE))) == 1
 
 
@@ -102,13 +102,13 @@ async def test_minutes_are_summed_up_and_forgotten_after_a_week(db):
     for minute in range(3):
         clock.now = Millis(NOON + minute * MINUTE)
         await polled(db, clock.now, failures=1)
-        await figures.take()
+        await figures.record_minute()
     [hour] = await figures.figures(Millis(DAY), Millis(HOUR))
     assert hour.at == NOON
     assert hour.polls == 1 + 2 + 2  # a poll on the minute's edge is of both: charts, not the ledger
     assert hour.failing == 2
     clock.now = Millis(NOON + 7 * DAY + 2 * MINUTE)
-    await figures.take()
+    await figures.record_minute()
     assert [one.at for one in await figures.figures(Millis(30 * DAY), Millis(MINUTE))] == [
         NOON + 2 * MINUTE,
         clock.now,

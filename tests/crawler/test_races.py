@@ -28,7 +28,7 @@ from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.policy import QueueSettings
-from tsuzuki.queue.store import claim_tx, running_tx, take_lost_tx
+from tsuzuki.queue.store import claim_tx, reclaim_lost_tx, running_tx
 from tsuzuki.queue.tasks import Task
 
 pytestmark = pytest.mark.both_engines
@@ -238,7 +238,7 @@ async def lose(app: RunningApp, most_losses: int) -> None:
     """Whoever holds crawl tasks is dead, and somebody has noticed."""
     settings = QueueSettings(most_losses=most_losses)
     leases = await db_of(app).read(lambda tx: running_tx(tx, CRAWLS.name))
-    await db_of(app).with_tx(lambda tx: take_lost_tx(tx, leases, settings, now=app.time()))
+    await db_of(app).with_tx(lambda tx: reclaim_lost_tx(tx, leases, settings, now=app.time()))
 
 
 async def test_a_worker_that_lost_its_job_can_neither_count_nor_end_it(app: RunningApp, caller, source):

@@ -22,7 +22,7 @@ from tsuzuki.db.crawl_log import (
     month_of,
     partitions,
     read_archive,
-    rows_in_rest,
+    rows_without_partition,
 )
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.migrate import migrate
@@ -110,7 +110,7 @@ async def test_a_fresh_database_has_the_partitions_of_its_month(empty_database_u
     try:
         assert await partitions(fresh) == [NOVEMBER, Month(2026, 12), Month(2027, 1)]
         await stored_logs(fresh, at=NOW)
-        assert await rows_in_rest(fresh) == 0
+        assert await rows_without_partition(fresh) == 0
     finally:
         await fresh.close()
 
@@ -137,12 +137,12 @@ async def test_processes_that_make_partitions_at_once_make_each_once(db, databas
 async def test_rows_that_came_before_their_partition_are_moved_into_it(db):
     await stored_logs(db, at=NOW, count=5)
     await stored_logs(db, at=Month(2030, 1).start, count=2)
-    assert await rows_in_rest(db) == 7
+    assert await rows_without_partition(db) == 7
     await ensure_partitions(db, NOW)
-    assert await rows_in_rest(db) == 2
+    assert await rows_without_partition(db) == 2
     assert await how_many(db) == 7
     await stored_logs(db, at=NOW + 1000, count=5)
-    assert await rows_in_rest(db) == 2
+    assert await rows_without_partition(db) == 2
 
 
 @on_postgres
@@ -162,12 +162,12 @@ async def test_rows_may_be_written_while_partitions_are_made(db):
     writing = [asyncio.ensure_future(stored_logs(db, at=NOW + n * 10, count=3)) for n in range(20)]
     await ensure_partitions(db, NOW)
     await asyncio.gather(*writing)
-    assert (await how_many(db, NOVEMBER), await rows_in_rest(db)) == (60, 0)
+    assert (await how_many(db, NOVEMBER), await rows_without_partition(db)) == (60, 0)
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
 async def test_sqlite_needs_no_partitions(db):
-    assert (await ensure_partitions(db, NOW), await partitions(db), await rows_in_rest(db)) == ([], [], 0)
+    assert (await ensure_partitions(db, NOW), await partitions(db), await rows_without_partition(db)) == ([], [], 0)
 
 
 # -- the archive

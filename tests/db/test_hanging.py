@@ -11,7 +11,7 @@ from tests.app import in_settings, running_app, settings_for
 from tests.db.builders import add_link_tx, for_each, links
 from tests.servers import Postgres, shared_folder
 from tsuzuki.db import DatabaseOptions, open_database
-from tsuzuki.db.deadlines import LONGEST, deadline, unhurried
+from tsuzuki.db.deadlines import LONGEST, deadline, long_deadline
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.db.migrate import migrate
 
@@ -95,7 +95,7 @@ async def test_what_nobody_waits_for_may_take_longer(server, db):
     await links(db)
     with pytest.raises(DatabaseUnavailable):
         await db.read(lambda tx: tx.many(str, NAP))
-    with unhurried():
+    with long_deadline():
         assert deadline(1.0) == LONGEST
         assert await db.read(lambda tx: tx.many(str, NAP)) == [""]
     assert deadline(1.0) == 1.0

@@ -34,7 +34,7 @@ from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, iso
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.notifications.channels import ChannelChange
 from tsuzuki.notifications.kinds import ChannelId
-from tsuzuki.notifications.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
+from tsuzuki.notifications.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, breaker_pause, is_stale
 from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.store import channel_failed_tx, channel_worked_tx
 from tsuzuki.notifications.tasks import NOTICES, SENDS, Message, Send
@@ -482,7 +482,7 @@ async def test_replaying_to_a_resting_channel_says_when_it_is_sent(db, notifier,
     [(0, None), (4, None), (5, MINUTE), (6, 2 * MINUTE), (8, 8 * MINUTE), (9, LONGEST_REST), (10**6, LONGEST_REST)],
 )
 def test_how_long_a_channel_rests(failures, expected):
-    assert rest(failures) == expected
+    assert breaker_pause(failures) == expected
 
 
 def test_news_are_news_for_a_day():

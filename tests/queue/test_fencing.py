@@ -9,7 +9,7 @@ from tests.queue.builders import NOTES, Effects, claimed, enqueue, task_of
 from tsuzuki.model.errors import NotFound
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.policy import LeasedTask
-from tsuzuki.queue.store import TaskFailure, extend_tx, fail_tx, release_tx, running_tx, take_lost_tx
+from tsuzuki.queue.store import TaskFailure, extend_tx, fail_tx, reclaim_lost_tx, release_tx, running_tx
 from tsuzuki.queue.tasks import TaskId, cancel_tx, finish_tx
 
 TRIALS = 200
@@ -18,7 +18,7 @@ TRIALS = 200
 async def lose(db) -> None:
     """Every lease is taken from its holder."""
     leases = await db.read(lambda tx: running_tx(tx, "notes"))
-    assert await db.with_tx(lambda tx: take_lost_tx(tx, leases, NOTES.settings, now=NOON))
+    assert await db.with_tx(lambda tx: reclaim_lost_tx(tx, leases, NOTES.settings, now=NOON))
 
 
 @pytest.mark.parametrize("how", ["taken and claimed again", "taken", "cancelled", "given back", "finished"])
@@ -64,7 +64,7 @@ async def test_a_lease_that_was_renewed_meanwhile_is_not_taken(db):
     await db.with_tx(lambda tx: extend_tx(tx, [task], until=before.lease_until))
     [after] = await db.read(lambda tx: running_tx(tx, "notes"))
     assert after.lease_until > before.lease_until  # REL-19g: seen, though the clock stood still
-    assert await db.with_tx(lambda tx: take_lost_tx(tx, [before], NOTES.settings, now=NOON)) == []
+    assert await db.with_tx(lambda tx: reclaim_lost_tx(tx, [before], NOTES.settings, now=NOON)) == []
     await db.with_tx(lambda tx: finish_tx(tx, task, now=NOON))
 
 
@@ -74,7 +74,7 @@ async def test_two_who_take_the_same_lost_task_take_it_once(db):
     leases = await db.read(lambda tx: running_tx(tx, "notes"))
 
     async def take() -> int:
-        return len(await db.with_tx(lambda tx: take_lost_tx(tx, leases, NOTES.settings, now=NOON)))
+        return len(await db.with_tx(lambda tx: reclaim_lost_tx(tx, leases, NOTES.settings, now=NOON)))
 
     assert sum(await asyncio.gather(*(take() for _ in range(8)))) == 1
 
@@ -111,7 +111,7 @@ async def finish(effects: Effects, barrier: asyncio.Barrier, task) -> bool:
 
 
 async def test_a_lease_of_a_task_that_is_gone_is_nobodys(db):
-    assert await db.with_tx(lambda tx: take_lost_tx(tx, [LeasedTask(99, 1, NOON)], NOTES.settings, now=NOON)) == []
+    assert await db.with_tx(lambda tx: reclaim_lost_tx(tx, [LeasedTask(99, 1, NOON)], NOTES.settings, now=NOON)) == []
 
 
 async def test_a_task_that_is_forgotten_is_not_found(harness):

@@ -26,7 +26,7 @@ from tsuzuki.queue.policy import (
     QueueSettings,
     is_lost,
     judge,
-    look_at,
+    observe_leases,
     retry_delay,
     storable,
 )
@@ -113,7 +113,7 @@ def a_lease(until: int = NOON, token: int = 1) -> LeasedTask:
 
 
 def lost_after(seconds: float, *, until: int, now: int = NOON) -> bool:
-    seen = look_at([a_lease(until)], {}, 100.0)
+    seen = observe_leases([a_lease(until)], {}, 100.0)
     return is_lost(seen[1], INGEST, now=Millis(now), steady=100.0 + seconds)
 
 
@@ -124,9 +124,9 @@ def test_a_lease_that_ended_is_lost_once_a_heartbeat_was_missed():
 
 def test_rel_19g_a_clock_that_jumps_a_day_ahead_takes_nothing_from_a_worker_that_lives():
     tomorrow = NOON + DAY
-    seen = look_at([a_lease(NOON)], {}, 100.0)
-    seen = look_at([a_lease(NOON + 10 * SECOND)], seen, 110.0)
-    seen = look_at([a_lease(NOON + 20 * SECOND)], seen, 120.0)
+    seen = observe_leases([a_lease(NOON)], {}, 100.0)
+    seen = observe_leases([a_lease(NOON + 10 * SECOND)], seen, 110.0)
+    seen = observe_leases([a_lease(NOON + 20 * SECOND)], seen, 120.0)
     assert not is_lost(seen[1], INGEST, now=Millis(tomorrow), steady=130.0)
 
 
@@ -137,7 +137,7 @@ def test_rel_19g_a_lease_that_a_stepped_clock_put_far_ahead_is_lost_after_one_le
 
 
 def test_a_lease_that_is_gone_is_forgotten_and_a_new_holder_begins_anew():
-    seen = look_at([a_lease(token=1)], {}, 100.0)
-    assert look_at([], seen, 101.0) == {}
-    assert look_at([a_lease(token=2)], seen, 101.0)[1].since == 101.0
-    assert look_at([a_lease(token=1)], seen, 101.0)[1].since == 100.0
+    seen = observe_leases([a_lease(token=1)], {}, 100.0)
+    assert observe_leases([], seen, 101.0) == {}
+    assert observe_leases([a_lease(token=2)], seen, 101.0)[1].since == 101.0
+    assert observe_leases([a_lease(token=1)], seen, 101.0)[1].since == 100.0

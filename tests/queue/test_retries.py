@@ -71,7 +71,7 @@ async def test_a_fatal_error_stops_the_worker_says_so_and_costs_the_task_nothing
         [first] = await harness.enqueue(1)
 
         async def in_trouble() -> bool:
-            return str(worker.trouble) == "no secret"
+            return str(worker.problem) == "no secret"
 
         await harness.until(in_trouble)
         await harness.enqueue(2)
@@ -80,7 +80,7 @@ async def test_a_fatal_error_stops_the_worker_says_so_and_costs_the_task_nothing
         assert (await harness.tasks.find(first)).attempts == 0
     async with harness.working(Effects(harness.db)) as healthy:
         await harness.until_all_are("done")
-        assert healthy.trouble is None
+        assert healthy.problem is None
 
 
 async def test_what_waits_behind_a_fatal_error_is_left_to_others(harness):
@@ -100,7 +100,7 @@ async def _are_queued(harness, *ids):
 
 
 async def _is_in_trouble(worker):
-    return worker.trouble is not None
+    return worker.problem is not None
 
 
 async def test_a_database_that_does_not_answer_costs_a_task_no_attempt(harness):

@@ -42,7 +42,7 @@ def changed(file, *statements):
     return file
 
 
-async def bring(db, file, shelf, parsers=HERE):
+async def run_import(db, file, shelf, parsers=HERE):
     return await Reedme(db, lambda: NOON, a_public_id, parsers=parsers).run(file, shelf)
 
 
@@ -70,7 +70,7 @@ async def test_a_value_of_any_type_is_taken_for_what_it_is(db, tmp_path, stateme
     file = changed(a_legacy_file(tmp_path / "f.db"), "alter table feeds add column site text", statement)
     shelf = await a_reader(db)
     for _ in range(2):
-        brought = await bring(db, file, shelf)
+        brought = await run_import(db, file, shelf)
         assert (brought.feeds, brought.items, brought.skipped) == (2, 10, 0)
     assert len(await items_of(db, shelf)) == 10
 
@@ -90,7 +90,7 @@ async def test_ids_of_several_types_find_each_other(db, tmp_path):
         "update bookmarks set item_id = cast(item_id as real)",
     )
     shelf = await a_reader(db)
-    brought = await bring(db, file, shelf)
+    brought = await run_import(db, file, shelf)
     assert brought == ReedmeReport(feeds=1, items=3, bookmarks=4, refused=("nonsense",))
     [feed] = await Subscriptions(shelf_deps(db)).list(shelf)
     assert (feed.item_count, feed.name) == (3, "Feed 1")
@@ -101,7 +101,7 @@ async def test_a_row_that_is_too_large_is_left_out_and_named(db, tmp_path):
         a_legacy_file(tmp_path / "f.db"), f"update items set content = zeroblob({MAX_TEXT + 1}) where id in (2, 7)"
     )
     shelf = await a_reader(db)
-    brought = await bring(db, file, shelf)
+    brought = await run_import(db, file, shelf)
     assert (brought.items, brought.skipped) == (8, 2)
     assert brought.notes == ("row 2 of items is too large", "row 7 of items is too large")
 
@@ -113,7 +113,7 @@ async def test_a_row_that_costs_too_much_is_left_out_alone(db, tmp_path):
     parsers = ParsePool(PoolOptions(processes=1, cpu_seconds=0.06, cpu_seconds_per_megabyte=0.0))
     shelf = await a_reader(db)
     try:
-        brought = await bring(db, file, shelf, parsers)
+        brought = await run_import(db, file, shelf, parsers)
     finally:
         await parsers.close()
     assert (brought.items, brought.skipped) == (9, 1)
@@ -129,7 +129,7 @@ async def test_a_damaged_file_is_refused_before_anything_is_written(db, tmp_path
     file.write_bytes(raw[:middle] if how == "cut" else raw[:middle] + b"\xa5" * 4096 + raw[middle + 4096 :])
     shelf = await a_reader(db)
     with pytest.raises(SchemaRefused, match=r"f\.db is (damaged|no database)"):
-        await bring(db, file, shelf)
+        await run_import(db, file, shelf)
     assert await db.read(lambda tx: tx.one(int, q.count_feeds)) == 0
 
 
@@ -137,7 +137,7 @@ async def test_a_damaged_file_is_refused_before_anything_is_written(db, tmp_path
 async def test_a_file_without_what_is_needed_says_what(db, tmp_path, table, column):
     file = changed(a_legacy_file(tmp_path / "f.db"), f"alter table {table} rename column {column} to other")
     with pytest.raises(SchemaRefused, match=f"its {table} have no {column}"):
-        await bring(db, file, await a_reader(db))
+        await run_import(db, file, await a_reader(db))
 
 
 async def test_a_damaged_database_stops_the_start_and_stays(tmp_path):
@@ -163,7 +163,7 @@ async def test_who_leaves_a_feed_during_an_import_gets_nothing_of_it(db, tmp_pat
                 await feeds.delete(shelf, feed.public_id)
             return function(*arguments)
 
-    await bring(db, a_legacy_file(tmp_path / "f.db"), shelf, Leaving())
+    await run_import(db, a_legacy_file(tmp_path / "f.db"), shelf, Leaving())
     assert await db.read(lambda tx: tx.one(int, q.count_entries)) == 0
 
 
@@ -175,7 +175,7 @@ async def test_what_is_imported_is_nobody_elses(db, tmp_path):
     feed = await db.read(lambda tx: tx.one(int, q.feed))
     await db.with_tx(lambda tx: store_items_tx(tx, feed, [a_new_item("1-0", title="Real")], NOON))
     importer = await a_reader(db)
-    await bring(db, a_legacy_file(tmp_path / "f.db"), importer)
+    await run_import(db, a_legacy_file(tmp_path / "f.db"), importer)
     await feeds.add(later, NewSubscription(link="https://example.org/1"))
     assert await items_of(db, early) == []
     assert [item.title for item in await items_of(db, later)] == ["Real"]

@@ -12,7 +12,7 @@ from tests.polling.builders import a_feed, a_poller, a_publisher
 from tests.scale import scaled
 from tests.waiting import eventually
 from tests.worker.test_poll_pace import polling
-from tsuzuki.db.deadlines import unhurried
+from tsuzuki.db.deadlines import long_deadline
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.polling.store import LOOK_AHEAD, BusyHosts, claim_due_watches_tx, claim_new_watches_tx, claim_of_hosts_tx
@@ -145,7 +145,7 @@ async def test_a_claim_costs_the_same_however_many_wait(db, claim):
     """Also behind the line of a full host."""
     await fill(db, "http://few", BUSY, count=LOOK_AHEAD * 5, due=NOON, seen=None)
     few = await took(db, claim)
-    with unhurried():
+    with long_deadline():
         await fill(db, "http://many", BUSY, count=scaled(50_000, 500_000), due=NOON, seen=None)
         if db.engine == "postgres":  # as autovacuum does within a minute: plans were made for the few
             await db.with_tx(lambda tx: tx.run(q.analyze))

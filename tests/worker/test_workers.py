@@ -71,7 +71,7 @@ async def test_why_nobody_works_is_said_in_words(db):
 class Busy:
     """A loop that does something until it is told to stop, and then takes a moment."""
 
-    trouble = None
+    problem = None
 
     def __init__(self) -> None:
         self._stopping = asyncio.Event()

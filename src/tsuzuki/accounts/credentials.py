@@ -65,7 +65,7 @@ class HashCost(msgspec.Struct, frozen=True):
         """Makes and checks hashes of this cost."""
         return Argon2Hasher(time_cost=self.passes, memory_cost=self.memory_kib, parallelism=1)
 
-    def nobodys(self) -> str:
+    def dummy_hash(self) -> str:
         """A hash to check against where there is none, so that an unknown name takes as long (SEC-38)."""
         made = "NjblNjXMVKx4MCidl1VLtA$OcriJNWXyopL3IGm1/+NG7hUyB6r3O+ZdZm47rcS7GU"
         return f"$argon2id$v=19$m={self.memory_kib},t={self.passes},p=1${made}"
@@ -89,7 +89,7 @@ class Passwords:
 
     def __init__(self, cost: HashCost = USUAL_COST, *, at_once: int = AT_ONCE) -> None:
         self._hash = PasswordHash((cost.hasher(), BcryptHasher()))
-        self._nobodys = cost.nobodys()
+        self._nobodys = cost.dummy_hash()
         self._turn = asyncio.Semaphore(at_once)
 
     async def hash(self, password: str) -> str:

@@ -112,7 +112,7 @@ class Sharing:
             if before is not None and before.role == role:
                 return before
             if role != "owner":
-                _keep_an_owner(members, person.id)
+                _require_an_owner(members, person.id)
             now = self._deps.clock()
             await put_member_tx(tx, shelf.id, person.id, role, now=now)
             was = None if before is None else {"person": before.username, "role": before.role}
@@ -138,7 +138,7 @@ class Sharing:
             if gone is None:
                 raise NotFound(f"{username} does not have this shelf.")
             member = gone
-            _keep_an_owner(members, member.user_id)
+            _require_an_owner(members, member.user_id)
             now = self._deps.clock()
             await remove_member_tx(tx, shelf.id, member.user_id, now=now)
             action = "shelf.leave" if member.user_id == who.user_id else "shelf.unshare"
@@ -259,7 +259,7 @@ def _must_own(shelf: MemberShelf) -> None:
         raise Forbidden("Only an owner of this shelf may do that.")
 
 
-def _keep_an_owner(members: list[Member], leaving: UserId) -> None:
+def _require_an_owner(members: list[Member], leaving: UserId) -> None:
     owners = {one.user_id for one in members if one.role == "owner"}
     if owners == {leaving}:
         raise Conflict("A shelf needs an owner; make somebody else an owner first, or delete it.")

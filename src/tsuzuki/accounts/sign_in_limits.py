@@ -98,7 +98,7 @@ class Limiter:
 
     async def _begin(self, budgets: Mapping[str, FailureLimits]) -> SignInAttempt:
         now = self._clock()
-        self._refuse(await self._db.read(lambda tx: self._look_tx(tx, budgets, now)))  # the blocked cost no write
+        self._refuse(await self._db.read(lambda tx: self._wait_tx(tx, budgets, now)))  # the blocked cost no write
         self._refuse(await self._db.with_tx(lambda tx: self._begin_tx(tx, budgets, now)))
         return SignInAttempt(budgets, now)
 
@@ -110,7 +110,7 @@ class Limiter:
         """Delete counts that no longer matter; how many rows."""
         return await self._db.with_tx(lambda tx: tx.run(q.delete_old_guards, now=self._clock()))
 
-    async def _look_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> Millis:
+    async def _wait_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> Millis:
         # What is remembered of this key; nobody waits for it.
         return max(
             [
@@ -120,7 +120,7 @@ class Limiter:
         )
 
     async def _begin_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> Millis:
-        guards = await self._hold_tx(tx, budgets, now)
+        guards = await self._lock_failures_tx(tx, budgets, now)
         delay = max(wait(guard, now, budgets[key]) for key, guard in guards.items())
         if not delay:
             for key, guard in guards.items():
@@ -129,10 +129,12 @@ class Limiter:
 
     async def _forgive_tx(self, tx: Tx, attempt: SignInAttempt) -> None:
         now = self._clock()
-        for key, guard in (await self._hold_tx(tx, attempt.budgets, now)).items():
+        for key, guard in (await self._lock_failures_tx(tx, attempt.budgets, now)).items():
             await self._save_tx(tx, key, forgiven(guard, attempt.at, attempt.budgets[key]), now=now)
 
-    async def _hold_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> dict[str, FailureRecord]:
+    async def _lock_failures_tx(
+        self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis
+    ) -> dict[str, FailureRecord]:
         """Lock the counts in one order, or two attempts could deadlock."""
         return {key: await lock_failures_tx(tx, key, Millis(now + self._limits.window)) for key in sorted(budgets)}
 

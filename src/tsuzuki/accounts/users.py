@@ -124,7 +124,7 @@ class Users:
             role = user.role if change.role is msgspec.UNSET else change.role
             email = user.email if change.email is msgspec.UNSET else change.email
             if role != "admin":
-                await self._keep_an_admin_tx(tx, user)
+                await self._require_an_admin_tx(tx, user)
             wanted = msgspec.structs.replace(user, role=role, email=email)
             if wanted == user:
                 return user
@@ -143,7 +143,7 @@ class Users:
             user = await user_tx(tx, public_id)
             if user.disabled_at is not None:
                 return user
-            await self._keep_an_admin_tx(tx, user)
+            await self._require_an_admin_tx(tx, user)
             now = self._deps.clock()
             ended = await end_sessions_tx(tx, user.id)
             after = {"disabled": True, "ended_sessions": ended}
@@ -186,7 +186,7 @@ class Users:
         async def delete(tx: Tx) -> UserContents:
             await lock_people_tx(tx)
             user = await user_tx(tx, public_id)
-            await self._keep_an_admin_tx(tx, user)
+            await self._require_an_admin_tx(tx, user)
             contents = await count_user_contents_tx(tx, user.id)
             for shelf in await list_sole_shelves_tx(tx, user.id):
                 await drop_shelf_tx(tx, self._deps, shelf, actor=actor, but=user.id)
@@ -200,7 +200,7 @@ class Users:
 
     # -- inside
 
-    async def _keep_an_admin_tx(self, tx: Tx, user: User) -> None:
+    async def _require_an_admin_tx(self, tx: Tx, user: User) -> None:
         """Conflict when this is the last working administrator."""
         if (
             user.role == "admin"

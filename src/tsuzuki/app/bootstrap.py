@@ -37,7 +37,7 @@ from tsuzuki.catalogue.merges.service import SeriesMerges
 from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions, open_database
-from tsuzuki.db.deadlines import unhurried
+from tsuzuki.db.deadlines import long_deadline
 from tsuzuki.db.legacy import is_legacy
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
@@ -142,7 +142,7 @@ async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
     """Open the database and seal every secret in it (R123); those that cannot be read are logged."""
     db = await open_database(options)
     try:
-        with unhurried():
+        with long_deadline():
             unreadable = await seal_stored(db, options.vault, clock())
     except BaseException:
         await db.close()
@@ -161,7 +161,7 @@ async def _prepare(options: DatabaseOptions, clock: Clock) -> int:
     if options.url.startswith("sqlite:") and await asyncio.to_thread(is_legacy, path_of(options.url)):
         from tsuzuki.transfer.reedme.adoption import adopt
 
-        with unhurried():
+        with long_deadline():
             await adopt(options, clock)
     outcome = await migrate(options, now=clock())
     if 0 < outcome.before < outcome.after:
@@ -312,7 +312,7 @@ def _extra_work(parts: Parts) -> ExtraWork:
         Chore(name="expired sessions", every=HOUR, work=parts.accounts.forget_old),
         Chore(name="feeds that were left", every=HOUR, work=parts.reading.subscriptions.forget_former),
         Chore(name="retention", every=Millis(2 * MINUTE), work=parts.pruner.work),
-        Chore(name="figures", every=MINUTE, work=parts.figures.take),
+        Chore(name="figures", every=MINUTE, work=parts.figures.record_minute),
         Chore(name="billing", every=MINUTE, work=parts.billing.catch_up),
         Chore(name="billing's upkeep", every=HOUR, work=parts.billing.tidy),
         Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=parts.catalogue.forget_old),

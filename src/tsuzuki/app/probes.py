@@ -47,8 +47,8 @@ def probes_of(deps: ProbeDeps, worker_loops: WorkerLoops) -> list[Resource]:
     """/healthz, /readyz and /metrics of this process, with its loops."""
 
     async def queue() -> None:
-        if worker_loops.trouble is not None:
-            raise Unavailable(worker_loops.trouble)
+        if worker_loops.problem is not None:
+            raise Unavailable(worker_loops.problem)
         await deps.tasks.stats()
 
     checks: Mapping[str, Check] = {

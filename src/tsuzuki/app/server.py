@@ -299,7 +299,7 @@ class Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving_aside(app: ASGIApp, host: str, port: int) -> AsyncIterator[str]:
+async def serve_in_background(app: ASGIApp, host: str, port: int) -> AsyncIterator[str]:
     """Serve this until the end of the block, whose signals are somebody else's; where."""
     with listen(host, port) as bound:
         started = asyncio.Event()

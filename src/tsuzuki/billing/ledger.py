@@ -270,7 +270,7 @@ async def insert_invoice_item_for_activity_tx(tx: Tx, activity: Activity, now: M
         tenant_id=activity.tenant_id,
         shelf_id=activity.shelf_id,
         activity_id=activity.id,
-        description=_says(activity.snapshot, before),
+        description=_line_text(activity.snapshot, before),
         amount_cents=cents,
         period_start=activity.created_at,
         period_end=period.end,
@@ -360,7 +360,7 @@ def _renewal(state: Activity, period: Period) -> NewInvoiceItem | None:
     )
 
 
-def _says(snapshot: ShelfSnapshot, before: Rented | None) -> str:
+def _line_text(snapshot: ShelfSnapshot, before: Rented | None) -> str:
     """What a line says: `Main: Basic instead of Free, for the rest of the month`."""
     now, rest = get_plan(snapshot.plan).name, "for the rest of the month"
     if snapshot.status != "active":

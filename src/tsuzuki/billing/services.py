@@ -109,9 +109,9 @@ class Billing(msgspec.Struct, frozen=True):
         if not self.is_on:
             return count
         tenants = await self.ledger.tenants_to_bill()
-        return count + sum([await self._look_at(tenant_id) for tenant_id in tenants])
+        return count + sum([await self._bill_and_remind(tenant_id) for tenant_id in tenants])
 
-    async def _look_at(self, tenant_id: TenantId) -> bool:
+    async def _bill_and_remind(self, tenant_id: TenantId) -> bool:
         """Bill and remind one tenant; False when that failed, which must not keep the others waiting."""
         try:
             await self.ledger.reconcile(tenant_id)
@@ -132,7 +132,7 @@ class Billing(msgspec.Struct, frozen=True):
 async def started(billing: Billing) -> AsyncIterator[Billing]:
     """Billing, switched as it is set. What was missed is found beside it: nobody's port waits for that."""
     await billing.start()
-    looking = asyncio.ensure_future(_first_look(billing))
+    looking = asyncio.ensure_future(_first_catch_up(billing))
     try:
         yield billing
     finally:
@@ -140,7 +140,7 @@ async def started(billing: Billing) -> AsyncIterator[Billing]:
         await asyncio.gather(looking, return_exceptions=True)
 
 
-async def _first_look(billing: Billing) -> None:
+async def _first_catch_up(billing: Billing) -> None:
     try:
         await billing.catch_up()
     except Exception:  # noqa: BLE001  nobody waits for this; the next look is within a minute

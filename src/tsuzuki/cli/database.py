@@ -99,10 +99,10 @@ def migrate(*, dry_run: bool, recreate: bool, yes: bool) -> None:
         return
     if not dry_run:
         bootstrap.make_data_dir(settings)
-    click.echo(_said(asyncio.run(steps.migrate(options, now=now, dry_run=dry_run)), dry_run=dry_run))
+    click.echo(_outcome_text(asyncio.run(steps.migrate(options, now=now, dry_run=dry_run)), dry_run=dry_run))
 
 
-def _said(outcome: "MigrationOutcome", *, dry_run: bool) -> str:
+def _outcome_text(outcome: "MigrationOutcome", *, dry_run: bool) -> str:
     names = ", ".join(f"{step.version:04d}_{step.name}" for step in outcome.steps)
     if not names:
         return f"Schema {outcome.before}: nothing to do."

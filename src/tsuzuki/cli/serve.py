@@ -83,7 +83,7 @@ def work(queues: str | None, concurrency: int | None, metrics_port: int | None) 
 
 async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | None, metrics_port: int | None) -> None:
     from tsuzuki.app.bootstrap import open_tsuzuki
-    from tsuzuki.app.server import freeze_startup_objects, serving_aside
+    from tsuzuki.app.server import freeze_startup_objects, serve_in_background
 
     stopped = asyncio.Event()
     for which in (signal.SIGTERM, signal.SIGINT):
@@ -92,7 +92,7 @@ async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | 
         opened = await opening.enter_async_context(open_tsuzuki(settings, queues=queues, concurrency=concurrency))
         asked_at = ""
         if metrics_port is not None:
-            url = await opening.enter_async_context(serving_aside(opened.probe_app, settings.host, metrics_port))
+            url = await opening.enter_async_context(serve_in_background(opened.probe_app, settings.host, metrics_port))
             asked_at = f" {url}/metrics has the numbers."
         log_start(opened.schema_version)
         freeze_startup_objects()

@@ -58,10 +58,10 @@ def with_person(choice: ShelfChoice, work: "Callable[[Tsuzuki, User, ShelfId], A
     settings = start()
     from tsuzuki.accounts.current_user import must_allow
     from tsuzuki.app.bootstrap import open_tsuzuki
-    from tsuzuki.db.deadlines import unhurried
+    from tsuzuki.db.deadlines import long_deadline
 
     async def run() -> T:
-        with unhurried():
+        with long_deadline():
             return await do()
 
     async def do() -> T:
@@ -118,11 +118,11 @@ def import_reedme(file: Path, choice: ShelfChoice) -> None:
     """
     from tsuzuki.transfer.reedme.service import Reedme
 
-    async def bring(opened: "Tsuzuki", shelf_id: "ShelfId") -> "ReedmeReport":
+    async def run_import(opened: "Tsuzuki", shelf_id: "ShelfId") -> "ReedmeReport":
         parsers = opened.pipeline.fetching.parsers
         return await Reedme(opened.db, opened.clock, opened.new_id, parsers=parsers).run(file, shelf_id)
 
-    brought = with_shelf(choice, bring, writes=True)
+    brought = with_shelf(choice, run_import, writes=True)
     for link in brought.refused:
         click.echo(f"{link}: this address cannot be called.", err=True)
     for note in brought.notes:
@@ -194,12 +194,12 @@ def import_shelf(file: Path, choice: ShelfChoice) -> None:
 
     with shown_progress() as watch:
 
-        async def bring(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "ImportReport":
+        async def run_import(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "ImportReport":
             parsers = opened.pipeline.fetching.parsers
             shelf_import = ShelfImport(opened.reading.subscriptions, opened.crawling.sources, parsers)
             return await shelf_import.run(file, shelf_id, user, watch)
 
-        brought = with_person(choice, bring, writes=True)
+        brought = with_person(choice, run_import, writes=True)
     for note in brought.notes:
         click.echo(f"{file}: {note}", err=True)
     if brought.more:

@@ -47,9 +47,9 @@ async def _try(settings: Settings, url: str) -> "TriedAddress":
     async with open_fetching(settings, clock=wall_clock) as outside:
         tried = await outside.trier.try_url(url, wall_clock())
     if tried.kind == "page" and not tried.found:
-        from tsuzuki.connectors.discovery import guesses_told
+        from tsuzuki.connectors.discovery import describe_guesses
 
-        raise NotAFeed(f"This is a page, and it names no feed. {guesses_told(tried.guessed)}".strip())
+        raise NotAFeed(f"This is a page, and it names no feed. {describe_guesses(tried.guessed)}".strip())
     return tried
 
 

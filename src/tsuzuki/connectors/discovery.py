@@ -93,11 +93,11 @@ def _with_guesses(problem: SourceError, guessed: tuple[str, ...]) -> SourceError
     """The same error, which also says where else was looked."""
     if not guessed:
         return problem
-    message = f"{problem} {guesses_told(guessed)}"
+    message = f"{problem} {describe_guesses(guessed)}"
     return type(problem)(message, status=problem.status, retry_after=problem.retry_after)
 
 
-def guesses_told(guessed: tuple[str, ...]) -> str:
+def describe_guesses(guessed: tuple[str, ...]) -> str:
     """Which usual places have no feed, in one sentence; empty where none was asked."""
     if not guessed:
         return ""

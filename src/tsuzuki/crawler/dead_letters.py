@@ -10,7 +10,7 @@ from tsuzuki.accounts.types import Actor
 from tsuzuki.db import Database
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
-from tsuzuki.notifications.sender import rests_until_tx
+from tsuzuki.notifications.sender import paused_until_tx
 from tsuzuki.notifications.tasks import SENDS
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats, TaskId
@@ -39,7 +39,7 @@ class DeadLetters:
     async def not_before(self, letter: DeadLetter) -> Millis | None:
         """Until when the channel of a message is paused; None where nothing is waited for."""
         now = self._clock()
-        return await self._db.read(lambda tx: rests_until_tx(tx, letter.queue, letter.payload, now))
+        return await self._db.read(lambda tx: paused_until_tx(tx, letter.queue, letter.payload, now))
 
     async def replay(self, actor: Actor, letter_id: DeadLetterId) -> tuple[TaskId, Millis | None]:
         """The task that it became (R55), and when it is tried, if not at once."""
@@ -56,7 +56,7 @@ class DeadLetters:
 
     async def replay_all(self, actor: Actor, which: LetterFilter) -> tuple[int, Millis | None]:
         """How many were queued again, and when the last of them is tried, if not at once."""
-        not_before = await self._rests_until(which)
+        not_before = await self._paused_until(which)
         count = await self._tasks.replay_all(which)
         await self._record(actor, "replay", "*", {**which.parameters(), "count": count})
         return count, not_before
@@ -71,7 +71,7 @@ class DeadLetters:
         """The state of every queue, by name."""
         return await self._tasks.stats()
 
-    async def _rests_until(self, which: LetterFilter) -> Millis | None:
+    async def _paused_until(self, which: LetterFilter) -> Millis | None:
         """Until when channels rest that letters of this kind are for; the newest letters tell."""
         if which.queue not in (None, SENDS.name):
             return None

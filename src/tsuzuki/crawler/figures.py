@@ -102,7 +102,7 @@ class Figures:
         self._watches: Sequence[WatchFigures] = ()
         self._watches_good_until = -math.inf
 
-    async def take(self) -> int:
+    async def record_minute(self) -> int:
         """Store the last minute and delete what is older than a week; how many rows that touched."""
         now = self._clock()
         queues = await self._tasks.stats()

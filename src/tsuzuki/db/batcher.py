@@ -41,7 +41,7 @@ class Batcher(Generic[A, R]):
         self._doing = None
         if doing.cancelled():
             waiting, self._waiting = self._waiting, []
-            _tell(waiting, [])
+            _resolve(waiting, [])
         elif self._waiting:
             self._begin()
 
@@ -58,7 +58,7 @@ class Batcher(Generic[A, R]):
         except Exception as error:  # noqa: BLE001  whose fault it is shows when each is done alone
             _log.warning("batch_failed", what=self._what, count=len(together), reason=str(error))
         finally:
-            _tell(together, answers)
+            _resolve(together, answers)
 
 
 class _Waiting(Generic[A, R]):
@@ -71,7 +71,7 @@ class _Waiting(Generic[A, R]):
         self.answer: asyncio.Future[R | None] = asyncio.get_running_loop().create_future()
 
 
-def _tell(waiting: "list[_Waiting[A, R]]", answers: Sequence[R | None]) -> None:
+def _resolve(waiting: "list[_Waiting[A, R]]", answers: Sequence[R | None]) -> None:
     """Resolve every future: whoever has no answer gets None."""
     for each, answer in zip(waiting, chain(answers, repeat(None)), strict=False):
         if not each.answer.done():

@@ -12,7 +12,7 @@ import msgspec
 
 from tsuzuki.db.copy_tables import ChecksumBuilder, Table, TableChecksum, converter, copy_words, tables_of
 from tsuzuki.db.database import Database, DatabaseOptions
-from tsuzuki.db.deadlines import unhurried
+from tsuzuki.db.deadlines import long_deadline
 from tsuzuki.db.engines import open_database
 from tsuzuki.db.errors import DatabaseError, SchemaRefused
 from tsuzuki.db.migrate import migrate
@@ -248,7 +248,7 @@ async def copy_database(
         copied = await copier.copy()
         db = await open_database(target)
         try:
-            with unhurried():
+            with long_deadline():
                 await index(db)
         finally:
             await db.close()

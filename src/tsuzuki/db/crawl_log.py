@@ -191,7 +191,7 @@ _log = structlog.stdlib.get_logger("tsuzuki.db")
 async def maintain_partitions(db: Database, now: Millis) -> list[Month]:
     """`ensure_partitions`, and a warning while rows lie in none of them."""
     made = await ensure_partitions(db, now)
-    if rows := await rows_in_rest(db):
+    if rows := await rows_without_partition(db):
         _log.warning("log_rows_without_partition", table=REST, rows=rows, why="a clock was wrong, or no worker ran")
     return made
 
@@ -208,7 +208,7 @@ async def ensure_partitions(db: Database, now: Millis) -> list[Month]:
     return [month for month in months if await db.with_tx(partial(_make_tx, month=month))]
 
 
-async def rows_in_rest(db: Database) -> int:
+async def rows_without_partition(db: Database) -> int:
     """How many rows found no partition; anything but 0 means that `ensure_partitions` came too late."""
     return 0 if db.engine == "sqlite" else await db.read(lambda tx: tx.one(int, _COUNT_REST))
 

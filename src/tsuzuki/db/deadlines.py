@@ -35,7 +35,7 @@ _is_unhurried: ContextVar[bool] = ContextVar("is_unhurried", default=False)
 
 
 @contextmanager
-def unhurried() -> Iterator[None]:
+def long_deadline() -> Iterator[None]:
     """Within the block statements may take as long as `LONGEST`. For what nobody waits for."""
     before = _is_unhurried.set(True)
     try:

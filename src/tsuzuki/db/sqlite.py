@@ -85,7 +85,7 @@ class SqliteDatabase:
         self._local = threading.local()
         self._reader_connections: list[apsw.Connection] = []
         self._readers = ThreadPoolExecutor(
-            max_workers=readers, thread_name_prefix="tsuzuki-read", initializer=_stand_without_loop
+            max_workers=readers, thread_name_prefix="tsuzuki-read", initializer=_without_event_loop
         )
         self._writer.start()
 
@@ -214,7 +214,7 @@ class _Writer:
         self.connection.execute("pragma user_version = 0")  # which we do not use
 
     def _write_for_ever(self) -> None:
-        _stand_without_loop()
+        _without_event_loop()
         while (job := self.waiting.get()) is not None:
             group = [job]
             while len(group) < LARGEST_GROUP and not self.waiting.empty():
@@ -267,7 +267,7 @@ class _Writer:
             job.drive.close()
 
 
-def _stand_without_loop() -> None:
+def _without_event_loop() -> None:
     """What looks for an event loop on this thread (sleep, a socket, a task) is told that it stands in a transaction."""
     asyncio._set_running_loop(_NoLoop())  # type: ignore[arg-type]  # noqa: SLF001  only this can stand in for one
 

@@ -73,7 +73,7 @@ async def alert_broken_tx(tx: Tx, watch_id: WatchId, *, reason: str, now: Millis
     )
     if outage is None:
         return NOTHING
-    return await _tell_tx(tx, origin, f"outage-{outage}-broken", lambda name: broken(name, shown, now), reason=shown)
+    return await _alert_tx(tx, origin, f"outage-{outage}-broken", lambda name: broken(name, shown, now), reason=shown)
 
 
 async def alert_healed_tx(tx: Tx, watch_id: WatchId, *, now: Millis) -> Delivered:
@@ -82,7 +82,7 @@ async def alert_healed_tx(tx: Tx, watch_id: WatchId, *, now: Millis) -> Delivere
     outage = await tx.maybe(OutageId, q.close_outage, watch_id=origin.watch_id, now=now)
     if outage is None:
         return NOTHING
-    return await _tell_tx(tx, origin, f"outage-{outage}-healed", lambda name: healed(name, now), reason=None)
+    return await _alert_tx(tx, origin, f"outage-{outage}-healed", lambda name: healed(name, now), reason=None)
 
 
 async def alert_operators_tx(tx: Tx, name: str, about: str, *, reason: str, now: Millis) -> Delivered:
@@ -93,7 +93,7 @@ async def alert_operators_tx(tx: Tx, name: str, about: str, *, reason: str, now:
     )
 
 
-async def _tell_tx(
+async def _alert_tx(
     tx: Tx, origin: Origin, about: str, word: Callable[[str], Message], *, reason: str | None
 ) -> Delivered:
     """Events for every shelf that follows, and sends for the channels that want to know."""

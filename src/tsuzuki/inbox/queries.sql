@@ -238,7 +238,7 @@ select rowid as found from item_search where item_search match :match
 -- fragment: hit_entries
 hit cross join entry
 
--- name: sought_entries
+-- name: entries_at
 -- What matches first, then only those entries: exact at page ends like the others.
 with hit as ({hits}),
 page as (

@@ -20,7 +20,7 @@ q = load_queries("tsuzuki.ingest")
 Row = Mapping[str, Any]
 
 
-class BroughtItem(msgspec.Struct, frozen=True):
+class ImportedItem(msgspec.Struct, frozen=True):
     """An item with the state that it has on its shelf."""
 
     key: str
@@ -32,7 +32,7 @@ class BroughtItem(msgspec.Struct, frozen=True):
     """By which it is found."""
 
 
-class BroughtCounts(msgspec.Struct, frozen=True):
+class ImportedCounts(msgspec.Struct, frozen=True):
     """How many came to the shelf, and which items are new at all."""
 
     created: int
@@ -51,7 +51,9 @@ async def shelf_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Itera
     return {row.key: row.id for row in rows}
 
 
-async def bring_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Sequence[BroughtItem]) -> BroughtCounts:
+async def import_items_tx(
+    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Sequence[ImportedItem]
+) -> ImportedCounts:
     """Put items that somebody says a feed had onto one shelf: the feed's own where it holds them, else detached ones.
 
     To be called with the feed's items locked. A repeat changes nothing (I2); what is read or saved stays so. A shelf
@@ -59,8 +61,8 @@ async def bring_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Se
     """
     await lock_feeds_shared_tx(tx, [feed_id])
     if not await tx.one(bool, q.is_subscribed, shelf_id=shelf_id, feed_id=feed_id):
-        return BroughtCounts(0, 0, {})
-    keys: dict[str, BroughtItem] = {}
+        return ImportedCounts(0, 0, {})
+    keys: dict[str, ImportedItem] = {}
     for item in brought:
         keys.setdefault(item.key, item)
     had = await shelf_items_tx(tx, shelf_id, feed_id, keys)
@@ -74,7 +76,7 @@ async def bring_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Se
     entries = [{**item.entry, "item_id": ids[key], "n": n} for n, (key, item) in enumerate(keys.items())]
     await tx.run(q.put_entries, rows=entries, shelf_id=shelf_id, feed_id=feed_id)
     created = len(keys) - len(had)
-    return BroughtCounts(created, len(brought) - created, new)
+    return ImportedCounts(created, len(brought) - created, new)
 
 
 async def next_detached_tx(tx: Tx, *, after: ItemId, most: int) -> list[ItemId]:

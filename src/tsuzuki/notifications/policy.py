@@ -17,7 +17,7 @@ NEWS_UNTIL: Final = Millis(DAY)
 """What a channel could not be told for so long is no news any more: a dead letter."""
 
 
-def rest(failures: int) -> Millis | None:
+def breaker_pause(failures: int) -> Millis | None:
     """How long to leave a channel alone after so many failures in a row; None while it is tried as usual."""
     if failures < FAILURES:
         return None
@@ -72,5 +72,5 @@ def trial(at: Millis) -> Message:
 def _chapter(number: str | None, title: str) -> str:
     if number is None:
         return title or "A new chapter"
-    rest = beside_number(title, number)
-    return f"Chapter {number}: {rest}" if rest else f"Chapter {number}"
+    breaker_pause = beside_number(title, number)
+    return f"Chapter {number}: {breaker_pause}" if breaker_pause else f"Chapter {number}"

@@ -119,7 +119,7 @@ select count(*) as total from channel where shelf_id = :shelf_id;
 -- name: find_channel
 select {channel} from channel where {of_person} and public_id = :public_id;
 
--- name: channel_to_tell
+-- name: channel_to_notify
 -- Whoever is locked out hears nothing.
 select {channel} from channel
 where id = :id and not exists (

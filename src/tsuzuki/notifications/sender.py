@@ -13,7 +13,7 @@ from tsuzuki.net.client import Client
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.notifications.kinds import KINDS, StoredChannel, read_config
 from tsuzuki.notifications.policy import PROBE, is_stale
-from tsuzuki.notifications.store import channel_failed_tx, channel_to_tell_tx, channel_worked_tx, claim_probe_tx
+from tsuzuki.notifications.store import channel_failed_tx, channel_to_notify_tx, channel_worked_tx, claim_probe_tx
 from tsuzuki.notifications.tasks import SENDS, Send
 from tsuzuki.queue.errors import NotRetryable, Undecodable
 from tsuzuki.queue.tasks import Task, enqueue_tx, finish_tx, skip_tx
@@ -22,7 +22,7 @@ _SPREAD = 0.2
 """What waited for a channel together does not come back together."""
 
 
-async def rests_until_tx(tx: Tx, queue: str, payload: str, now: Millis) -> Millis | None:
+async def paused_until_tx(tx: Tx, queue: str, payload: str, now: Millis) -> Millis | None:
     """Until when the channel rests that a task is for; None for one that may be called, or that is for none."""
     if queue != SENDS.name:
         return None
@@ -30,7 +30,7 @@ async def rests_until_tx(tx: Tx, queue: str, payload: str, now: Millis) -> Milli
         send = SENDS.decode(payload)
     except Undecodable:
         return None
-    channel = await channel_to_tell_tx(tx, send.channel_id)
+    channel = await channel_to_notify_tx(tx, send.channel_id)
     if channel is None or not send.is_for(channel.public_id) or channel.rests_until is None:
         return None
     return channel.rests_until if channel.rests_until > now else None
@@ -58,18 +58,18 @@ class Sender:
     async def handle(self, task: Task[Send]) -> None:
         """See `Handler`."""
         now = self._clock()
-        channel = await self._db.read(lambda tx: channel_to_tell_tx(tx, task.payload.channel_id))
+        channel = await self._db.read(lambda tx: channel_to_notify_tx(tx, task.payload.channel_id))
         if channel is None or not channel.is_enabled or not task.payload.is_for(channel.public_id):
             await self._db.with_tx(lambda tx: skip_tx(tx, task, now=now, why="The channel is gone or asleep."))
             return
-        wakes_at = await self._rests_until(channel, now)
+        wakes_at = await self._paused_until(channel, now)
         if wakes_at is not None:
             await self._postpone(task, channel, wakes_at)
             return
         await self._tell(channel, task.payload)
         await self._db.with_tx(lambda tx: self._finish_tx(tx, task, channel))
 
-    async def _rests_until(self, channel: StoredChannel, now: Millis) -> Millis | None:
+    async def _paused_until(self, channel: StoredChannel, now: Millis) -> Millis | None:
         """None when it may be called: its breaker is closed, or we are the one that tries it."""
         if channel.rests_until is None:
             return None

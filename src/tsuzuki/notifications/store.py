@@ -8,7 +8,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, UserId
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.kinds import ChannelId, StoredChannel
-from tsuzuki.notifications.policy import PROBE, rest
+from tsuzuki.notifications.policy import PROBE, breaker_pause
 
 q = load_queries("tsuzuki.notifications")
 
@@ -51,9 +51,9 @@ async def find_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, pub
     return await tx.one(StoredChannel, q.find_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id)
 
 
-async def channel_to_tell_tx(tx: Tx, channel_id: int) -> StoredChannel | None:
+async def channel_to_notify_tx(tx: Tx, channel_id: int) -> StoredChannel | None:
     """The channel of a task; None when it is gone, or whose it is is locked out."""
-    return await tx.maybe(StoredChannel, q.channel_to_tell, id=channel_id)
+    return await tx.maybe(StoredChannel, q.channel_to_notify, id=channel_id)
 
 
 # -- how they fare
@@ -67,7 +67,7 @@ async def channel_worked_tx(tx: Tx, channel_id: ChannelId, now: Millis) -> None:
 async def channel_failed_tx(tx: Tx, channel_id: ChannelId, *, error: str, now: Millis) -> None:
     """Count a failure, and let the channel rest when there were too many in a row."""
     failures = await tx.maybe(int, q.channel_failed, id=channel_id, error=error, now=now)
-    pause = rest(failures or 0)
+    pause = breaker_pause(failures or 0)
     if pause is not None:
         await tx.run(q.let_rest, id=channel_id, until=now + pause)
 

@@ -107,7 +107,7 @@ class _Server:
         self._wakeup, self._ringing = socket.socketpair()
         for end in (self._wakeup, self._ringing):
             end.settimeout(0)
-        self._ready.register(deps, selectors.EVENT_READ, self._answer_door)
+        self._ready.register(deps, selectors.EVENT_READ, self._serve_requests)
         self._ready.register(self._wakeup, selectors.EVENT_READ, self._reap)
 
     def run(self) -> None:
@@ -123,7 +123,7 @@ class _Server:
         for pid in list(self._children):
             self._kill(pid)
 
-    def _answer_door(self) -> None:
+    def _serve_requests(self) -> None:
         head, handed, *_ = socket.recv_fds(self._deps, LENGTH.size, 2)
         if not head:
             raise EOFError
@@ -165,13 +165,13 @@ class _Server:
         for pid in list(self._children):
             found, status = os.waitpid(pid, os.WNOHANG)
             if found:
-                self._tell(pid, status)
+                self._report_exit(pid, status)
 
     def _kill(self, pid: int) -> None:
         os.kill(pid, signal.SIGKILL)  # it is not reaped yet: the number is still its own
-        self._tell(pid, os.waitpid(pid, 0)[1])
+        self._report_exit(pid, os.waitpid(pid, 0)[1])
 
-    def _tell(self, pid: int, status: int) -> None:
+    def _report_exit(self, pid: int, status: int) -> None:
         told = self._children.pop(pid)
         self._ready.unregister(told)
         with told, suppress(OSError):

@@ -190,7 +190,7 @@ class _Child:
         except TimeoutError as error:
             raise NotAFeed(f"The document could not be read within {options.wall_seconds:g} s.") from error
         except (EOFError, OSError, RuntimeError, msgspec.DecodeError) as error:  # RuntimeError: uvloop's closed pipe
-            raise _obituary(await self.stop(_GRACE), order) from error
+            raise _death_message(await self.stop(_GRACE), order) from error
 
     async def stop(self, grace: float = 0.0) -> int:
         """The exit status of a child that was told to go, and made to when it did not within `grace` seconds."""
@@ -236,7 +236,7 @@ def _order(function: Callable[..., Any], arguments: tuple[Any, ...], options: Po
     return Order(function.__module__, function.__qualname__, encoded, cpu_seconds)
 
 
-def _obituary(status: int, order: Order) -> SourceError:
+def _death_message(status: int, order: Order) -> SourceError:
     if status == -signal.SIGPROF:
         return NotAFeed(f"The document could not be read within {order.cpu_seconds:.2g} s of computing.")
     if status == -signal.SIGKILL:

@@ -15,7 +15,7 @@ from tsuzuki.polling.store import ask_refresh_tx
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.sources.feeds import (
-    bury_for_readers_tx,
+    add_tombstones_for_readers_tx,
     detach_items_tx,
     drop_feed_tx,
     find_feed_tx,
@@ -86,7 +86,7 @@ async def move_items_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) ->
     await tx.run(q.move_entries, **both)
     await tx.run(q.move_bookmarks, **both)
     await tx.run(q.move_tombstones, **both)
-    await bury_for_readers_tx(tx, feed_id, target, now)
+    await add_tombstones_for_readers_tx(tx, feed_id, target, now)
 
 
 async def move_subscriptions_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:

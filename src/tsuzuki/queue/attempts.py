@@ -73,7 +73,7 @@ class Attempts(Generic[P]):
         self._call = _all_or_each(handler)
         self._groups = handler.groups if isinstance(handler, Grouping) else _one_group
         self._keeper = keeper
-        self.trouble: str | None = None
+        self.problem: str | None = None
         """Why this process cannot do this kind of work; nothing more is taken then."""
 
     async def work(self, rows: Sequence[ClaimedRow]) -> None:
@@ -94,7 +94,7 @@ class Attempts(Generic[P]):
             try:
                 tasks.append(_task(row, self._queue.decode(row.payload)))
             except Undecodable as error:
-                self._tell([row], await self._record_failure(_task(row, None), error), 0.0)
+                self._log_outcome([row], await self._record_failure(_task(row, None), error), 0.0)
             if len(row.payload) > _LONG_PAYLOAD:
                 await asyncio.sleep(0)
         return tasks
@@ -104,14 +104,14 @@ class Attempts(Generic[P]):
         error = await self._outcome(tasks)
         took = self._worker_context.steady() - began
         if error is None:
-            self._tell(tasks, "done", took)
+            self._log_outcome(tasks, "done", took)
         elif len(tasks) > 1 and judge(error, 1, self._queue.settings) not in {"postpone", "stop"}:
             # One poisonous task must not take the others along: each is tried by itself, and fails by itself.
             for task in tasks:
                 await self._try([task])
         else:
             for task in tasks:
-                self._tell([task], await self._record_failure(task, error), took)
+                self._log_outcome([task], await self._record_failure(task, error), took)
 
     async def _outcome(self, tasks: Sequence[Task[P]]) -> BaseException | None:
         """What the handler raised, in the scope that ends when a lease is lost; None when all is well."""
@@ -147,7 +147,7 @@ class Attempts(Generic[P]):
         if verdict == "drop":
             return verdict
         if verdict == "stop":
-            self.trouble = str(error)
+            self.problem = str(error)
         now = self._worker_context.clock()
         delay = retry_delay(settings, task.attempt, error, self._worker_context.jitter())
         failure = TaskFailure(
@@ -157,7 +157,7 @@ class Attempts(Generic[P]):
             run_at=None if verdict == "give up" else Millis(now + delay),
             is_counted=verdict in {"retry", "give up"},
         )
-        await self._insist(lambda tx: fail_tx(tx, task, failure, now=now))
+        await self._retry_within_lease(lambda tx: fail_tx(tx, task, failure, now=now))
         return verdict
 
     async def give_back(self, tasks: Sequence[ClaimedTask]) -> None:
@@ -168,7 +168,7 @@ class Attempts(Generic[P]):
             _log.warning("tasks_not_given_back", queue=self._queue.name, reason=str(error))
         self._worker_context.wakeup.wake(self._queue.name)
 
-    async def _insist(self, work: Work[Any]) -> None:
+    async def _retry_within_lease(self, work: Work[Any]) -> None:
         """Repeat while the database does not answer, for as long as our lease lasts."""
         until = self._worker_context.steady() + self._queue.settings.lease / SECOND
         while True:
@@ -181,7 +181,7 @@ class Attempts(Generic[P]):
                     return
             await asyncio.sleep(_ASK_AGAIN)
 
-    def _tell(self, tasks: Sequence[ClaimedTask], outcome: str, seconds: float) -> None:
+    def _log_outcome(self, tasks: Sequence[ClaimedTask], outcome: str, seconds: float) -> None:
         """Log one line for each task; failures were logged with their reason already."""
         tell = _log.debug if self._queue.settings.is_routine or outcome != "done" else _log.info
         for task in tasks:

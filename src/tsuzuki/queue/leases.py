@@ -14,8 +14,8 @@ from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, load_queries
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.queue.policy import FLOOR, LeasedTask, SeenLease, is_lost, longest_wait, look_at
-from tsuzuki.queue.store import extend_tx, running_tx, take_lost_tx
+from tsuzuki.queue.policy import FLOOR, LeasedTask, SeenLease, is_lost, longest_wait, observe_leases
+from tsuzuki.queue.store import extend_tx, reclaim_lost_tx, running_tx
 from tsuzuki.queue.tasks import Queue, Task, lost_by_us_tx
 
 q = load_queries("tsuzuki.queue")
@@ -97,9 +97,9 @@ class LeaseKeeper:
         await self._repair(now)
         held = list(self._held.values())
         leases = await self._worker_context.db.read(lambda tx: running_tx(tx, self._queue.name))
-        await self._leave_lost(held, leases)
+        await self._drop_lost(held, leases)
         await self._beat()
-        await self._take_lost(leases)
+        await self._reclaim_lost(leases)
 
     async def _repair(self, now: Millis) -> None:
         """REL-19g: at the start, and whenever the clock went back."""
@@ -110,7 +110,7 @@ class LeaseKeeper:
             )
         self._last_now = now
 
-    async def _leave_lost(self, held: Sequence[Hold], leases: Sequence[LeasedTask]) -> None:
+    async def _drop_lost(self, held: Sequence[Hold], leases: Sequence[LeasedTask]) -> None:
         known = {_lease_of(lease) for lease in leases}
         doubtful = [hold for hold in held if _lease_of(hold[0]) not in known and not hold[0].is_finished]
         if not doubtful:
@@ -130,14 +130,14 @@ class LeaseKeeper:
             await self._worker_context.db.with_tx(lambda tx: extend_tx(tx, tasks, until=until))
         self._last_beat = steady
 
-    async def _take_lost(self, leases: Sequence[LeasedTask]) -> None:
+    async def _reclaim_lost(self, leases: Sequence[LeasedTask]) -> None:
         now, steady, settings = self._worker_context.clock(), self._worker_context.steady(), self._queue.settings
         others = (lease for lease in leases if _lease_of(lease) not in self._held)
-        self._seen = look_at(others, self._seen, steady)
+        self._seen = observe_leases(others, self._seen, steady)
         lost = [seen.lease for seen in self._seen.values() if is_lost(seen, settings, now=now, steady=steady)]
         if not lost:
             return
-        taken = await self._worker_context.db.with_tx(lambda tx: take_lost_tx(tx, lost, settings, now=now))
+        taken = await self._worker_context.db.with_tx(lambda tx: reclaim_lost_tx(tx, lost, settings, now=now))
         for task in taken:
             _log.warning("task_lost", queue=self._queue.name, task=task.id, now=task.status)
         if taken:

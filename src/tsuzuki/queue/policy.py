@@ -99,7 +99,7 @@ def retry_delay(settings: QueueSettings, attempt: int, error: BaseException, jit
     else:
         # The exponent is clamped: an attempt count from a row may be anything.
         planned = settings.delays[-1] * 2 ** min(attempt - len(settings.delays), 20)
-    wished = _wished(error)
+    wished = _requested_delay(error)
     return Millis(min(max(int(min(planned, LONGEST_DELAY) * (1 + settings.jitter * jitter)), wished), DAY))
 
 
@@ -108,7 +108,7 @@ def longest_wait(settings: QueueSettings) -> Millis:
     return Millis(int(LONGEST_DELAY * (1 + settings.jitter)))
 
 
-def _wished(error: BaseException) -> Millis:
+def _requested_delay(error: BaseException) -> Millis:
     """What the other side asked for."""
     if isinstance(error, Retryable):
         return error.after
@@ -143,7 +143,7 @@ class SeenLease(msgspec.Struct, frozen=True):
     since: float
 
 
-def look_at(leases: Iterable[LeasedTask], seen: Mapping[int, SeenLease], steady: float) -> dict[int, SeenLease]:
+def observe_leases(leases: Iterable[LeasedTask], seen: Mapping[int, SeenLease], steady: float) -> dict[int, SeenLease]:
     """What is known of the leases now: a renewed one begins anew, one that is gone is forgotten."""
     known = {}
     for lease in leases:

@@ -46,7 +46,7 @@ update task
 set lease_until = case when lease_until < cast(:until as bigint) then cast(:until as bigint) else lease_until + 1 end
 where id in (select task.id from {held} join task on {is_held} for update of task skip locked);
 
--- name: take_lost
+-- name: reclaim_lost
 -- SKIP LOCKED: one that is being finished or renewed at this moment is not lost after all.
 update task
 set status = case when losses + 1 >= :most_losses then 'failed' else 'queued' end,

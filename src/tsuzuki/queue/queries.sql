@@ -111,7 +111,7 @@ select task.id, task.lease_token as token
 from json_each(cast(:rows as text)) as wanted
 join task on task.id = cast(wanted.value ->> 0 as bigint);
 
--- name: take_lost
+-- name: reclaim_lost
 -- R42: only a lease that still looks as it did when it was judged lost.
 update task
 set status = case when losses + 1 >= :most_losses then 'failed' else 'queued' end,
@@ -180,7 +180,7 @@ delete from task where id in (
 -- name: queue_names
 select distinct queue from task;
 
--- name: bury_tasks
+-- name: add_dead_letters
 -- R55: from the row, so that nothing of it is left out. What was given up before under the same key, and nobody has dealt
 -- with yet, is that letter again, with what it carries now.
 insert into dead_letter (

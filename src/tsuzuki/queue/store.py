@@ -82,7 +82,7 @@ async def fail_tx(tx: Tx, held: ClaimedTask, failure: TaskFailure, *, now: Milli
         finished_at=now if given_up else None,
     )
     if touched and given_up:
-        await _bury_tx(tx, [held.id], failure, now)
+        await _add_dead_letter_tx(tx, [held.id], failure, now)
     return bool(touched)
 
 
@@ -91,10 +91,10 @@ async def release_tx(tx: Tx, tasks: Iterable[ClaimedTask], *, now: Millis) -> in
     return await tx.run(q.release_tasks, rows=leased_rows(tasks), now=now)
 
 
-async def _bury_tx(tx: Tx, task_ids: Iterable[int], failure: TaskFailure, now: Millis) -> None:
+async def _add_dead_letter_tx(tx: Tx, task_ids: Iterable[int], failure: TaskFailure, now: Millis) -> None:
     rows = [[task_id] for task_id in task_ids]
     stack = storable(failure.stack)
-    await tx.run(q.bury_tasks, rows=rows, error_code=failure.code, stack=stack, now=now)
+    await tx.run(q.add_dead_letters, rows=rows, error_code=failure.code, stack=stack, now=now)
 
 
 # -- leases
@@ -110,14 +110,16 @@ async def running_tx(tx: Tx, queue: str) -> list[LeasedTask]:
     return await tx.many(LeasedTask, q.running_tasks, queue=queue)
 
 
-async def take_lost_tx(tx: Tx, lost: Iterable[LeasedTask], settings: QueueSettings, *, now: Millis) -> list[LostTask]:
+async def reclaim_lost_tx(
+    tx: Tx, lost: Iterable[LeasedTask], settings: QueueSettings, *, now: Millis
+) -> list[LostTask]:
     """Queue tasks again whose worker is gone; R42, REL-14: one that was lost too often is given up."""
     rows = [(lease.id, lease.lease_token, lease.lease_until) for lease in lost]
     error = LOST.format(losses=settings.most_losses)
-    taken = await tx.bulk(LostTask, q.take_lost, rows, most_losses=settings.most_losses, error=error, now=now)
+    taken = await tx.bulk(LostTask, q.reclaim_lost, rows, most_losses=settings.most_losses, error=error, now=now)
     given_up = [task.id for task in taken if task.status == "failed"]
     if given_up:
-        await _bury_tx(tx, given_up, TaskFailure(error=error, code="lost"), now)
+        await _add_dead_letter_tx(tx, given_up, TaskFailure(error=error, code="lost"), now)
     return taken
 
 

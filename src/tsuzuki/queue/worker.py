@@ -47,9 +47,9 @@ class Worker(Generic[P]):
         self._next_suspect_look = 0.0
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """Why nothing is taken any more, for readiness; None while all is well."""
-        return self._attempts.trouble
+        return self._attempts.problem
 
     @property
     def doing(self) -> Mapping[str, int]:
@@ -68,25 +68,25 @@ class Worker(Generic[P]):
             with self._worker_context.wakeup.listen(self._queue.name) as listener:
                 self._listener = listener
                 while not self._is_stopping:
-                    if not await self._take_some(group):
+                    if not await self._claim_some(group):
                         await self._listener.wait(_FLOOR)
             await self._drain(patience)
             keeping.cancel()
 
-    async def _take_some(self, group: asyncio.TaskGroup) -> bool:
+    async def _claim_some(self, group: asyncio.TaskGroup) -> bool:
         """Begin what is due and has a place; False when there is nothing more to begin now."""
         if not self._may_take():
             return False
         try:
             if self._gate is not None and not await self._gate.is_open():
                 return False
-            await self._take_suspects(group)
+            await self._claim_suspects(group)
             places = await self._places()
             if not places or not self._may_take():
                 return False
             rows = await self._claim(places * self._most)
             self._has_more = len(rows) == places * self._most
-            if self.trouble is not None:  # it came about while these were claimed
+            if self.problem is not None:  # it came about while these were claimed
                 await self._attempts.give_back(rows)
                 return False
         except Unavailable as error:
@@ -100,7 +100,7 @@ class Worker(Generic[P]):
         return bool(rows)
 
     def _may_take(self) -> bool:
-        return self.trouble is None and not self._is_stopping
+        return self.problem is None and not self._is_stopping
 
     def _begin(self, group: asyncio.TaskGroup, rows: Sequence[ClaimedRow]) -> None:
         doing = group.create_task(self._attempts.work(rows))
@@ -123,7 +123,7 @@ class Worker(Generic[P]):
             await asyncio.wait(self._running, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         return most - len(self._running)
 
-    async def _take_suspects(self, group: asyncio.TaskGroup) -> None:
+    async def _claim_suspects(self, group: asyncio.TaskGroup) -> None:
         """REL-14: a task that was lost nearly too often runs alone: if it kills us, no other is lost with it."""
         if self._worker_context.steady() < self._next_suspect_look:
             return

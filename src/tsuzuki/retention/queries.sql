@@ -142,7 +142,7 @@ select count(*) from (
 item.id in {wanted_rows} and item.feed_id = :feed_id and item.created_at < :before and {is_unheld}
   and item.id < (select max(id) from item)
 
--- name: bury_items
+-- name: add_tombstones
 insert into item_tombstone (feed_id, key, link_key, content_hash, at)
 select item.feed_id, item.key, item.link_key, item.content_hash, cast(:now as bigint) from item where {is_spare_item}
 order by item.key

@@ -62,12 +62,12 @@ class Pruner:
             row = rows[step.name]
             if is_due(row.finished_at, now, night=night):
                 count[step.name] += await self._run(step, row.after_id, until)
-        return self._tell(count)
+        return self._log_removed(count)
 
     async def prune(self) -> Mapping[str, int]:
         """Do all of it now; what was removed, by kind."""
         await self._rows(self._deps.clock())
-        return self._tell(Counter({step.name: await self._run(step, 0, None) for step in STEPS}))
+        return self._log_removed(Counter({step.name: await self._run(step, 0, None) for step in STEPS}))
 
     async def _rows(self, now: Millis) -> dict[str, StepRow]:
         """How far each step is. A new server, or one that was just upgraded, begins in the next night."""
@@ -100,7 +100,7 @@ class Pruner:
             lambda tx: tx.run(q.save_step, name=step.name, after_id=after, finished_at=finished_at, pruned=pruned)
         )
 
-    def _tell(self, count: Counter[str]) -> Mapping[str, int]:
+    def _log_removed(self, count: Counter[str]) -> Mapping[str, int]:
         found = {what: rows for what, rows in count.items() if rows}
         for what, rows in found.items():
             self._pruned(what, rows)

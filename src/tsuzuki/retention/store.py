@@ -92,7 +92,7 @@ async def prune_items_tx(tx: Tx, feed_id: FeedId, items: Sequence[int], *, befor
     To be called with the feed and its items locked.
     """
     where = {"rows": [[item] for item in items], "feed_id": feed_id, "before": before}
-    await tx.run(q.bury_items, **where, now=now)
+    await tx.run(q.add_tombstones, **where, now=now)
     return await tx.run(q.prune_items, **where)
 
 

@@ -86,7 +86,7 @@ async def leave_series_tx(tx: Tx, shelf_id: ShelfId, gone: PlainFollowRow, now: 
     """Take a series off a shelf and keep what following it again restores; how many entries went."""
     keys = await tx.many(str, q.entry_keys, shelf_id=shelf_id, series_id=gone.series_id)
     await tx.run(q.keep_saved, shelf_id=shelf_id, series_id=gone.series_id, now=now)
-    await tx.run(q.keep_former, **q.keep_former.values_of(gone, shelf_id=shelf_id, entries=keys, now=now))
+    await tx.run(q.store_former, **q.store_former.values_of(gone, shelf_id=shelf_id, entries=keys, now=now))
     await tx.run(q.delete_follow, id=gone.id)
     return await tx.run(q.delete_entries, shelf_id=shelf_id, series_id=gone.series_id)
 

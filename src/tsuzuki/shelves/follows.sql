@@ -116,7 +116,7 @@ where not progress.is_bookmarked;
 -- name: delete_entries
 delete from entry where shelf_id = :shelf_id and series_id = :series_id;
 
--- name: keep_former
+-- name: store_former
 insert into former_follow (
   shelf_id, series_id, group_id, status, notify, preferences, entries, created_at, left_at
 )

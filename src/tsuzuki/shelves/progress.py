@@ -167,7 +167,7 @@ class ReadingProgress:
         async def write(tx: Tx) -> tuple[list[ProgressResult], bool]:
             await begin_reading_tx(tx, shelf_id)
             touched: set[SeriesId] = set()
-            answers = [await self._tell_one_tx(tx, shelf_id, each, touched) for each in told]
+            answers = [await self._report_one_tx(tx, shelf_id, each, touched) for each in told]
             return answers, await self._settle_tx(tx, shelf_id, touched)
 
         answers, is_told = await self._deps.db.with_tx(write)
@@ -175,11 +175,11 @@ class ReadingProgress:
             self._deps.after_commit(EVENTS_WAKEUP)
         return answers
 
-    async def _tell_one_tx(
+    async def _report_one_tx(
         self, tx: Tx, shelf_id: ShelfId, told: ReportedProgress, touched: set[SeriesId]
     ) -> ProgressResult:
         try:
-            chapter = await _told_chapter_tx(tx, told)
+            chapter = await _reported_chapter_tx(tx, told)
         except (NotFound, Invalid) as error:
             return ProgressResult(told.chapter, error=error)
         touched.add(chapter.series_id)
@@ -304,7 +304,7 @@ async def _chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) -> Rea
     return chapter
 
 
-async def _told_chapter_tx(tx: Tx, told: ReportedProgress) -> ReadChapter:
+async def _reported_chapter_tx(tx: Tx, told: ReportedProgress) -> ReadChapter:
     """By its id; by its number where that is gone or unknown."""
     series_id = await known_series_tx(tx, told.series)
     chapter = None if told.chapter is None else await find_chapter_tx(tx, series_id, told.chapter)

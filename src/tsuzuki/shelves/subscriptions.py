@@ -79,11 +79,11 @@ async def clear_shelf_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId) -> None:
     await tx.run(q.delete_entries, shelf_id=shelf_id, feed_id=feed_id)
 
 
-async def keep_former_tx(tx: Tx, shelf_id: ShelfId, gone: Subscription, now: Millis) -> None:
+async def store_former_tx(tx: Tx, shelf_id: ShelfId, gone: Subscription, now: Millis) -> None:
     """Store the subscription and its entries before they are deleted, to restore them later."""
     await tx.run(q.drop_former, shelf_id=shelf_id, feed_id=gone.feed_id)
-    await tx.run(q.keep_former, id=gone.id, now=now)
-    await tx.run(q.keep_former_entries, shelf_id=shelf_id, feed_id=gone.feed_id)
+    await tx.run(q.store_former, id=gone.id, now=now)
+    await tx.run(q.store_former_entries, shelf_id=shelf_id, feed_id=gone.feed_id)
 
 
 async def take_former_tx(
@@ -157,7 +157,7 @@ class Subscriptions:
     async def add(self, shelf_id: ShelfId, new: NewSubscription) -> Subscription:
         """Follow a feed; Conflict when the shelf does, RefusedAddress for one that may not be called."""
         made = await self._add_vetted(shelf_id, await self._vet(new))
-        self._tell()
+        self._wake()
         return made
 
     async def add_many(self, shelf_id: ShelfId, many: Iterable[NewSubscription]) -> Sequence[SubscriptionResult]:
@@ -169,7 +169,7 @@ class Subscriptions:
                 tried.append(SubscriptionResult(new.link, await self._add_vetted(shelf_id, vetted)))
             except TsuzukiError as error:
                 tried.append(SubscriptionResult(new.link, error=error))
-        self._tell()
+        self._wake()
         return tried
 
     async def vet_all(self, many: Iterable[NewSubscription]) -> Sequence[NewSubscription | TsuzukiError]:
@@ -218,7 +218,7 @@ class Subscriptions:
             return await self._return_tx(tx, as_before(former, row, keeps_group=new.group is None), former)
         await self._put_tx(tx, row)
         await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
-        return await self._told_tx(tx, shelf_id, public_id, "added")
+        return await self._published_tx(tx, shelf_id, public_id, "added")
 
     async def restore(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
         """Undo having left a feed: its settings, its group, and what was read and saved of it are as they were.
@@ -226,7 +226,7 @@ class Subscriptions:
         NotFound when it is followed again already, or was left too long ago.
         """
         made = await with_tx_again(self._deps.db, lambda tx: self._restore_tx(tx, shelf_id, public_id))
-        self._tell()
+        self._wake()
         return made
 
     async def _restore_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
@@ -256,7 +256,7 @@ class Subscriptions:
         await self._put_tx(tx, row)
         await restore_tx(tx, row.shelf_id, former, now)
         await counts_changed_tx(tx, [row.shelf_id], now)
-        return await self._told_tx(tx, row.shelf_id, row.public_id, "added")
+        return await self._published_tx(tx, row.shelf_id, row.public_id, "added")
 
     async def _put_tx(self, tx: Tx, row: NewRow) -> None:
         now = self._deps.clock()
@@ -274,7 +274,7 @@ class Subscriptions:
         made = await with_tx_again(
             self._deps.db, lambda tx: self._change_tx(tx, shelf_id, public_id, change, target=target)
         )
-        self._tell()
+        self._wake()
         return made
 
     async def _target(
@@ -321,7 +321,7 @@ class Subscriptions:
         if before.suspended_at is not None and wanted.suspended_at is None:
             since = before.suspended_at if target is None else ALWAYS
             await deliver_known_items_tx(tx, shelf_id, feed_id, since=since, now=now)
-        return await self._told_tx(tx, shelf_id, public_id, "changed")
+        return await self._published_tx(tx, shelf_id, public_id, "changed")
 
     async def _move_tx(self, tx: Tx, shelf_id: ShelfId, before: Subscription, target: tuple[str, str]) -> FeedId:
         """Follow another address. What only this shelf follows moves as it is; else the same items keep their state."""
@@ -355,12 +355,12 @@ class Subscriptions:
             await free_room_tx(tx, shelf_id)
             gone = await own_subscription_tx(tx, shelf_id, public_id)
             await lock_feed_tx(tx, gone.feed_id)  # first: two who leave it would share it, and each wait for the other
-            await keep_former_tx(tx, shelf_id, gone, now)
+            await store_former_tx(tx, shelf_id, gone, now)
             await clear_shelf_tx(tx, shelf_id, gone.feed_id)
             await tx.run(q.delete_subscription, id=gone.id)
             await leave_feed_tx(tx, gone.feed_id, now)
             await counts_changed_tx(tx, [shelf_id], now)
-            await _tell_tx(tx, shelf_id, gone, change="left", now=now)
+            await _publish_tx(tx, shelf_id, gone, change="left", now=now)
 
         await with_tx_again(self._deps.db, delete)
         self._deps.after_commit(EVENTS_WAKEUP)
@@ -398,7 +398,7 @@ class Subscriptions:
 
         found = await with_tx_again(self._deps.db, open_up)
         asked = await self._deps.ask_refresh(found.watch_id)
-        self._tell()
+        self._wake()
         return asked
 
     async def refresh_all(self, shelf_id: ShelfId) -> RefreshOutcome:
@@ -419,13 +419,13 @@ class Subscriptions:
         found = await (default_group_tx(tx, shelf_id) if group is None else own_group_tx(tx, shelf_id, group))
         return found.id
 
-    async def _told_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, change: FeedChange) -> Subscription:
+    async def _published_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, change: FeedChange) -> Subscription:
         """The subscription as it is now, of which open pages are told."""
         found, now = await own_subscription_tx(tx, shelf_id, public_id), self._deps.clock()
-        await _tell_tx(tx, shelf_id, found, change=change, now=now)
+        await _publish_tx(tx, shelf_id, found, change=change, now=now)
         return found
 
-    def _tell(self) -> None:
+    def _wake(self) -> None:
         self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
 
 
@@ -437,7 +437,7 @@ async def own_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) ->
     return found
 
 
-async def _tell_tx(tx: Tx, shelf_id: ShelfId, feed: Subscription, *, change: FeedChange, now: Millis) -> None:
+async def _publish_tx(tx: Tx, shelf_id: ShelfId, feed: Subscription, *, change: FeedChange, now: Millis) -> None:
     news = SubscriptionChanged(id=show_id(feed.public_id), name=feed.shown_name, change=change)
     await add_events_tx(tx, [NewEvent(shelf_id, news)], now)
 

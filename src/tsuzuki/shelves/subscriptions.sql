@@ -101,7 +101,7 @@ delete from subscription where id = :id;
 -- Its entries go along.
 delete from former_subscription where shelf_id = :shelf_id and feed_id = :feed_id;
 
--- name: keep_former
+-- name: store_former
 insert into former_subscription (
   shelf_id, feed_id, public_id, group_id, name, site_url, suspended_at, notify, full_text, poll_interval, retention,
   created_at, left_at
@@ -110,7 +110,7 @@ select shelf_id, feed_id, public_id, group_id, name, site_url, suspended_at, not
   retention, created_at, cast(:now as bigint)
 from subscription where id = :id;
 
--- name: keep_former_entries
+-- name: store_former_entries
 -- I9: read and saved as they are, with the bookmark that a saved one has.
 insert into former_entry (
   shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at, bookmark_id

@@ -25,7 +25,7 @@ from tsuzuki.sources.policy import BAD_SOURCE_URL, IsCallable, address_problem, 
 from tsuzuki.sources.series import add_series_source_tx, add_series_tx
 from tsuzuki.sources.sites import info_of, source_tx
 from tsuzuki.sources.types import ComicRow, Mapping, MappingChange, NewMapping, SourceComic
-from tsuzuki.sources.watches import NewWatch, add_watch_tx, rest_series_tx, unwatched_tx, wake_series_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx, suspend_idle_series_tx, unwatched_tx, wake_series_tx
 
 q = load_queries("tsuzuki.sources.comics")
 
@@ -77,7 +77,7 @@ NOBODY_FOLLOWS = "nobody follows it"
 async def followers_changed_tx(tx: Tx, series_id: SeriesId, now: Millis) -> None:
     """Suspend its watches while nobody follows it; else watch it on every source that has it."""
     await series_readers_changed_tx(tx, series_id)
-    if await rest_series_tx(tx, series_id, reason=NOBODY_FOLLOWS, now=now):
+    if await suspend_idle_series_tx(tx, series_id, reason=NOBODY_FOLLOWS, now=now):
         return
     await wake_series_tx(tx, series_id, reason=NOBODY_FOLLOWS, now=now)
 

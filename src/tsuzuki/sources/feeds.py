@@ -11,7 +11,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.queue.tasks import withdraw_tx
 from tsuzuki.sources.pace import feed_readers_changed_tx
-from tsuzuki.sources.watches import NewWatch, add_watch_tx, find_feed_watch_tx, rest_watch_tx
+from tsuzuki.sources.watches import NewWatch, add_watch_tx, find_feed_watch_tx, suspend_idle_watch_tx
 
 q = load_queries("tsuzuki.sources")
 
@@ -42,7 +42,7 @@ async def leave_feed_tx(tx: Tx, feed_id: FeedId, now: Millis) -> bool:
     await lock_feed_tx(tx, feed_id)
     if await drop_feed_tx(tx, feed_id):
         return True
-    await rest_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
+    await suspend_idle_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
     await feed_readers_changed_tx(tx, feed_id)
     return False
 
@@ -53,7 +53,7 @@ async def suspension_changed_tx(tx: Tx, feed_id: FeedId, *, by_person: bool, now
     `by_person` wakes one that rests for any other reason too, such as a 410: a person wants it tried again.
     """
     await feed_readers_changed_tx(tx, feed_id)
-    await rest_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
+    await suspend_idle_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
     return bool(await tx.run(q.wake_watch, feed_id=feed_id, reason=None if by_person else NOBODY_WAITS, now=now))
 
 
@@ -66,7 +66,7 @@ async def leave_address_tx(
     """
     await withdraw_tx(tx, ITEM_INGEST, f"ingest-{await find_feed_watch_tx(tx, feed_id)}-", now)
     same = list(same)
-    await bury_for_readers_tx(tx, feed_id, feed_id, now)
+    await add_tombstones_for_readers_tx(tx, feed_id, feed_id, now)
     await tx.run(q.drop_item_tombstones, feed_id=feed_id, rows=[[key] for key in same])
     await detach_items_tx(tx, feed_id, but=same, is_trusted=is_trusted)
 
@@ -103,9 +103,9 @@ async def lock_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None
     await lock_feeds_tx(tx, await tx.bulk(FeedId, q.known_feeds, rows))
 
 
-async def bury_for_readers_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:
+async def add_tombstones_for_readers_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:
     """Keep what retention removed of a feed from being new to its followers at `target` (REL-39d)."""
-    await tx.run(q.bury_for_readers, feed_id=feed_id, target=target, now=now)
+    await tx.run(q.add_tombstones_for_readers, feed_id=feed_id, target=target, now=now)
 
 
 async def detach_items_tx(tx: Tx, feed_id: FeedId, *, but: Iterable[str] = (), is_trusted: bool = False) -> None:

@@ -55,7 +55,7 @@ where subscription.feed_id = :feed_id and not exists (
 )
 on conflict (feed_id, key, shelf_id) do nothing;
 
--- name: bury_for_readers
+-- name: add_tombstones_for_readers
 -- What was removed as no shelf had it is no news to those who followed then, at another address neither. `target` is the
 -- feed that they follow from now on. In the order of the key, as everybody who writes here.
 insert into entry_tombstone (shelf_id, feed_id, key, at)
@@ -95,7 +95,7 @@ set host = :host, next_check_at = :now, next_check_why = '', refresh_at = null, 
   moved_to = null, moved_count = 0, moved_since = null, gone_since = null
 where feed_id = :feed_id;
 
--- name: bring_fetch_state
+-- name: import_fetch_state
 -- Of a feed that came from elsewhere, which nobody has asked for here and nobody else follows. What it holds comes from
 -- fetching it, so its validators count for a day only: then the whole of it is fetched (R26).
 update watch
@@ -111,7 +111,7 @@ update watch set etag = null, last_modified = null, next_check_at = :now
 where feed_id = :feed_id and (etag is not null or last_modified is not null)
   and not exists (select 1 from item where item.feed_id = :feed_id);
 
--- name: rest_watch
+-- name: suspend_idle_watch
 -- Nobody waits for it: it is not called until somebody does.
 update watch set suspended_at = :now, suspended_reason = :reason
 where feed_id = :feed_id and suspended_at is null
@@ -147,7 +147,7 @@ where series_source.series_id = :series_id and series_source.is_active
 -- fragment: waits
 follow.status <> 'dropped' and follow.held_at is null
 
--- name: rest_series
+-- name: suspend_idle_series
 -- Nobody waits for it: its watches are not called until somebody does.
 update watch set suspended_at = :now, suspended_reason = :reason
 where suspended_at is null

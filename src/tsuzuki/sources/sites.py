@@ -284,7 +284,7 @@ class Sources(msgspec.Struct, frozen=True):
         unknown = () if is_restored else self._connector_problems(wanted.connector)
         config = self._checked(wanted.base_url, wanted.config, {}, connector, more=unknown)
         info = source_info(self.registry, wanted.connector, config)
-        config, language = _spoken(wanted.name, info, connector, config)
+        config, language = _with_language(wanted.name, info, connector, config)
         return NewSource(
             # R9; folders have theirs by their names: there may be several, and no other program knows them.
             uid=computed_uid(wanted.name, language) if info is None or is_folder(info) else source_uid(info, language),
@@ -318,7 +318,9 @@ class Sources(msgspec.Struct, frozen=True):
             changes["config"] = config = self._checked(base_url, sent, before.config, known, more=unknown)
             info = source_info(self.registry, connector, config)
             if info is not None:
-                changes["config"], changes["lang"] = _spoken(changes.get("name", before.name), info, known, config)
+                changes["config"], changes["lang"] = _with_language(
+                    changes.get("name", before.name), info, known, config
+                )
                 changes |= {"is_nsfw": info.is_nsfw, "supports_latest": info.abilities.latest}
         return msgspec.structs.replace(before, **changes)
 
@@ -430,7 +432,7 @@ def proposed_name(registry: Registry, info: ConnectorInfo, config: Mapping[str, 
     return default_name(told, language_of("", told, asked))
 
 
-def _spoken(
+def _with_language(
     name: str, info: ConnectorInfo | None, connector: ConnectorInfo | None, config: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
     """R9: the config, with the language that the name says where it says none itself; and the language."""

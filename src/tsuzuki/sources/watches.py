@@ -37,9 +37,9 @@ async def find_feed_watch_tx(tx: Tx, feed_id: FeedId) -> WatchId:
     return await tx.one(WatchId, q.find_feed_watch, feed_id=feed_id)
 
 
-async def rest_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str, now: Millis) -> bool:
+async def suspend_idle_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str, now: Millis) -> bool:
     """Suspend the watch if nobody waits for the feed."""
-    return bool(await tx.run(q.rest_watch, feed_id=feed_id, reason=reason, now=now))
+    return bool(await tx.run(q.suspend_idle_watch, feed_id=feed_id, reason=reason, now=now))
 
 
 class ImportedFetchState(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class ImportedFetchState(msgspec.Struct, frozen=True):
     next_check_at: Millis | None = None
 
 
-async def bring_fetch_state_tx(
+async def import_fetch_state_tx(
     tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, brought: ImportedFetchState, now: Millis
 ) -> None:
     """Ask as it was asked before, and when that was planned, within the next two days; only what is new here."""
@@ -58,7 +58,7 @@ async def bring_fetch_state_tx(
         return
     planned = brought.next_check_at
     await tx.run(
-        q.bring_fetch_state,
+        q.import_fetch_state,
         shelf_id=shelf_id,
         feed_id=feed_id,
         etag=brought.etag,
@@ -83,9 +83,9 @@ async def unwatched_tx(tx: Tx, series_id: SeriesId) -> list[Unwatched]:
     return await tx.many(Unwatched, q.unwatched, series_id=series_id)
 
 
-async def rest_series_tx(tx: Tx, series_id: SeriesId, *, reason: str, now: Millis) -> int:
+async def suspend_idle_series_tx(tx: Tx, series_id: SeriesId, *, reason: str, now: Millis) -> int:
     """Suspend a series' watches if nobody waits for it; how many."""
-    return await tx.run(q.rest_series, series_id=series_id, reason=reason, now=now)
+    return await tx.run(q.suspend_idle_series, series_id=series_id, reason=reason, now=now)
 
 
 async def wake_series_tx(tx: Tx, series_id: SeriesId, *, reason: str, now: Millis) -> int:

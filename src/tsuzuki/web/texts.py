@@ -38,29 +38,29 @@ class Language(msgspec.Struct, frozen=True):
 
 
 ENGLISH = Language("en")
-_spoken: ContextVar[Language] = ContextVar("spoken", default=ENGLISH)
+_current_language: ContextVar[Language] = ContextVar("spoken", default=ENGLISH)
 
 
 def language() -> Language:
     """The language of the request that is answered."""
-    return _spoken.get()
+    return _current_language.get()
 
 
 def gettext(text: str, /, **values: object) -> str:
     """This text with the values in it. It is escaped like any other text; a value that is markup stays markup."""
-    catalogue = _spoken.get().catalogue
+    catalogue = _current_language.get().catalogue
     return _filled(text if catalogue is None else catalogue.gettext(text), values)
 
 
 def pgettext(context: str, text: str, /, **values: object) -> str:
     """The same where one English word means two things; the context tells translators which."""
-    catalogue = _spoken.get().catalogue
+    catalogue = _current_language.get().catalogue
     return _filled(text if catalogue is None else catalogue.pgettext(context, text), values)
 
 
 def ngettext(one: str, many: str, number: int, /, **values: object) -> str:
     """The form for this number. `count` is the number, unless it is given as this reader writes numbers."""
-    catalogue = _spoken.get().catalogue
+    catalogue = _current_language.get().catalogue
     values.setdefault("count", number)
     if catalogue is None:
         return _filled(one if number == 1 else many, values)
@@ -112,7 +112,7 @@ class InReadersLanguage:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
         if scope["type"] == "http" and len(self._languages) > 1:
-            _spoken.set(pick_language(Headers(scope=scope).get("accept-language", ""), self._languages))
+            _current_language.set(pick_language(Headers(scope=scope).get("accept-language", ""), self._languages))
         await self._app(scope, receive, send)
 
 

@@ -54,7 +54,7 @@ class Loop(Protocol):
     """Runs until it is stopped, and then finishes what it began."""
 
     @property
-    def trouble(self) -> str | None: ...
+    def problem(self) -> str | None: ...
     @property
     def doing(self) -> Mapping[str, int]:
         """What is under way, by queue."""
@@ -84,11 +84,11 @@ class WorkerLoops:
         return +counts
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """Why some of the work cannot be done here, for readiness; None while all is well."""
         if self._running is not None and self._running.done():
             return "the loops have ended"
-        return next((loop.trouble for loop in self._loops if loop.trouble is not None), None)
+        return next((loop.problem for loop in self._loops if loop.problem is not None), None)
 
     def start(self) -> None:
         """Start all loops on this event loop."""

@@ -13,7 +13,7 @@ import structlog
 
 from tsuzuki.coord.wakeup import Listener
 from tsuzuki.db import Database, Tx
-from tsuzuki.db.deadlines import unhurried
+from tsuzuki.db.deadlines import long_deadline
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.policy import QueueSettings
@@ -58,7 +58,7 @@ class Planner:
         self._listener = Listener()
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """A plan needs nothing but the database, which has a check of its own."""
         return None
 
@@ -114,7 +114,7 @@ class Housekeeper:
         if chore is None:
             await self._db.with_tx(lambda tx: skip_tx(tx, task, now=self._clock(), why="There is no such chore."))
             return
-        with unhurried():
+        with long_deadline():
             done = await chore.work()
         _log.debug("chore_done", chore=chore.name, result=str(done))
         await self._db.with_tx(lambda tx: finish_tx(tx, task, now=self._clock()))

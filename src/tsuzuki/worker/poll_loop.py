@@ -110,7 +110,7 @@ class PollLoop:
         self._last_claim = 0.0
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """Polling needs nothing but the database, which has a check of its own."""
         return None
 
@@ -130,15 +130,15 @@ class PollLoop:
             with self._wakeup.listen(POLL_WAKEUP) as listener:
                 self._listener = listener
                 while not self.is_stopping:
-                    await self._look_at_clock()
-                    if not await self._take_some(group):
+                    await self._check_clock()
+                    if not await self._claim_some(group):
                         await listener.wait(FLOOR / SECOND * random.uniform(0.75, 1.25))
             if self._running:
                 _, late = await asyncio.wait(self._running, timeout=patience)
                 for poll in late:
                     poll.cancel()
 
-    async def _take_some(self, group: asyncio.TaskGroup) -> bool:
+    async def _claim_some(self, group: asyncio.TaskGroup) -> bool:
         """Begin what is due; False when nothing more can be begun now."""
         room = await self._room()
         if room <= 0 or self.is_stopping:
@@ -183,7 +183,7 @@ class PollLoop:
         self._held = {host: until for host, until in self._held.items() if until > now}
         return self._held
 
-    async def _look_at_clock(self) -> None:
+    async def _check_clock(self) -> None:
         """Repair what was planned by a clock that ran ahead, at the start and when the clock goes back (REL-19g)."""
         lag = asyncio.get_running_loop().time() - self._poller.now / SECOND
         if self._lag is not None and lag - self._lag < _CLOCK_WENT_BACK:

@@ -17,7 +17,7 @@ async def open_dashboard(admin_site: AdminSite, page: Page) -> None:
 async def test_charts_are_drawn_and_say_the_same_in_a_table(browser: Browser, tmp_path):
     async with an_admin_site(tmp_path) as admin_site:
         for _ in range(3):
-            await admin_site.app.figures.take()
+            await admin_site.app.figures.record_minute()
             admin_site.app.time.pass_(MINUTE)
         admin = await admin_site.app.admin()
         async with browsing(browser, admin_site.app, admin) as page:

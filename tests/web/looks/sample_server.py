@@ -99,7 +99,7 @@ async def _desk(admin_site: AdminSite) -> dict[str, str]:
     admin_site.site.is_down = False
     await app.worker_loops.stop()
     for _ in range(3):
-        await app.figures.take()
+        await app.figures.record_minute()
         app.time.pass_(MINUTE)
     await admin_site.operator.send("/admin/invites", {"role": "reader"})
     user = await app.add(username="bob", email="bob@b.example")

@@ -124,7 +124,7 @@ _WORTH_A_LOOK = ("<img", "<iframe", "<noscript", "<embed", "<object", "srcset", 
 _LAZY = "src lazy-src original lazy original-src hi-res-src actualsrc echo url image"
 _LAZY_SOURCES = tuple(f"data-{name}" for name in _LAZY.split())
 _LAZY_SETS = ("data-srcset", "data-lazy-srcset", "data-original-set")
-_STAND_INS = ("placeholder", "spacer", "blank", "transparent", "loading", "lazy", "grey", "gray", "1x1", "pixel")
+_PLACEHOLDERS = ("placeholder", "spacer", "blank", "transparent", "loading", "lazy", "grey", "gray", "1x1", "pixel")
 _PICTURE_FILE = re.compile(r"\.(?:gif|png|svg|jpe?g)")
 _ADDRESS_OF_OBJECT = "param[name=movie], param[name=src], param[name=url]"
 
@@ -180,12 +180,12 @@ def _real_source(attributes: Mapping[str, str | None], current: str, *, srcset: 
 def is_placeholder(address: str) -> bool:
     """Whether an address stands where the picture will be."""
     address = address[:MAX_ADDRESS].lower()
-    return address.startswith(("data:", "about:")) or any(map(_is_stand_in, address.split("/")))
+    return address.startswith(("data:", "about:")) or any(map(_is_placeholder, address.split("/")))
 
 
-def _is_stand_in(name: str) -> bool:
+def _is_placeholder(name: str) -> bool:
     """One part of an address: a word of those that say so, and after it the end of a picture's name."""
-    places = [place for word in _STAND_INS if (place := name.find(word)) >= 0]
+    places = [place for word in _PLACEHOLDERS if (place := name.find(word)) >= 0]
     return bool(places) and _PICTURE_FILE.search(name, min(places)) is not None
 
 

@@ -114,9 +114,9 @@ async def search_items_tx(
     return await tx.many(ItemHit, q.search_items, match=wanted, shelf_id=shelf_id, most=most, **where)
 
 
-async def sought_items_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[ItemId], *, longest: int) -> list[ShownItem]:
+async def shown_items_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[ItemId], *, longest: int) -> list[ShownItem]:
     """These items of the shelf in this order, with the first `longest` characters of their texts."""
-    rows = await tx.many(ShownItem, q.sought_items, shelf_id=shelf_id, ids=ids, longest=longest) if ids else []
+    rows = await tx.many(ShownItem, q.shown_items, shelf_id=shelf_id, ids=ids, longest=longest) if ids else []
     found = {row.id: row for row in rows}
     return [found[item_id] for item_id in ids if item_id in found]
 

@@ -24,7 +24,7 @@ and (cast(:feeds as text) is null or entry.feed_id in (
   select cast(value as bigint) from json_each(cast(:feeds as text))
 ))
 
--- name: sought_items
+-- name: shown_items
 -- What hits are shown by: only for those that are shown.
 select item.id, subscription.public_id as feed_id, item.title,
   substr(case when item.content = '' then coalesce(item.summary, '') else item.content end, 1, cast(:longest as integer)) as text,

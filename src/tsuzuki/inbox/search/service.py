@@ -18,7 +18,7 @@ from tsuzuki.inbox.search.hits import (
     search_chapters_tx,
     search_items_tx,
     search_series_tx,
-    sought_items_tx,
+    shown_items_tx,
 )
 from tsuzuki.inbox.search.policy import (
     LONGEST_TEXT,
@@ -149,7 +149,7 @@ class Search:
             )
             hits = await search_items_tx(tx, shelf_id, parsed.terms, most, narrowed=narrowed)
             ids = [hit.id for hit in hits]
-        return await sought_items_tx(tx, shelf_id, ids, longest=LONGEST_TEXT)
+        return await shown_items_tx(tx, shelf_id, ids, longest=LONGEST_TEXT)
 
     async def _newest_tx(
         self, tx: Tx, shelf_id: ShelfId, parsed: ParsedSearch, meant: list[FeedName] | None, *, most: int

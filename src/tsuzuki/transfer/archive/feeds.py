@@ -8,7 +8,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_items_tx
-from tsuzuki.ingest.detached import BroughtItem, bring_items_tx
+from tsuzuki.ingest.detached import ImportedItem, import_items_tx
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem, item_hash
 from tsuzuki.model.ids import FeedId
@@ -20,7 +20,7 @@ from tsuzuki.shelves.limits import check_shelf_limit_tx
 from tsuzuki.shelves.subscriptions import KEPT, Subscriptions, find_subscription_to_tx, restore_tx, take_former_tx
 from tsuzuki.shelves.types import NewSubscription
 from tsuzuki.sources.feeds import find_feed_tx, follow_feed_tx, suspension_changed_tx
-from tsuzuki.sources.watches import ImportedFetchState, NewWatch, add_watch_tx, bring_fetch_state_tx
+from tsuzuki.sources.watches import ImportedFetchState, NewWatch, add_watch_tx, import_fetch_state_tx
 from tsuzuki.transfer.archive.container import NumberedLine
 from tsuzuki.transfer.archive.format import Feed, ItemLine, RemovedItemLine
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
@@ -101,7 +101,7 @@ class FeedImport:
         if how == "made":
             planned = None if feed.next_check_at is None else Millis(feed.next_check_at)
             state = ImportedFetchState(feed.etag, feed.last_modified, planned)
-            await bring_fetch_state_tx(tx, self._shelf_id, feed_id, brought=state, now=now)
+            await import_fetch_state_tx(tx, self._shelf_id, feed_id, brought=state, now=now)
         await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
         if former is not None:
             await restore_tx(tx, self._shelf_id, former, now)
@@ -119,10 +119,10 @@ class FeedImport:
             return LineCounts(left_out=len(run), why=_UNFOLLOWED)
         await lock_items_tx(tx, feed_id)
         brought = [
-            BroughtItem(item.key, _item_row(item), as_row(item.entry), each.words)
+            ImportedItem(item.key, _item_row(item), as_row(item.entry), each.words)
             for each, item in zip(run, items, strict=True)
         ]
-        counts = await bring_items_tx(tx, self._shelf_id, feed_id, brought)
+        counts = await import_items_tx(tx, self._shelf_id, feed_id, brought)
         texts = [
             as_row(item.full_text, item_id=counts.new[item.key])
             for item in items

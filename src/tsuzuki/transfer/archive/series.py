@@ -127,13 +127,13 @@ class SeriesImport:
 
         came: list[SeriesId] = []
 
-        async def bring(tx: Tx, run: Run) -> LineCounts:
+        async def write(tx: Tx, run: Run) -> LineCounts:
             series_id, is_new = await self._series_tx(tx, series)
             came[:] = [series_id]
             return LineCounts(created=len(run)) if is_new else LineCounts(existing=len(run))
 
         try:
-            is_there = await self._import_run.attempt("series.jsonl", [numbered], bring)
+            is_there = await self._import_run.attempt("series.jsonl", [numbered], write)
         except LimitExceeded as error:
             self._import_run.journal.leave_out(numbered, f"{series.title}: {error}")
             return

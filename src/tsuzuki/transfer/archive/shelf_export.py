@@ -242,7 +242,7 @@ def _series(
             group=groups.get(row.group_id) if row.group_id else None,
             status=row.follow_status,
             notify=bool(row.notify),
-            preferences=_wishes(row.preferences, slugs),
+            preferences=_archived_preferences(row.preferences, slugs),
             created_at=row.created_at,
         )
     if row.former_status is not None and row.former_created_at is not None and row.left_at is not None:
@@ -250,7 +250,7 @@ def _series(
             group=groups.get(row.former_group_id) if row.former_group_id else None,
             status=row.former_status,
             notify=bool(row.former_notify),
-            preferences=_wishes(row.former_preferences, slugs),
+            preferences=_archived_preferences(row.former_preferences, slugs),
             entries=row.entries or (),
             created_at=row.former_created_at,
             left_at=row.left_at,
@@ -259,7 +259,7 @@ def _series(
     return copied(ArchivedSeries, row, key=key, sources=tuple(sources), follow=follow, former=former)
 
 
-def _wishes(preferences: ReleasePreferences | None, slugs: Slugs) -> ArchivedPreferences:
+def _archived_preferences(preferences: ReleasePreferences | None, slugs: Slugs) -> ArchivedPreferences:
     """With sources by their slugs; those that are gone are no wish."""
     known = preferences or ReleasePreferences()
     wanted = tuple(slugs[SourceId(each)] for each in known.sources if each in slugs)

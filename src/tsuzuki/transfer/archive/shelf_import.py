@@ -60,7 +60,7 @@ class ShelfImport:
         try:
             await asyncio.to_thread(archive.check, watch)
             await self._refuse_asleep(shelf_id)
-            await self._land(import_run, user)
+            await self._import_all(import_run, user)
         except Unavailable as error:
             raise Unavailable(f"{error} {_how_far(journal)}; run it again, nothing comes twice.") from error
         except (NotFound, ForeignKeyViolation) as error:
@@ -76,7 +76,7 @@ class ShelfImport:
         if terms.is_billed and terms.status != "active":
             raise LimitExceeded(asleep(terms.status))
 
-    async def _land(self, import_run: ImportRun, user: User) -> None:
+    async def _import_all(self, import_run: ImportRun, user: User) -> None:
         actor = Actor(user.public_id, user.username)
         rest = _OtherLines(import_run, user)
         known = await rest.import_groups()
@@ -195,9 +195,9 @@ class _OtherLines:
         """Channels without their secrets; they are off until their owner completes and enables them."""
         async for chunk in self._import_run.chunks("channels.jsonl"):
             for each in chunk:
-                await self._bring_channel(each)
+                await self._import_channel(each)
 
-    async def _bring_channel(self, numbered: NumberedLine) -> None:
+    async def _import_channel(self, numbered: NumberedLine) -> None:
         channel: ChannelLine = numbered.line
         kind = KINDS.get(channel.kind)
         if kind is None:

@@ -27,7 +27,7 @@ from tsuzuki.db.legacy import (
     read_items,
 )
 from tsuzuki.db.locks import lock_items_tx
-from tsuzuki.ingest.detached import BroughtItem, bring_items_tx, shelf_items_tx
+from tsuzuki.ingest.detached import ImportedItem, import_items_tx, shelf_items_tx
 from tsuzuki.ingest.items import new_item
 from tsuzuki.ingest.service import OF_ITS_CONTENT
 from tsuzuki.model.errors import RefusedAddress, SourceError
@@ -43,7 +43,7 @@ from tsuzuki.shelves.groups import add_group_tx, default_group_tx, find_group_na
 from tsuzuki.shelves.subscriptions import add_subscription_tx, find_subscription_to_tx
 from tsuzuki.shelves.types import NewRow
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
-from tsuzuki.sources.watches import ImportedFetchState, bring_fetch_state_tx
+from tsuzuki.sources.watches import ImportedFetchState, import_fetch_state_tx
 from tsuzuki.transfer.clean_rows import clean_rows
 from tsuzuki.transfer.reedme.sanitiser import CleanItem, clean_bookmarks, clean_feeds, clean_items
 
@@ -108,7 +108,7 @@ class _Import:
             await self._import_feed(feed)
         for mark in cleaned:
             if mark.item_id is None or mark.item_id in self._snapshots:
-                await self._keep_loose(mark)
+                await self._bookmark_without_item(mark)
 
     async def _import_feed(self, feed: LegacyFeed) -> None:
         try:
@@ -127,7 +127,7 @@ class _Import:
             items = await self._cleaned("items", clean_items, page.items, link, self._db.engine)
             await self._put(feed_id, items)
             for before, item in items:
-                await self._keep_item(feed_id, before, item.found, feed_name=feed.name or link)
+                await self._bookmark_item(feed_id, before, item.found, feed_name=feed.name or link)
             after = page.after
             is_more = after is not None
 
@@ -148,7 +148,7 @@ class _Import:
             await add_subscription_tx(tx, row, now)
             await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
             state = ImportedFetchState(feed.etag, feed.last_modified, feed.next_check_at)
-            await bring_fetch_state_tx(tx, self._shelf_id, feed_id, brought=state, now=now)
+            await import_fetch_state_tx(tx, self._shelf_id, feed_id, brought=state, now=now)
             # R8: as for everyone who comes later.
             await add_known_entries_tx(tx, self._shelf_id, feed_id, since=ALWAYS, most=KNOWN_ITEMS, now=now)
         return feed_id
@@ -171,7 +171,7 @@ class _Import:
         async def put(tx: Tx) -> None:
             await lock_items_tx(tx, feed_id)
             now = self._clock()
-            await bring_items_tx(tx, self._shelf_id, feed_id, [_brought(*each, now) for each in items])
+            await import_items_tx(tx, self._shelf_id, feed_id, [_brought(*each, now) for each in items])
 
         try:
             await with_tx_again(self._db, put)
@@ -186,7 +186,7 @@ class _Import:
 
     # -- bookmarks
 
-    async def _keep_item(self, feed_id: FeedId, before: LegacyItem, found: FoundItem, *, feed_name: str) -> None:
+    async def _bookmark_item(self, feed_id: FeedId, before: LegacyItem, found: FoundItem, *, feed_name: str) -> None:
         """The snapshot as it was taken; of a mere flag, the item as it is."""
         mark = self._snapshots.pop(before.id, None)
         if mark is None and not before.is_bookmarked:
@@ -205,7 +205,7 @@ class _Import:
 
         await self._keep(keep)
 
-    async def _keep_loose(self, mark: LegacyBookmark) -> None:
+    async def _bookmark_without_item(self, mark: LegacyBookmark) -> None:
         """A snapshot whose item was gone, or never came along."""
         new = _bookmark(mark)
 
@@ -245,12 +245,12 @@ class _Import:
         self._add(skipped=1, notes=(why,) if len(self.brought.notes) < _MOST_NOTES else ())
 
 
-def _brought(before: LegacyItem, item: CleanItem, now: Millis) -> BroughtItem:
+def _brought(before: LegacyItem, item: CleanItem, now: Millis) -> ImportedItem:
     """R8: nothing of this is news."""
     row = new_item(item.found, now)
     columns = msgspec.structs.asdict(row) | {"content_hash": row.content_hash.hex(), "created_at": now}
     entry = {"unread": before.unread, "saved": False, "sort_at": row.sort_at, "read_at": None, "created_at": now}
-    return BroughtItem(row.key, columns, entry, item.words)
+    return ImportedItem(row.key, columns, entry, item.words)
 
 
 def _bookmark(mark: LegacyBookmark) -> NewBookmark:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import MemberShelf
-from tsuzuki.connectors.discovery import guesses_told
+from tsuzuki.connectors.discovery import describe_guesses
 from tsuzuki.connectors.page_feeds import typed_address
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedAddress, RefusedProxy, SourceError
@@ -219,14 +219,14 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
         tried = await trier.try_url(url, site.accounts.deps.clock())
         if tried.kind == "page" and not tried.found:
             nothing = _("No feed was found at this address.")
-            raise problem("url", f"{nothing} {guesses_told(tried.guessed)}".strip())
+            raise problem("url", f"{nothing} {describe_guesses(tried.guessed)}".strip())
         links = _links(tried, url)
         followed = await feeds.followed(await site.shelf_id(caller), [link for link, _ in links])
         found = AddressResult(tried, links, {link: show_id(public_id) for link, public_id in followed.items()})
         return await show(request, caller, FormState(values={"url": (url,)}), found)
 
     async def follow(_request: Request, caller: Caller, form: Form) -> Response:
-        await feeds.add(await site.shelf_id(caller), _wish(form))
+        await feeds.add(await site.shelf_id(caller), _new_subscription(form))
         return see(with_query(FEEDS, done="followed"))
 
     return (
@@ -249,7 +249,7 @@ def read_url(form: Form) -> str:
     return typed_address(url)
 
 
-def _wish(form: Form) -> NewSubscription:
+def _new_subscription(form: Form) -> NewSubscription:
     link = form.one("link").strip() or read_url(form)
     return NewSubscription(
         link=link,
