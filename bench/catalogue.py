@@ -19,8 +19,7 @@ from tests.builders import stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_source
 from tsuzuki.api.catalogue_views import cache_meta, chapter_views, list_meta, manga_view
 from tsuzuki.api.views import ListAnswer
-from tsuzuki.catalogue.browse import ListRequest
-from tsuzuki.catalogue.store import q
+from tsuzuki.catalogue.browse import ListRequest, q
 from tsuzuki.db import Database
 
 

@@ -14,9 +14,8 @@ from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import SeriesSourceId, ShelfId, SourceId
-from tsuzuki.model.requests import Ask, Reply
+from tsuzuki.model.requests import Ask, Reply, SourceIdentity
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.driver import Driver
 

@@ -7,20 +7,21 @@ import pytest
 
 from tests.builders import NOON, a_public_id, stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga, a_source
-from tsuzuki.catalogue.browse import ListRequest, storable
-from tsuzuki.catalogue.cache import SingleFlight, StillAsking
-from tsuzuki.catalogue.calls import LARGEST_BODY, MOST_BYTES, Revalidating
-from tsuzuki.catalogue.policy import filters_key, fresh_until, is_fresh, lack, plain_query
-from tsuzuki.catalogue.store import find_manga_tx, list_pages_tx
+from tsuzuki.catalogue.browse import ListRequest, filters_key, plain_query, storable
+from tsuzuki.catalogue.calls import SingleFlight, StillAsking, fresh_until, is_fresh
+from tsuzuki.catalogue.chapters import lack
+from tsuzuki.catalogue.chapters import q as chapters_q
+from tsuzuki.catalogue.details import manga_tx
+from tsuzuki.catalogue.types import PageRow
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, NotFound, ShapeChanged, Unavailable
 from tsuzuki.model.harvest import FoundPage, FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import ReleaseId
-from tsuzuki.model.requests import Ask, Reply, Validators
+from tsuzuki.model.requests import Ask, Reply, SourceIdentity, Validators
 from tsuzuki.model.times import DAY, MINUTE, Millis
-from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.driver import LARGEST_BODY, MOST_BYTES, Revalidating
 from tsuzuki.polling.policy import COMPLETE
 from tsuzuki.sources.sites import find_source_tx
 
@@ -220,7 +221,7 @@ async def test_r63_a_list_with_holes_is_shown_and_not_kept(db):
     catalogue, chapter = await a_chapter(db, connector)
     answer = await catalogue.chapters.pages(chapter)
     assert (len(answer.pages), answer.freshness.error) == (3, "The source lists 3 of 5 pages.")
-    assert await db.read(lambda tx: list_pages_tx(tx, chapter)) == []
+    assert await db.read(lambda tx: tx.many(PageRow, chapters_q.list_pages, release_id=chapter)) == []
     connector.page_list = tuple(FoundPage(place, f"p{place}") for place in range(5))
     whole = await catalogue.chapters.pages(chapter)
     assert (len(whole.pages), whole.freshness.error) == (5, None)
@@ -248,7 +249,7 @@ async def test_r66_an_image_address_that_expires_is_asked_for_every_time(db):
     for _ in range(2):
         await catalogue.chapters.image(await catalogue.chapters.pages(chapter), 1)
     assert connector.asked.count("image p1") == 2
-    assert await db.read(lambda tx: list_pages_tx(tx, chapter)) == []
+    assert await db.read(lambda tx: tx.many(PageRow, chapters_q.list_pages, release_id=chapter)) == []
 
 
 async def test_a_release_that_is_only_elsewhere_says_where(db):
@@ -283,7 +284,7 @@ async def test_r62_details_that_say_nothing_blank_nothing(db):
         "T", author="A", artist="B", description="D", genres=("G",), status=1, cover_url="https://example.net/c.png"
     )
     full = (await catalogue.details.show(manga, shelf)).value
-    assert full == await db.read(lambda tx: find_manga_tx(tx, manga, shelf))
+    assert full == (await db.read(lambda tx: manga_tx(tx, manga, shelf)))[0]
     connector.details_found = SeriesDetails("", status=9)
     again = (await catalogue.details.show(manga, shelf, refresh=True)).value
     assert again == full

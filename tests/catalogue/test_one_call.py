@@ -14,7 +14,7 @@ from tests.crawler.builders import a_crawling_app
 from tests.images.builders import a_gallery, a_picture
 from tests.test_serve import line_of, serve
 from tests.waiting import eventually
-from tsuzuki.catalogue.cache import LEASE, CallLocks
+from tsuzuki.catalogue.calls import LEASE, CallLocks
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import HttpStatus
 from tsuzuki.model.times import Millis

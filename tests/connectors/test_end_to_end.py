@@ -21,8 +21,8 @@ from tsuzuki.connectors.selectors.connector import SelectorsSource
 from tsuzuki.connectors.selectors.reader import load_definition
 from tsuzuki.connectors.selectors.trial import try_source
 from tsuzuki.model.errors import HttpStatus, RateLimited
+from tsuzuki.model.requests import SourceIdentity
 from tsuzuki.net.localfiles import LocalFiles
-from tsuzuki.net.options import SourceIdentity
 
 ROOT = Path(__file__).parents[2]
 ORIGIN = SourceIdentity(source="test")

@@ -21,9 +21,7 @@ from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.images.downloads import COPIES
-from tsuzuki.images.files import ImageCache
-from tsuzuki.images.store import save_image_tx
-from tsuzuki.images.types import ImageSubject, NewImage, at_address
+from tsuzuki.images.files import ImageCache, ImageSubject, NewImage, at_address, save_image_tx
 from tsuzuki.ingest.chapters import save_pages_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId

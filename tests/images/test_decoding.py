@@ -7,7 +7,8 @@ import pytest
 
 from tests.images.builders import a_bomb, a_flicker, a_picture, an_animation
 from tests.scale import scaled
-from tsuzuki.images.decoding import MOST_FRAMES, Head, Small, examine, shrink, sniff
+from tsuzuki.images.decoding import MOST_FRAMES, Head, Small, examine, shrink
+from tsuzuki.images.fetching import sniff
 from tsuzuki.images.services import DECODING
 from tsuzuki.model.errors import NotAnImage, TooLarge
 from tsuzuki.parsing.pool import ParsePool

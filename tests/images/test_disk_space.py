@@ -15,10 +15,21 @@ from tests.builders import (
 )
 from tests.images.builders import q
 from tsuzuki.db import Database, Tx
-from tsuzuki.images.files import ImageCache, ImageFiles
+from tsuzuki.images.articles import secret_tx
+from tsuzuki.images.files import (
+    Image,
+    ImageCache,
+    ImageFiles,
+    NewImage,
+    at_address,
+    cover_of,
+    find_known_tx,
+    page_of,
+    save_failure_tx,
+    save_image_tx,
+)
 from tsuzuki.images.policy import FORGET_FAILURES_AFTER, retry_delay
-from tsuzuki.images.store import find_known_tx, known_positions_tx, save_failure_tx, save_image_tx, secret_tx
-from tsuzuki.images.types import Image, NewImage, at_address, cover_of, page_of
+from tsuzuki.images.service import known_positions_tx
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.errors import NotAnImage, RefusedAddress
 from tsuzuki.model.ids import ReleaseId

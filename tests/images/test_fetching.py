@@ -8,13 +8,14 @@ import pytest
 
 from tests.images.builders import a_picture
 from tests.net.builders import SOMEONE, a_client, a_server, answer, by_path
+from tsuzuki.catalogue.calls import SourceCall
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, ImageOutcome
 from tsuzuki.images.fetching import ImageFetcher
 from tsuzuki.model.errors import HttpStatus, NotAnImage, RefusedAddress
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.requests import Ask, ReadFolder
-from tsuzuki.polling.driver import Driver, SourceCall
+from tsuzuki.polling.driver import Driver
 
 PICTURE = a_picture()
 NOBODY = cast("Any", None)

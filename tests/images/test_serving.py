@@ -6,7 +6,7 @@ import hashlib
 import pytest
 
 from tests.images.builders import a_bomb, a_gallery, a_picture, an_animation, on_sqlite, q
-from tsuzuki.images.types import at_address, cover_of, page_of
+from tsuzuki.images.files import at_address, cover_of, page_of
 from tsuzuki.model.ids import ReleaseId, SeriesSourceId
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.sources.watches import NewWatch, add_watch_tx

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.images.builders import a_bomb, a_picture, an_animation
-from tsuzuki.images.decoding import LONGEST_HEADER, MOST_PIXELS, Head, MediaType, sniff
+from tsuzuki.images.decoding import MOST_PIXELS, Head, MediaType
+from tsuzuki.images.fetching import LONGEST_HEADER, sniff
 from tsuzuki.model.errors import NotAnImage, TooLarge
 
 KINDS: dict[str, MediaType] = {

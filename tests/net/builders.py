@@ -11,10 +11,11 @@ from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from tsuzuki.coord.pacer import MemoryPacer, Rate
+from tsuzuki.model.requests import SourceIdentity
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AddressGuard, AllowList
-from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
+from tsuzuki.net.options import ClientOptions, Deadlines
 
 LOOPBACK = AddressGuard(allow=AllowList.read(["127.0.0.0/8"]))
 SOMEONE = SourceIdentity(source="someone")

@@ -7,9 +7,8 @@ from redis.asyncio import Redis
 
 from tests.net.builders import a_client, monotonic_micros
 from tsuzuki.coord.redis_client import RedisPacer
-from tsuzuki.model.requests import Ask
+from tsuzuki.model.requests import Ask, SourceIdentity
 from tsuzuki.model.times import MINUTE
-from tsuzuki.net.options import SourceIdentity
 
 
 async def main(url: str, redis_url: str, count: int, rate: float) -> None:

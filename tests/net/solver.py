@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 
 from tests.net.builders import a_web_app
-from tsuzuki.net.options import SourceIdentity
+from tsuzuki.model.requests import SourceIdentity
 
 BROWSER = "Mozilla/5.0 (a real browser)"
 PASSED = b"<html><h1>A comic</h1></html>"

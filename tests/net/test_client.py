@@ -30,9 +30,9 @@ from tsuzuki.model.errors import (
     TooLarge,
     Unreachable,
 )
-from tsuzuki.model.requests import Ask, Hop, Validators
+from tsuzuki.model.requests import Ask, Hop, SourceIdentity, Validators
 from tsuzuki.net.guard import AddressGuard, AllowList
-from tsuzuki.net.options import Deadlines, SourceIdentity
+from tsuzuki.net.options import Deadlines
 
 PEM = Path(__file__).with_name("self_signed.pem")
 FEED = b"<rss/>"

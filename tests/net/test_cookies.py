@@ -1,7 +1,7 @@
 """SEC-10: cookies stay with their source, and a jar has a bottom."""
 
+from tsuzuki.model.requests import SourceIdentity
 from tsuzuki.net.exchange import LONGEST_HEADER, MOST_COOKIES, MOST_JARS, Jar, Jars
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
 
 HERE = parse("https://a.example/x/y")

@@ -9,11 +9,10 @@ from structlog.testing import capture_logs
 
 from tests.net.builders import LOOPBACK, SOMEONE, StubResolver, a_client, a_server, always, answer, some_options
 from tsuzuki.model.errors import RefusedAddress, Unreachable
-from tsuzuki.model.requests import Ask
+from tsuzuki.model.requests import Ask, SourceIdentity
 from tsuzuki.net.dialer import Dialer, RefusedDial, Route, VettingResolver, is_own_address, make_socket_factory
 from tsuzuki.net.failures import explained
 from tsuzuki.net.guard import AddressGuard, AllowList, Lane
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
 
 ONLY_TWO = AddressGuard(allow=AllowList.read(["127.0.0.2/32"]))

@@ -12,10 +12,9 @@ from tests.net.hostile import CHALLENGE, HTML
 from tests.net.solver import WILLING, a_solver
 from tests.net.vectors import REFUSED_ADDRESSES, REFUSED_URLS
 from tsuzuki.model.errors import Blocked, RefusedAddress
-from tsuzuki.model.requests import Ask
+from tsuzuki.model.requests import Ask, SourceIdentity
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AddressGuard, AllowList
-from tsuzuki.net.options import SourceIdentity
 
 PUBLIC = "http://93.184.216.34"
 LITERALS = [address.partition("%")[0] for address in REFUSED_ADDRESSES if not address.startswith("2a00:")]

@@ -3,8 +3,7 @@
 import pytest
 
 from tsuzuki.model.errors import HttpStatus, RedirectLoop, RefusedAddress
-from tsuzuki.model.requests import Ask, Validators
-from tsuzuki.net.options import SourceIdentity
+from tsuzuki.model.requests import Ask, SourceIdentity, Validators
 from tsuzuki.net.redirects import OutgoingRequest, Trail, first_request, following
 from tsuzuki.net.urls import parse
 

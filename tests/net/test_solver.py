@@ -8,8 +8,7 @@ from tests.net.builders import a_client, a_server, answer
 from tests.net.hostile import CHALLENGE, HTML
 from tests.net.solver import BROWSER, PASSED, WILLING, a_solver
 from tsuzuki.model.errors import Blocked, RefusedAddress
-from tsuzuki.model.requests import Ask
-from tsuzuki.net.options import SourceIdentity
+from tsuzuki.model.requests import Ask, SourceIdentity
 
 
 async def walled(head: bytes, writer: asyncio.StreamWriter) -> None:

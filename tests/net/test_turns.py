@@ -19,9 +19,8 @@ from tests.net.builders import (
 )
 from tsuzuki.coord.pacer import Rate
 from tsuzuki.model.errors import RateLimited, Unreachable
-from tsuzuki.model.requests import Ask, CallPace, RateHeaders
+from tsuzuki.model.requests import Ask, CallPace, RateHeaders, SourceIdentity
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.net.options import SourceIdentity
 
 FEED = b"<rss/>"
 

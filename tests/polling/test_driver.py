@@ -8,9 +8,8 @@ import pytest
 from tests.net.builders import SOMEONE, a_client, a_server, answer, by_path
 from tests.parsing import parsers
 from tsuzuki.model.errors import HttpStatus, NotAFeed, RefusedAddress, ShapeChanged, Unreachable
-from tsuzuki.model.requests import Ask, FileEntry, Parse, ReadArchive, ReadFile, ReadFolder, Reply
+from tsuzuki.model.requests import Ask, FileEntry, Parse, ReadArchive, ReadFile, ReadFolder, Reply, SourceIdentity
 from tsuzuki.model.times import Millis
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.driver import MOST_WANTS, Driver
 

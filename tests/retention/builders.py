@@ -18,9 +18,8 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
 from tsuzuki.ingest.items import ItemIngest
 from tsuzuki.model.ids import ItemId, ShelfId
-from tsuzuki.model.requests import Ask, Reply
+from tsuzuki.model.requests import Ask, Reply, SourceIdentity
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.driver import Driver
 from tsuzuki.polling.outcomes import PollContext

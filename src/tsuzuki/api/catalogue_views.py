@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from tsuzuki.api import PREFIX
 from tsuzuki.api.views import Time, shown, view_of
-from tsuzuki.catalogue.cache import Freshness
+from tsuzuki.catalogue.calls import Freshness
 from tsuzuki.catalogue.chapters import PagesAnswer
 from tsuzuki.catalogue.types import ListedRelease, Manga, PageRow
 from tsuzuki.connectors.filters import CheckBox, Filter, FilterGroup, GroupedFilter, Select, Sort, TextFilter, TriState

@@ -8,8 +8,7 @@ from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.api.ids import ReleasePath
 from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, view_of
-from tsuzuki.images.downloads import KeptChapters
-from tsuzuki.images.types import CopyStatus, KeptChapter
+from tsuzuki.images.downloads import CopyStatus, KeptChapter, KeptChapters
 from tsuzuki.model.errors import LimitExceeded, NotFound
 
 

@@ -20,9 +20,9 @@ from tsuzuki.http.middleware import SANDBOXED
 from tsuzuki.images.articles import LONGEST_WRITTEN, ArticleImages
 from tsuzuki.images.decoding import EXTENSIONS, MediaType
 from tsuzuki.images.fetching import CHUNK, Arrival
+from tsuzuki.images.files import Image, ImageSubject, at_address, cover_of, page_of
 from tsuzuki.images.policy import Width, read_range
 from tsuzuki.images.service import Arriving, Images, OpenImage, Prefetch
-from tsuzuki.images.types import Image, ImageSubject, at_address, cover_of, page_of
 from tsuzuki.model.errors import Conflict, NotFound, SourceError, Unavailable
 
 _KEPT = "private, max-age=604800, immutable"

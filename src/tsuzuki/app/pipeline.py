@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import structlog
 
+from tsuzuki.catalogue.calls import Breakers
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.local import LocalConfig
 from tsuzuki.connectors.registry import ENTRY_POINTS, Registry, builtin, defined, installed
@@ -49,7 +50,6 @@ from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.tasks import NOTICES, SENDS
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.addresses import Looks, Trier
-from tsuzuki.polling.breakers import Breakers
 from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.driver import Driver, LocalReader
 from tsuzuki.polling.outcomes import PollContext

@@ -1,46 +1,41 @@
 """A source's lists, what a search of it can be narrowed by, and its series by an address that somebody brings."""
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from tsuzuki.accounts.types import Slice
-from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Question, TtlCache
-from tsuzuki.catalogue.calls import Calls, NotCalled
-from tsuzuki.catalogue.policy import filters_key, plain_query
-from tsuzuki.catalogue.store import (
-    find_listing_tx,
-    list_manga_tx,
-    listed_series_tx,
-    note_source_tx,
-    rest_unfollowed_tx,
-    save_listing_tx,
-    touch_listed_tx,
-)
-from tsuzuki.catalogue.types import ListKey, ListKind, MangaPage
+from tsuzuki.catalogue.calls import CachedAnswer, CachedValue, Calls, NotCalled, Question, SourceCall, TtlCache
+from tsuzuki.catalogue.types import ListedSeries, ListKey, ListKind, Manga, MangaPage, SourceListing
 from tsuzuki.connectors.filters import Filter, FilterValue, with_values
 from tsuzuki.connectors.html.sanitiser import valid_text
 from tsuzuki.connectors.protocol import ConnectorInfo, SeriesAt, Unsupported, Visit
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.errors import Contention
 from tsuzuki.db.locks import lock_comic_matching_tx
 from tsuzuki.ingest.chapters import index_series_tx
 from tsuzuki.model.errors import Invalid, SourceError
 from tsuzuki.model.harvest import FoundSeries, SeriesPage
-from tsuzuki.model.ids import PublicId, SeriesSourceId, ShelfId
+from tsuzuki.model.ids import PublicId, SeriesSourceId, ShelfId, SourceId
 from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.driver import SourceCall
 from tsuzuki.sources.comics import NOBODY_FOLLOWS, watch_mapping_tx
 from tsuzuki.sources.policy import match_key
 from tsuzuki.sources.series import add_series_source_tx, add_series_tx
 from tsuzuki.sources.sites import list_sources_tx, source_tx
 from tsuzuki.sources.types import Source, SourceFilter
 
+q = load_queries("tsuzuki.catalogue")
+
 LONGEST_KEY = 1000
 LONGEST_URL = 2048
 LONGEST_TITLE = 512
 """Bytes, and letters of a title. What is longer is no title, no address that anybody could call, and fits no index."""
+
+
+LONGEST_FILTERS = 1000
+"""Bytes that are kept as they are: an index of PostgreSQL takes 2,700 for a whole key."""
 
 
 class ListingWriter:
@@ -57,8 +52,10 @@ class ListingWriter:
         known = await listed_series_tx(tx, source.id, found.series)
         await touch_listed_tx(tx, ((known[each.key], each) for each in found.series if each.key in known), now)
         ids = [known.get(each.key) or await self._add_tx(tx, source, each, now) for each in found.series]
-        await save_listing_tx(tx, key, list(dict.fromkeys(ids)), has_next=found.has_next, now=now)
-        await note_source_tx(tx, source.id, is_nsfw=info.is_nsfw, supports_latest=info.abilities.latest, now=now)
+        listed = {"series_source_ids": list(dict.fromkeys(ids)), "has_next": found.has_next}
+        await tx.run(q.save_listing, **msgspec.structs.asdict(key), **listed, now=now)
+        latest = info.abilities.latest
+        await tx.run(q.note_source, id=source.id, is_nsfw=info.is_nsfw, supports_latest=latest, now=now)
 
     async def _add_tx(self, tx: Tx, source: Source, found: FoundSeries, now: Millis) -> SeriesSourceId:
         """A series of its own: lists name no author, so nothing can be matched until its details are read."""
@@ -72,8 +69,21 @@ class ListingWriter:
             raise Contention("Somebody mapped this series in the same moment.")
         await touch_listed_tx(tx, [(made, found)], now)
         await watch_mapping_tx(tx, made, url=found.url, base_url=source.base_url, priority=COLD, due_at=now, now=now)
-        await rest_unfollowed_tx(tx, made, reason=NOBODY_FOLLOWS, now=now)
+        await tx.run(q.rest_unfollowed, series_source_id=made, reason=NOBODY_FOLLOWS, now=now)
         return made
+
+
+async def listed_series_tx(tx: Tx, source_id: SourceId, found: Iterable[FoundSeries]) -> dict[str, SeriesSourceId]:
+    """Those of a list that are known, by their key."""
+    rows = [{"key": series.key, "url": series.url} for series in found]
+    listed = await tx.bulk(ListedSeries, q.listed_series, rows, source_id=source_id)
+    return {each.key: each.id for each in listed if each.id is not None}
+
+
+async def touch_listed_tx(tx: Tx, found: Iterable[tuple[SeriesSourceId, FoundSeries]], now: Millis) -> None:
+    """Remember that they were listed, and where they are now."""
+    rows = [{"id": id_, "url": each.url, "title": each.title, "cover_url": each.cover_url} for id_, each in found]
+    await tx.run(q.touch_listed, rows=rows, now=now)
 
 
 def storable(found: SeriesPage) -> SeriesPage:
@@ -86,6 +96,20 @@ def storable(found: SeriesPage) -> SeriesPage:
             title = valid_text(each.title)[:LONGEST_TITLE] or key[:LONGEST_TITLE]
             by_key.setdefault(key, msgspec.structs.replace(each, key=key, url=url, title=title, cover_url=cover))
     return SeriesPage(tuple(by_key.values()), found.has_next)
+
+
+def plain_query(text: str) -> str:
+    """Texts that differ by their spaces ask for the same."""
+    return " ".join(text.split())
+
+
+def filters_key(values: Sequence[FilterValue]) -> str:
+    """R60: filters that say the same have the same key, in whatever order; empty when there are none."""
+    if not values:
+        return ""
+    in_order = sorted(values, key=lambda value: (value.group or "", value.name))
+    text = msgspec.json.encode(in_order)
+    return text.decode() if len(text) <= LONGEST_FILTERS else f"sha256:{hashlib.sha256(text).hexdigest()}"
 
 
 _DOES: dict[ListKind, str] = {"popular": "list popular series", "latest": "list the latest series", "search": "search"}
@@ -151,10 +175,11 @@ class BrowseService(msgspec.Struct, frozen=True):
 
     async def _kept(self, key: ListKey, shelf_id: ShelfId) -> CachedValue[MangaPage]:
         async def look(tx: Tx) -> CachedValue[MangaPage]:
-            listing = await find_listing_tx(tx, key)
+            listing = await tx.maybe(SourceListing, q.find_listing, **msgspec.structs.asdict(key))
             if listing is None:
                 return CachedValue(MangaPage([], has_next=False), None, is_there=False)
-            manga = await list_manga_tx(tx, listing.series_source_ids, shelf_id)
+            rows = [{"id": id_, "place": place} for place, id_ in enumerate(listing.series_source_ids)]
+            manga = await tx.bulk(Manga, q.list_manga, rows, shelf_id=shelf_id)
             return CachedValue(MangaPage(manga, listing.has_next), listing.fetched_at)
 
         return await self.db.read(look)

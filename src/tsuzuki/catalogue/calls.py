@@ -1,20 +1,68 @@
-"""Whether a source may be called now, and how."""
+"""How readers and jobs call a source: whether they may now, and by which connector; one call for all who ask.
 
-from collections import OrderedDict
-from collections.abc import Callable
+Every answer is cached by one rule: from the database while fresh, else from the source, else stale (R64). However many
+ask for the same at the same time, in whichever process, the source is asked once (R65, R102).
+"""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from tsuzuki.connectors.protocol import ConnectorInfo, Unsupported
+from tsuzuki.connectors.config import SourceConfig
+from tsuzuki.connectors.protocol import Connector, ConnectorInfo, Unsupported, Visit
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.db import Database
-from tsuzuki.model.errors import NotFound, Unavailable
-from tsuzuki.model.requests import Ask, Reply, Validators
-from tsuzuki.model.times import DAY, Millis
-from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.driver import Driver, FolderOf, SourceCall, SourceFetcher, source_call
+from tsuzuki.db import Database, load_queries
+from tsuzuki.model.errors import NotFound, SourceError, Unavailable
+from tsuzuki.model.ids import SourceId, WatchId
+from tsuzuki.model.requests import SourceIdentity
+from tsuzuki.model.structs import copied
+from tsuzuki.model.times import HOUR, SECOND, Millis
+from tsuzuki.polling.driver import Driver, FolderOf, LocalReader, run_visit
+from tsuzuki.polling.outcomes import PollContext
+from tsuzuki.polling.policy import PollAnswered, Watched, next_look
 from tsuzuki.sources.sites import show_pause_tx, source_info
 from tsuzuki.sources.types import Source
+
+q = load_queries("tsuzuki.catalogue")
+
+T = TypeVar("T")
+
+
+class SourceCall(msgspec.Struct, frozen=True):
+    """How a source is called in one run."""
+
+    connector: Connector
+    config: SourceConfig
+    driver: Driver
+    origin: SourceIdentity
+    folder: LocalReader | None
+    source_id: SourceId
+
+    async def ask(self, visit: Visit[T]) -> T:
+        """What the visit brings; a SourceError when the source does not."""
+        found = await run_visit(self.driver, visit, self.origin, folder=self.folder)
+        await self.answered()
+        return found
+
+    async def answered(self) -> None:
+        """To be said of a call that was answered some other way than by `ask` (R99)."""
+        await self.driver.answered(self.source_id)
+
+
+def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of: FolderOf) -> SourceCall:
+    """The way to this source; NotFound when nothing installed can, ShapeChanged when its config does not fit."""
+    if source.connector is None:
+        raise NotFound("The source has no extension.")
+    connector = registry.comics(source.connector)
+    config = connector.read_config(source.config)
+    connector = connector.for_source(config, source.base_url)
+    identity = connector.identity(config, source.id)
+    return SourceCall(connector, config, driver, identity, folder_of(config), source.id)
 
 
 class NotCalled(Unavailable):
@@ -51,56 +99,319 @@ class Calls(msgspec.Struct, frozen=True):
             raise NotCalled(f"{source.name} cannot be called: {error}") from error
 
 
-MOST_BYTES = 16 * 1024 * 1024
-LARGEST_BODY = 1024 * 1024
-OLDEST = DAY
-"""R26: validators may be frozen; once a day everything is asked for as a whole."""
+# -- R99: a source that answers anybody may be asked by everybody
 
-Key = tuple[str, str | None, str, tuple[tuple[str, str], ...]]
-"""Whose, by which way, what, and with which headers: another's answer is nobody's (SEC-10)."""
-
-NOT_MODIFIED = 304
-OK = 200
+MOST_CLOSED = 1000
+"""At once; the next call of the source closes the rest."""
 
 
-class Revalidating:
-    """A fetcher that remembers answers with validators, and asks with them the next time."""
+class BrokenWatch(msgspec.Struct, frozen=True):
+    """A series whose breaker is open."""
 
-    def __init__(self, fetcher: SourceFetcher, clock: Callable[[], Millis]) -> None:
-        self._fetcher = fetcher
+    id: WatchId
+    last_release_at: Millis | None
+    poll_floor: Millis | None
+    followers: int
+
+
+class ClosedBreaker(msgspec.Struct, frozen=True):
+    """One whose breaker closes, and when it is looked at."""
+
+    id: WatchId
+    next_check_at: Millis
+    priority: int
+
+
+class Breakers:
+    """The breakers of every source's series."""
+
+    def __init__(self, db: Database, context: PollContext, *, after_commit: Callable[[], Awaitable[None]]) -> None:
+        self._db = db
+        self._context = context
+        self._after_commit = after_commit
+
+    async def close(self, source_id: SourceId) -> None:
+        """Look at its broken series again by their class. Nobody's call fails because this could not be written."""
+        with suppress(Unavailable):
+            broken = await self._db.read(
+                lambda tx: tx.many(BrokenWatch, q.broken_watches, source_id=source_id, most=MOST_CLOSED)
+            )
+            if broken:
+                now = self._context.clock()
+                closed = [self._closed(watch, now) for watch in broken]
+                await self._db.with_tx(lambda tx: tx.bulk(int, q.close_breakers, closed, now=now))
+                await self._after_commit()
+
+    def _closed(self, watch: BrokenWatch, now: Millis) -> ClosedBreaker:
+        watched = copied(Watched, watch, kind="series")
+        look = next_look(watched, PollAnswered(), self._context.pace, now, jitter=self._context.jitter())
+        assert look.at is not None
+        return ClosedBreaker(watch.id, look.at, look.priority)
+
+
+# -- one call for all who ask
+
+
+class StillAsking(Unavailable):
+    """The answer is on its way, for longer than the caller wants to wait."""
+
+
+class SingleFlight:
+    """Calls that are under way, by what they bring. A caller who leaves does not end what others wait for."""
+
+    def __init__(self) -> None:
+        self._flying: dict[Hashable, asyncio.Task[Any]] = {}
+
+    async def join(
+        self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]], *, patience: float | None = None
+    ) -> T:
+        """What the call under way brings; `work` is begun when there is none. StillAsking after `patience` seconds."""
+        flight: asyncio.Task[T] | None = self._flying.get(key)
+        if flight is None:
+            flight = asyncio.create_task(work())
+            self._flying[key] = flight
+            flight.add_done_callback(lambda ended: self._land(key, ended))
+        landed, _ = await asyncio.wait({flight}, timeout=patience)
+        if not landed:
+            raise StillAsking(f"The source has not answered within {patience:g} seconds; it is still being asked.")
+        if flight.cancelled():
+            raise Unavailable("The server is being stopped.")
+        return flight.result()
+
+    def _land(self, key: Hashable, flight: asyncio.Task[Any]) -> None:
+        del self._flying[key]
+        if not flight.cancelled():
+            flight.exception()  # seen, also when everybody who waited has left
+
+    async def close(self) -> None:
+        """End what is under way."""
+        flying = list(self._flying.values())
+        for flight in flying:
+            flight.cancel()
+        await asyncio.gather(*flying, return_exceptions=True)
+
+
+class CallFailure(msgspec.Struct, frozen=True):
+    """How a call failed, as others can raise it."""
+
+    code: str
+    message: str
+    status: int | None = None
+    retry_after: int | None = None
+
+
+class HeldLock(msgspec.Struct, frozen=True):
+    """A lock that somebody has, or whose call failed just now."""
+
+    holder: str
+    failure: CallFailure | None
+    until: Millis
+
+
+LEASE = Millis(15 * SECOND)
+"""Of a process that dies; one that lives renews it."""
+FAILURE_SHOWN = Millis(3 * SECOND)
+"""To those who waited: they look more often than this."""
+LOOK_AGAIN = 0.1
+
+
+class CallLocks:
+    """A lock for each key. Where no other process is, nothing is locked."""
+
+    def __init__(self, db: Database, clock: Callable[[], Millis], *, is_shared: bool) -> None:
+        self._db = db
         self._clock = clock
-        self._known: OrderedDict[Key, Reply] = OrderedDict()
-        self._bytes = 0
+        self._is_shared = is_shared
 
-    async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
-        """The answer; after a 304 the one that we have, as of now."""
-        if ask.method != "GET" or ask.body is not None or ask.validators != Validators():
-            return await self._fetcher.fetch(ask, origin)
-        headers = tuple(sorted((*origin.headers.items(), *ask.headers.items())))
-        key = (origin.source, origin.proxy, ask.url, headers)
-        known = self._young(key)
-        asking = ask if known is None else msgspec.structs.replace(ask, validators=known.validators)
-        reply = await self._fetcher.fetch(asking, origin)
-        if known is not None and reply.status == NOT_MODIFIED:
-            return msgspec.structs.replace(known, received_at=reply.received_at)
-        self._forget(key)
-        if reply.status == OK and reply.validators != Validators() and len(reply.body) <= LARGEST_BODY:
-            self._keep(key, reply)
-        return reply
+    @asynccontextmanager
+    async def hold(self, key: str) -> AsyncIterator[bool]:
+        """Call within the block; True when another process was waited for, and may have brought what is wanted.
 
-    def _young(self, key: Key) -> Reply | None:
-        known = self._known.get(key)
-        if known is None or self._clock() - known.received_at > OLDEST:
-            return None
-        self._known.move_to_end(key)
-        return known
+        A SourceError of the block is raised by all who wait for it, in whichever process.
+        """
+        if not self._is_shared:
+            yield False
+            return
+        holder = secrets.token_hex(8)
+        has_waited = await self._take(key, holder)
+        renewing = asyncio.create_task(self._renew(key, holder))
+        failure = None
+        try:
+            yield has_waited
+        except SourceError as error:
+            failure = CallFailure(error.code, str(error), error.status, error.retry_after)
+            raise
+        finally:
+            renewing.cancel()
+            await asyncio.shield(self._leave(key, holder, failure))
 
-    def _keep(self, key: Key, reply: Reply) -> None:
-        self._known[key] = reply
-        self._bytes += len(reply.body)
-        while self._bytes > MOST_BYTES:
-            self._forget(next(iter(self._known)))
+    async def forget_old(self) -> None:
+        """Forget what processes that died left behind."""
+        await self._db.with_tx(lambda tx: tx.run(q.forget_locks, before=self._clock() - HOUR))
 
-    def _forget(self, key: Key) -> None:
-        if (gone := self._known.pop(key, None)) is not None:
-            self._bytes -= len(gone.body)
+    async def _take(self, key: str, holder: str) -> bool:
+        """Take the lock when it is free; whether somebody had it. Raises what went wrong for whom we waited for."""
+        waited_for = ""
+        while not await self._try(key, holder, waited_for):
+            held = await self._find(key)
+            while held is not None and held.failure is None and self._clock() < held.until:
+                waited_for = held.holder
+                await asyncio.sleep(LOOK_AGAIN)
+                held = await self._find(key)
+            if held is not None and held.failure is not None and held.holder == waited_for:
+                failure = held.failure  # the same error again
+                kind = next((kind for kind in _kinds(SourceError) if kind.code == failure.code), SourceError)
+                raise kind(failure.message, status=failure.status, retry_after=failure.retry_after)
+        return waited_for != ""
+
+    async def _find(self, key: str) -> HeldLock | None:
+        return await self._db.read(lambda tx: tx.maybe(HeldLock, q.find_lock, key=key))
+
+    async def _try(self, key: str, holder: str, waited_for: str) -> bool:
+        now = self._clock()
+        lock = {"key": key, "holder": holder, "waited_for": waited_for, "until": now + LEASE, "now": now}
+        return await self._db.with_tx(lambda tx: tx.maybe(str, q.take_lock, **lock)) is not None
+
+    async def _renew(self, key: str, holder: str) -> None:
+        while True:
+            await asyncio.sleep(LEASE / SECOND / 3)
+            until = self._clock() + LEASE
+            with suppress(Unavailable):
+                await self._db.with_tx(lambda tx: tx.run(q.renew_lock, key=key, holder=holder, until=until))  # noqa: B023  awaited
+
+    async def _leave(self, key: str, holder: str, failure: CallFailure | None) -> None:
+        """Those who wait look for what was brought, or are told what failed. What cannot be left now runs out."""
+        until = self._clock() + FAILURE_SHOWN
+        with suppress(Unavailable):
+            if failure is None:
+                await self._db.with_tx(lambda tx: tx.run(q.drop_lock, key=key, holder=holder))
+            else:
+                failed = {"key": key, "holder": holder, "failure": failure, "until": until}
+                await self._db.with_tx(lambda tx: tx.run(q.fail_lock, **failed))
+
+
+def _kinds(kind: type[SourceError]) -> Iterator[type[SourceError]]:
+    yield kind
+    for narrower in kind.__subclasses__():
+        yield from _kinds(narrower)
+
+
+# -- answers that are kept
+
+
+def is_fresh(fetched_at: Millis | None, ttl: Millis | None, now: Millis) -> bool:
+    """Whether it need not be asked for again; a `ttl` of None lasts for ever, a moment in the future counts as none."""
+    if fetched_at is None or fetched_at > now:
+        return False
+    return ttl is None or now - fetched_at < ttl
+
+
+def fresh_until(fetched_at: Millis | None, ttl: Millis | None) -> Millis | None:
+    """When it is to be asked for again; None when it never was fetched, or need never be."""
+    return None if fetched_at is None or ttl is None else Millis(fetched_at + ttl)
+
+
+PATIENCE = 8.0
+"""Seconds that a reader waits for a slow source while there is something to show."""
+
+
+class CachedValue(msgspec.Struct, Generic[T], frozen=True):
+    """What is stored, and since when; `is_there` is False for what nobody ever fetched."""
+
+    value: T
+    fetched_at: Millis | None
+    is_there: bool = True
+    error: str | None = None
+    """What is wrong with it though it came: a list with holes."""
+
+
+class Freshness(msgspec.Struct, frozen=True, kw_only=True):
+    """How an answer was come by."""
+
+    fetched_at: Millis | None
+    fresh_until: Millis | None
+    age: Millis | None
+    is_stale: bool = False
+    is_from_cache: bool
+    error: str | None = None
+    """Why it is stale, or not whole."""
+
+
+class CachedAnswer(msgspec.Struct, Generic[T], frozen=True):
+    """A value, and how it was come by."""
+
+    value: T
+    freshness: Freshness
+
+
+class Question(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """What is asked, where it is kept, and how it is fetched."""
+
+    key: Hashable
+    look: Callable[[], Awaitable[CachedValue[T]]]
+    fetch: Callable[[], Awaitable[CachedValue[T] | None]]
+    """Calls the source and stores what comes; a SourceError or Unavailable when it cannot.
+
+    What it returns is given to everyone who waits; None has each look for themselves, where a shelf's state is in it.
+    """
+    ttl: Millis | None
+
+
+class TtlCache:
+    """Answers questions. One per process."""
+
+    def __init__(self, clock: Callable[[], Millis], locks: CallLocks, patience: float = PATIENCE) -> None:
+        self._clock = clock
+        self._locks = locks
+        self.patience = patience
+        self._flights = SingleFlight()
+
+    async def close(self) -> None:
+        """End the calls that are under way."""
+        await self._flights.close()
+
+    async def answer(self, question: Question[T], *, refresh: bool) -> CachedAnswer[T]:
+        """From the cache while it is fresh and `refresh` is not said. Raises only when there is nothing to show."""
+        kept = await question.look()
+        if not refresh and is_fresh(kept.fetched_at, question.ttl, self._clock()):
+            return CachedAnswer(kept.value, self._freshness(kept, question.ttl, is_from_cache=True))
+        try:
+            fetched = await self._flights.join(
+                question.key,
+                lambda: self._fetch(question, kept.fetched_at, refresh=refresh),
+                patience=self.patience if kept.is_there else None,
+            )
+        except (SourceError, Unavailable) as error:
+            if not kept.is_there:
+                raise
+            stale = self._freshness(kept, question.ttl, is_from_cache=True, trouble=str(error))
+            return CachedAnswer(kept.value, stale)
+        kept = await question.look() if fetched is None else fetched
+        return CachedAnswer(kept.value, self._freshness(kept, question.ttl, is_from_cache=False))
+
+    async def _fetch(self, question: Question[T], seen: Millis | None, *, refresh: bool) -> CachedValue[T] | None:
+        """R65, R102: a call of anybody's that landed after the caller's look, which saw `seen`, counts."""
+        async with self._locks.hold(_name(question.key)):
+            kept = await question.look()
+            if kept.fetched_at != seen or (not refresh and is_fresh(kept.fetched_at, question.ttl, self._clock())):
+                return None
+            return await question.fetch()
+
+    def _freshness(
+        self, kept: CachedValue[T], ttl: Millis | None, *, is_from_cache: bool, trouble: str | None = None
+    ) -> Freshness:
+        """`trouble` is why nothing fresher is to be had."""
+        fetched_at = kept.fetched_at
+        return Freshness(
+            fetched_at=fetched_at,
+            fresh_until=fresh_until(fetched_at, ttl),
+            age=None if fetched_at is None else Millis(max(0, self._clock() - fetched_at)),
+            is_stale=trouble is not None,
+            is_from_cache=is_from_cache,
+            error=trouble or kept.error,
+        )
+
+
+def _name(key: Hashable) -> str:
+    """The same in every process."""
+    return hashlib.sha256(repr(key).encode()).hexdigest()

@@ -5,24 +5,23 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import msgspec
 
-from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Freshness, Question, TtlCache
-from tsuzuki.catalogue.calls import Calls, NotCalled
-from tsuzuki.catalogue.details import SWITCHED_OFF, manga_tx
-from tsuzuki.catalogue.policy import is_fresh, lack
-from tsuzuki.catalogue.store import (
-    chapter_target_tx,
-    chapters_age_tx,
-    chapters_fetched_tx,
-    find_release_tx,
-    list_pages_tx,
-    list_releases_tx,
-    resolve_image_tx,
+from tsuzuki.catalogue.calls import (
+    CachedAnswer,
+    CachedValue,
+    Calls,
+    Freshness,
+    NotCalled,
+    Question,
+    SourceCall,
+    TtlCache,
+    is_fresh,
 )
+from tsuzuki.catalogue.details import SWITCHED_OFF, manga_tx
 from tsuzuki.catalogue.types import CatalogueRelease, ChapterTarget, ListedRelease, Manga, PageRow
 from tsuzuki.connectors.html.sanitiser import valid_text
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ChapterIngest, ReleaseFound, in_order, save_pages_tx
 from tsuzuki.ingest.listings import compare_listing, record_listing
@@ -32,10 +31,11 @@ from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ReleaseId, ShelfId
 from tsuzuki.model.requests import Want
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.polling.driver import SourceCall
 from tsuzuki.queue.tasks import enqueue_tx
 from tsuzuki.sources.sites import source_tx
 from tsuzuki.sources.types import Source
+
+q = load_queries("tsuzuki.catalogue")
 
 Releases = list[ListedRelease]
 KeptOf = Callable[[ShelfId, Sequence[ReleaseId]], Awaitable[Collection[ReleaseId]]]
@@ -87,8 +87,8 @@ class ChapterLists:
 
     async def _kept(self, manga: Manga, shelf_id: ShelfId) -> CachedValue[Releases]:
         async def look(tx: Tx) -> CachedValue[Releases]:
-            fetched_at = await chapters_age_tx(tx, manga.id)
-            releases = await list_releases_tx(tx, manga.id, shelf_id)
+            fetched_at = await tx.maybe(Millis, q.chapters_age, id=manga.id)
+            releases = await tx.many(ListedRelease, q.list_releases, series_source_id=manga.id, shelf_id=shelf_id)
             return CachedValue(releases, fetched_at, is_there=fetched_at is not None or bool(releases))
 
         return await self._db.read(look)
@@ -116,7 +116,7 @@ class ChapterLists:
             await self._store(manga, part, is_first=is_first, harvest=harvest)
         now = self._clock()
         await record_listing(self._db, manga.id, listing, now)
-        await self._db.with_tx(lambda tx: chapters_fetched_tx(tx, manga.id, now))
+        await self._db.with_tx(lambda tx: _fetched_tx(tx, manga, now))
 
     async def _store(self, manga: Manga, releases: tuple[ReleaseFound, ...], *, is_first: bool, harvest: str) -> None:
         """As a poll's task would be; what cannot be stored becomes such a task, is split there and given up alone."""
@@ -143,10 +143,16 @@ class ChapterLists:
 
 async def _target_tx(tx: Tx, manga: Manga) -> ChapterTarget:
     """Read again for each write: an operator may have moved the mapping to another series meanwhile."""
-    target = await chapter_target_tx(tx, manga.id)
+    target = await tx.maybe(ChapterTarget, q.chapter_target, id=manga.id)
     if target is None:
         raise NotFound("This series is gone from its source.")
     return target
+
+
+async def _fetched_tx(tx: Tx, manga: Manga, now: Millis) -> None:
+    """The whole list is stored."""
+    await tx.run(q.chapters_fetched, id=manga.id, now=now)
+    await tx.run(q.harvested, series_source_id=manga.id, now=now)
 
 
 def _batch(target: ChapterTarget, releases: tuple[ReleaseFound, ...], *, is_first: bool, harvest: str) -> ChapterBatch:
@@ -228,13 +234,14 @@ class Chapters:
             found = FoundPage(page.position, page.url, None)
             url = valid_text(await call.ask(call.connector.image_url(call.config, found)))
             if not answer.expires:
-                await self._db.with_tx(lambda tx: resolve_image_tx(tx, answer.release.id, position, url))
+                place = {"release_id": answer.release.id, "position": position}
+                await self._db.with_tx(lambda tx: tx.run(q.resolve_image, **place, image_url=url))
         return PageImage(call, url, call.connector.image(call.config, url))
 
     async def _stored(self, release: CatalogueRelease) -> CachedValue[Pages]:
         async def look(tx: Tx) -> CachedValue[Pages]:
-            now = await find_release_tx(tx, release.id)
-            pages = tuple(await list_pages_tx(tx, release.id))
+            now = await tx.maybe(CatalogueRelease, q.find_release, id=release.id)
+            pages = tuple(await tx.many(PageRow, q.list_pages, release_id=release.id))
             fetched_at = None if now is None or not pages else now.pages_fetched_at
             return CachedValue(pages, fetched_at, is_there=fetched_at is not None)
 
@@ -284,8 +291,17 @@ def _valid(found: Sequence[FoundPage]) -> list[FoundPage]:
     ]
 
 
+def lack(found: Sequence[FoundPage], declared: int) -> str | None:
+    """R63: why a page list is not whole; None when it is. `declared` is the chapter list's own count, or -1."""
+    if [page.index for page in found] != list(range(len(found))):
+        return "The source leaves pages out of its list."
+    if len(found) < declared:
+        return f"The source lists {len(found)} of {declared} pages."
+    return None
+
+
 async def _release_tx(tx: Tx, release_id: int) -> tuple[CatalogueRelease, Source]:
-    release = await find_release_tx(tx, release_id)
+    release = await tx.maybe(CatalogueRelease, q.find_release, id=release_id)
     if release is None:
         raise NotFound(NO_CHAPTER)
     return release, await source_tx(tx, release.source_id)

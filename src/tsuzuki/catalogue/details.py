@@ -5,20 +5,12 @@ from typing import get_args
 
 import msgspec
 
-from tsuzuki.catalogue.cache import CachedAnswer, CachedValue, Question, TtlCache
-from tsuzuki.catalogue.calls import Calls, NotCalled
+from tsuzuki.catalogue.calls import CachedAnswer, CachedValue, Calls, NotCalled, Question, TtlCache
 from tsuzuki.catalogue.merges.store import end_series_tx, find_series_tx
-from tsuzuki.catalogue.store import (
-    describe_series_tx,
-    find_manga_tx,
-    lock_unshared_series_tx,
-    replace_rest_reason_tx,
-    save_details_tx,
-)
 from tsuzuki.catalogue.types import Manga
 from tsuzuki.connectors.html.sanitiser import valid_text
-from tsuzuki.db import Database, Tx
-from tsuzuki.db.locks import lock_series_merges_shared_tx, lock_series_merges_tx
+from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.db.locks import SERIES, check_order, lock_series_merges_shared_tx, lock_series_merges_tx
 from tsuzuki.ingest.chapters import index_series_tx, series_of_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import SeriesDetails, UpdateStrategy
@@ -29,6 +21,8 @@ from tsuzuki.sources.comics import NOBODY_FOLLOWS, followers_changed_tx, matchin
 from tsuzuki.sources.policy import is_matchable, match_key
 from tsuzuki.sources.sites import find_source_tx
 from tsuzuki.sources.types import Source
+
+q = load_queries("tsuzuki.catalogue")
 
 NO_MANGA = "There is no such series."
 UPDATE_STRATEGIES = frozenset(get_args(UpdateStrategy))
@@ -73,7 +67,7 @@ class DetailsService(msgspec.Struct, frozen=True):
 
 async def manga_tx(tx: Tx, manga_id: int, shelf_id: ShelfId | None) -> tuple[Manga, Source]:
     """A series and its source, or NotFound."""
-    manga = await find_manga_tx(tx, manga_id, shelf_id)
+    manga = await tx.maybe(Manga, q.find_manga, id=manga_id, shelf_id=shelf_id)
     source = None if manga is None else await find_source_tx(tx, manga.source_id)
     if manga is None or source is None:
         raise NotFound(NO_MANGA)
@@ -89,12 +83,15 @@ async def _save_tx(tx: Tx, source: Source, manga: Manga, found: SeriesDetails, *
     own = await series_of_tx(tx, manga.id)
     if own is None:
         raise NotFound(NO_MANGA)
-    await save_details_tx(tx, manga.id, found, now)
+    genres = {"has_genres": bool(found.genres), "genres": list(found.genres)}
+    await tx.run(q.save_details, **q.save_details.values_of(found, id=manga.id, now=now, **genres))
     if found.update_strategy == "ALWAYS_UPDATE" and manga.update_strategy == "ONLY_FETCH_ONCE":
-        await replace_rest_reason_tx(tx, manga.id, COMPLETE, by=NOBODY_FOLLOWS)  # I5: it is not complete after all
+        await tx.run(
+            q.replace_rest_reason, id=manga.id, reason=COMPLETE, by=NOBODY_FOLLOWS
+        )  # I5: it is not complete after all
         await followers_changed_tx(tx, own, now)
     home = await _joined_tx(tx, source, manga.id, own, key=key, now=now) if may_move else own
-    await describe_series_tx(tx, home, found, match_key=key, now=now)
+    await tx.run(q.describe_series, **q.describe_series.values_of(found, id=home, match_key=key, now=now))
     if home == own:
         description = found.description or manga.description or ""
         await index_series_tx(tx, own, titles=(title, *found.alt_titles), description=description)
@@ -105,11 +102,17 @@ async def _joined_tx(
 ) -> SeriesId:
     """The series that we know by this title and author, as long as nothing hangs on its own yet; else its own."""
     known = await matching_comic_tx(tx, source.id, key)
-    if known is None or not await lock_unshared_series_tx(tx, own, manga_id):
+    if known is None or not await _lock_unshared_series_tx(tx, own, manga_id):
         return own
     await end_series_tx(tx, await find_series_tx(tx, own), known, [manga_id], now=now)
     await followers_changed_tx(tx, known, now)  # who follows the work hears of it from this source too
     return known
+
+
+async def _lock_unshared_series_tx(tx: Tx, series_id: SeriesId, series_source_id: SeriesSourceId) -> bool:
+    """Whether nothing hangs on this series but this one source's row; it stays so to the end of the transaction."""
+    check_order(tx, SERIES, series_id)
+    return await tx.maybe(SeriesId, q.lock_unshared_series, id=series_id, series_source_id=series_source_id) is not None
 
 
 def _storable(found: SeriesDetails) -> SeriesDetails:

@@ -4,12 +4,15 @@ from collections.abc import Callable
 
 from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.types import Actor
-from tsuzuki.catalogue.store import drop_meta_tx, list_meta_tx, set_meta_tx
+from tsuzuki.catalogue.types import MetaRow
 from tsuzuki.connectors.config import masked
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.errors import LimitExceeded, NotFound
+from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.sites import ENTITY, NO_SOURCE, lock_source_tx, source_tx
+
+q = load_queries("tsuzuki.catalogue")
 
 MOST_NOTES = 200
 LONGEST_KEY = 256
@@ -28,7 +31,7 @@ class CatalogueNotes:
 
         async def look(tx: Tx) -> dict[str, str]:
             source = await source_tx(tx, source_id)
-            return {row.key: row.value for row in await list_meta_tx(tx, source.id)}
+            return await _notes_tx(tx, source.id)
 
         return masked(await self._db.read(look))
 
@@ -40,13 +43,13 @@ class CatalogueNotes:
             source = await lock_source_tx(tx, source_id)
             if source is None:
                 raise NotFound(NO_SOURCE)
-            before = {row.key: row.value for row in await list_meta_tx(tx, source.id)}
+            before = await _notes_tx(tx, source.id)
             if value is None:
-                await drop_meta_tx(tx, source.id, key)
+                await tx.run(q.drop_meta, source_id=source.id, key=key)
             else:
                 if key not in before and len(before) >= MOST_NOTES:
                     raise LimitExceeded(f"A source has at most {MOST_NOTES} notes; forget one first.")
-                await set_meta_tx(tx, source.id, key, value)
+                await tx.run(q.set_meta, source_id=source.id, key=key, value=tx.vault.seal_note(key, value))
             if before.get(key) != value:
                 audit_event = AuditEvent(
                     f"{ENTITY}.note", ENTITY, str(source.id), before={key: before.get(key)}, after={key: value}
@@ -54,3 +57,7 @@ class CatalogueNotes:
                 await record_tx(tx, actor, audit_event, now=now)
 
         await self._db.with_tx(change)
+
+
+async def _notes_tx(tx: Tx, source_id: SourceId) -> dict[str, str]:
+    return {row.key: row.value for row in await tx.many(MetaRow, q.list_meta, source_id=source_id)}

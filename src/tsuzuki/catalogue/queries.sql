@@ -184,3 +184,66 @@ on conflict (source_id, key) do update set value = excluded.value;
 
 -- name: drop_meta
 delete from source_meta where source_id = :source_id and key = :key;
+
+-- One call for all who ask ----------------------------------------------------------------------------------
+
+-- name: take_lock
+-- Free, left by somebody who died, or failed for others than us: whoever waited for a call is told how it failed.
+insert into call_lock (key, holder, until) values (:key, :holder, :until)
+on conflict (key) do update set holder = excluded.holder, until = excluded.until, failure = null
+where call_lock.until <= :now or (call_lock.failure is not null and call_lock.holder <> :waited_for)
+returning holder;
+
+-- name: find_lock
+-- inline: by primary key
+select holder, failure, until from call_lock where key = :key;
+
+-- name: renew_lock
+update call_lock set until = :until where key = :key and holder = :holder and failure is null;
+
+-- name: drop_lock
+delete from call_lock where key = :key and holder = :holder;
+
+-- name: fail_lock
+update call_lock set failure = :failure, until = :until where key = :key and holder = :holder;
+
+-- name: forget_locks
+delete from call_lock where until < :before;
+
+-- An answer closes breakers ----------------------------------------------------------------------------------
+
+-- name: broken_watches
+-- By watch_broken, of which there are few: asked after every successful call of a source.
+select watch.id, watch.last_release_at, watch.poll_floor,
+  (select count(*) from follow where follow.series_id = series_source.series_id) as followers
+from {by_broken}
+join series_source on series_source.id = watch.series_source_id
+where watch.consecutive_failures >= 5 and watch.series_source_id is not null and watch.suspended_at is null
+  and series_source.source_id = :source_id
+order by watch.id limit :most;
+
+-- fragment: by_broken
+watch indexed by watch_broken
+
+-- name: close_breakers
+-- R99: closed, and looked at sooner, never later. Not 0: it has not answered for itself yet, and who was told that it
+-- broke is told when it does. Who polls one now says how it is.
+update watch
+set consecutive_failures = 1, priority = new.priority, next_check_why = 'the source answers again',
+  next_check_at = case
+    when watch.retry_after_until > new.next_check_at and watch.retry_after_until < watch.next_check_at
+      then watch.retry_after_until
+    when watch.retry_after_until > new.next_check_at or new.next_check_at > watch.next_check_at then watch.next_check_at
+    else new.next_check_at
+  end
+from (
+  select cast(value ->> 'id' as bigint) as id, cast(value ->> 'next_check_at' as bigint) as next_check_at,
+    cast(value ->> 'priority' as bigint) as priority
+  from json_each(cast(:rows as text))
+) as new
+where watch.id = new.id and {closable}
+returning watch.id;
+
+-- fragment: closable
+watch.consecutive_failures >= 5 and watch.suspended_at is null
+  and (watch.lease_until is null or watch.lease_until <= :now)

@@ -5,18 +5,18 @@ from collections.abc import Callable
 import msgspec
 
 from tsuzuki.catalogue.browse import BrowseService, ListingWriter, SeriesAddresses
-from tsuzuki.catalogue.cache import PATIENCE, CallLocks, TtlCache
-from tsuzuki.catalogue.calls import Calls, Revalidating
+from tsuzuki.catalogue.calls import PATIENCE, CallLocks, Calls, TtlCache
 from tsuzuki.catalogue.chapters import ChapterLists, Chapters, KeptOf, none_kept
 from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.catalogue.notes import CatalogueNotes
-from tsuzuki.catalogue.store import forget_listings_tx
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.db import Database
+from tsuzuki.db import Database, load_queries
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.driver import Driver, FolderOf
+from tsuzuki.polling.driver import Driver, FolderOf, Revalidating
+
+q = load_queries("tsuzuki.catalogue")
 
 LISTINGS_KEPT = Millis(30 * DAY)
 
@@ -63,7 +63,7 @@ class Catalogue(msgspec.Struct, frozen=True):
         """Forget lists that nobody has asked for in a month; how many."""
         before = Millis(self.deps.clock() - LISTINGS_KEPT)
         await self.locks.forget_old()
-        return await self.deps.db.with_tx(lambda tx: forget_listings_tx(tx, before))
+        return await self.deps.db.with_tx(lambda tx: tx.run(q.forget_listings, before=before))
 
     async def close(self) -> None:
         """End the calls that are under way."""

@@ -84,7 +84,7 @@ async def _try_source(
     from tsuzuki.connectors.selectors.reader import load_definition
     from tsuzuki.connectors.selectors.trial import describe_try
     from tsuzuki.connectors.selectors.trial import try_source as trial_of
-    from tsuzuki.net.options import SourceIdentity
+    from tsuzuki.model.requests import SourceIdentity
 
     name, written = definition
     connector = SelectorsSource(load_definition(written, name))

@@ -11,11 +11,12 @@ from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from tsuzuki.connectors.config import SourceConfig
+from tsuzuki.connectors.config import SourceConfig, decode_config
 from tsuzuki.connectors.filters import Filter, FilterValue
-from tsuzuki.model.errors import Invalid
+from tsuzuki.model.errors import Invalid, ShapeChanged
 from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
-from tsuzuki.model.requests import Ask, Want
+from tsuzuki.model.ids import SourceId
+from tsuzuki.model.requests import Ask, SourceIdentity, Want
 
 T = TypeVar("T")
 Visit = Generator[Want, Any, T]
@@ -98,6 +99,25 @@ class Connector:
     def for_source(self, config: Any, base_url: str = "") -> "Connector":
         """Who answers for a source with this config at this address: itself, unless they say what it is or where."""
         return self
+
+    def read_config(self, raw: Mapping[str, Any]) -> SourceConfig:
+        """The config that a source has stored; a ShapeChanged names every problem."""
+        try:
+            return decode_config(self.info.config, raw)
+        except Invalid as error:
+            raise ShapeChanged(f"The source's config does not fit its connector: {error}") from error
+
+    def identity(self, config: SourceConfig, source_id: SourceId, *, watch: str | None = None) -> SourceIdentity:
+        """On whose behalf a source with this config is called."""
+        return SourceIdentity(
+            source=f"source:{source_id}",
+            watch=watch,
+            home_url=self.info.api_url or self.info.base_url,
+            ratelimit=config.ratelimit or self.info.ratelimit,
+            proxy=config.proxy,
+            headers=config.headers,
+            keeps_cookies=True,
+        )
 
     def series_at(self, config: Any, url: str) -> SeriesAt | None:
         """The series that an address from anywhere may be of; None where it is none of this source. Asks nobody."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from tsuzuki.catalogue.calls import SourceCall
 from tsuzuki.connectors.protocol import Unsupported, Visit
 from tsuzuki.crawler.journal import JobLog, SourceCalls
 from tsuzuki.crawler.store import move_job_tx
@@ -16,7 +17,6 @@ from tsuzuki.model.harvest import FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import PublicId, SourceId
 from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.polling.driver import SourceCall
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.comics import describe_comic_tx, known_series_tx, matching_comic_tx, watch_mapping_tx
 from tsuzuki.sources.policy import is_matchable, match_key

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from tsuzuki.accounts.audit import masked
+from tsuzuki.catalogue.calls import SourceCall, source_call
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.crawler.store import append_log_tx, move_job_tx
 from tsuzuki.crawler.types import BegunJob, JobLogLine, Level
@@ -18,7 +19,7 @@ from tsuzuki.model.numbers import number_key
 from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.polling.driver import Driver, FolderOf, SourceCall, source_call
+from tsuzuki.polling.driver import Driver, FolderOf
 from tsuzuki.sources.types import Source
 
 

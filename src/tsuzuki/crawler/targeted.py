@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from tsuzuki.catalogue.calls import SourceCall
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.crawler.journal import JobLog, SourceCalls
 from tsuzuki.crawler.store import job_targets_tx
@@ -15,7 +16,7 @@ from tsuzuki.model.ids import SeriesId, WatchId
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.polling.driver import Driver, SourceCall
+from tsuzuki.polling.driver import Driver
 from tsuzuki.polling.service import Poller
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.comics import watch_mapping_tx

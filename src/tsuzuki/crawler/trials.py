@@ -4,12 +4,13 @@ import asyncio
 
 import msgspec
 
+from tsuzuki.catalogue.calls import source_call
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.connectors.selectors.trial import Trial, try_source
 from tsuzuki.model.errors import SourceError, TsuzukiError
 from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.secrets import mask_text
-from tsuzuki.polling.driver import Driver, FolderOf, source_call
+from tsuzuki.polling.driver import Driver, FolderOf
 from tsuzuki.sources.types import Source
 
 LONGEST_S = 60.0

@@ -4,42 +4,60 @@ Each page is a transaction of its own, so that whoever takes the task after a cr
 """
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from tsuzuki.catalogue.calls import NotCalled
 from tsuzuki.catalogue.chapters import NO_CHAPTER, Chapters
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.images.files import drop_unkept_copy_tx, lock_download_tx, page_of
 from tsuzuki.images.policy import LONGEST_ERROR
 from tsuzuki.images.service import Images
-from tsuzuki.images.store import (
-    add_copy_tx,
-    add_kept_tx,
-    copied_positions_tx,
-    count_kept_tx,
-    drop_kept_tx,
-    drop_surplus_copies_tx,
-    drop_unkept_copy_tx,
-    find_copy_tx,
-    find_kept_tx,
-    kept_among_tx,
-    kept_releases_tx,
-    list_kept_tx,
-    lock_download_tx,
-    pin_page_tx,
-    set_copy_tx,
-)
-from tsuzuki.images.types import Copy, CopyStatus, KeptChapter, page_of
 from tsuzuki.model.errors import NotFound, SourceError, TsuzukiError, Unavailable
-from tsuzuki.model.ids import ReleaseId, ShelfId
+from tsuzuki.model.ids import ChapterId, PublicId, ReleaseId, ShelfId
 from tsuzuki.model.pages import Page, PageCursor
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.errors import LeaseLost, Retryable
 from tsuzuki.queue.policy import QueueSettings, is_hopeless, storable
 from tsuzuki.queue.tasks import Queue, Task, enqueue_tx, finish_tx, skip_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx
+
+q = load_queries("tsuzuki.images")
+
+CopyStatus = Literal["queued", "running", "done", "failed"]
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """The pages of a release, kept by us."""
+
+    id: int
+    release_id: ReleaseId
+    status: CopyStatus
+    total: int | None
+
+
+class KeptChapter(msgspec.Struct, frozen=True):
+    """A chapter that a shelf keeps, and how far that is."""
+
+    copy_id: int
+    release_id: ReleaseId
+    chapter_id: ChapterId
+    series_id: PublicId
+    series_title: str
+    number: str | None
+    title: str
+    language: str | None
+    group_name: str | None
+    status: CopyStatus
+    done: int
+    total: int | None
+    bytes: int
+    error: str | None
+    is_available: bool
+    """Whether its source still has it."""
+    created_at: Millis
 
 
 class CopyTask(msgspec.Struct, frozen=True):
@@ -80,10 +98,10 @@ class KeptChapters:
                 await check_shelf_limit_tx(tx, shelf_id, "kept_chapters")
             elif kept.status == "done":
                 return kept
-            copy = await add_copy_tx(tx, release_id, now)
+            copy = await tx.maybe(Copy, q.add_copy, release_id=release_id, now=now)
             if copy is None:
                 raise NotFound(NO_CHAPTER)
-            await add_kept_tx(tx, shelf_id, copy.id, now)
+            await tx.run(q.add_kept, shelf_id=shelf_id, copy_id=copy.id, now=now)
             if copy.status != "done":
                 # One task for a copy, however many shelves want it.
                 await enqueue_tx(tx, COPIES, f"copy-{copy.id}", CopyTask(copy.id), now=now)
@@ -98,7 +116,7 @@ class KeptChapters:
 
         async def drop(tx: Tx) -> None:
             await lock_download_tx(tx, release_id)
-            if not await drop_kept_tx(tx, shelf_id, release_id):
+            if not await tx.run(q.drop_kept, shelf_id=shelf_id, release_id=release_id):
                 raise NotFound(NOT_KEPT)
             await drop_unkept_copy_tx(tx, release_id)
 
@@ -112,24 +130,30 @@ class KeptChapters:
         """What the shelf keeps, the newest first."""
 
         async def look(tx: Tx) -> Page[KeptChapter]:
-            rows = await list_kept_tx(tx, shelf_id, after=after, most=most + 1)
+            place = {"at": after.at, "id": after.id, "most": most + 1}
+            rows = await tx.many(KeptChapter, q.list_kept, shelf_id=shelf_id, **place)
             more = len(rows) > most
             rows = rows[:most]
             cursor = PageCursor(rows[-1].created_at, rows[-1].copy_id) if more else None
-            return Page(rows, await count_kept_tx(tx, shelf_id), cursor)
+            return Page(rows, await tx.one(int, q.count_kept, shelf_id=shelf_id), cursor)
 
         return await self._db.read(look)
 
     async def among(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> dict[ReleaseId, KeptChapter]:
         """How far those of these releases are that the shelf keeps."""
-        wanted = list(release_ids)
-        found = await self._db.read(lambda tx: kept_among_tx(tx, shelf_id, wanted))
+        wanted = {"shelf_id": shelf_id, "release_ids": list(release_ids)}
+        found = await self._db.read(lambda tx: tx.many(KeptChapter, q.kept_among, **wanted))
         return {kept.release_id: kept for kept in found}
 
     async def kept_of(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> set[ReleaseId]:
         """Those of these releases that the shelf has whole: what a list shows as `is_downloaded`."""
-        wanted = list(release_ids)
-        return await self._db.read(lambda tx: kept_releases_tx(tx, shelf_id, wanted))
+        wanted = {"shelf_id": shelf_id, "release_ids": list(release_ids)}
+        return set(await self._db.read(lambda tx: tx.many(ReleaseId, q.kept_releases, **wanted)))
+
+
+async def find_kept_tx(tx: Tx, shelf_id: ShelfId, release_id: ReleaseId) -> KeptChapter | None:
+    """One of the chapters that a shelf keeps."""
+    return await tx.maybe(KeptChapter, q.find_kept, shelf_id=shelf_id, release_id=release_id)
 
 
 def _there(kept: KeptChapter | None) -> KeptChapter:
@@ -144,6 +168,18 @@ _TRIES = 3
 
 class _NotWanted(Exception):
     """Every shelf has let go of it meanwhile."""
+
+
+async def find_copy_tx(tx: Tx, copy_id: int) -> Copy | None:
+    """A copy; None when nobody wants it any more."""
+    return await tx.maybe(Copy, q.find_copy, id=copy_id)
+
+
+async def set_copy_tx(
+    tx: Tx, copy_id: int, status: CopyStatus, *, now: Millis, total: int | None = None, error: str | None = None
+) -> None:
+    """How far a copy is."""
+    await tx.run(q.set_copy, id=copy_id, status=status, total=total, error=error, now=now)
 
 
 class ChapterDownloader:
@@ -188,7 +224,7 @@ class ChapterDownloader:
             raise SourceError(answer.freshness.error)  # R63: a list with holes is no chapter
         total = len(answer.pages)
         await self._db.with_tx(lambda tx: self._begin_tx(tx, copy, total))
-        done = await self._db.read(lambda tx: copied_positions_tx(tx, copy.id))
+        done = set(await self._db.read(lambda tx: tx.many(int, q.copied_positions, copy_id=copy.id)))
         for position in range(total):
             if position not in done:
                 await self._copy_page(copy, position)
@@ -196,7 +232,7 @@ class ChapterDownloader:
 
     async def _begin_tx(self, tx: Tx, copy: Copy, total: int) -> None:
         await set_copy_tx(tx, copy.id, "running", total=total, now=self._clock())
-        await drop_surplus_copies_tx(tx, copy.id, total)
+        await tx.run(q.drop_surplus_copies, copy_id=copy.id, total=total)  # of a longer list that was read before
 
     async def _copy_page(self, copy: Copy, position: int) -> None:
         """Pinned as soon as it is here; one that was evicted in between is fetched once more."""
@@ -206,7 +242,8 @@ class ChapterDownloader:
             except SourceError as error:
                 said = f"Page {position + 1}: {error}"
                 raise SourceError(said, status=error.status, retry_after=error.retry_after) from error
-            if await self._db.with_tx(lambda tx: pin_page_tx(tx, copy.id, position, image.id)):  # noqa: B023  awaited
+            page = {"copy_id": copy.id, "position": position, "image_id": image.id}
+            if await self._db.with_tx(lambda tx: tx.run(q.pin_page, **page)):  # noqa: B023  awaited
                 return
             if await self._db.read(lambda tx: find_copy_tx(tx, copy.id)) is None:
                 raise _NotWanted

@@ -1,35 +1,33 @@
-"""Where the bytes of an image come from: the source of a page or cover, a local folder, the address in an article."""
+"""An image while it comes: from its source, a local folder or an article's address, and what its first bytes say."""
 
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from typing import Protocol
 
 import msgspec
 
-from tsuzuki.catalogue.calls import Calls
+from tsuzuki.catalogue.calls import Calls, SourceCall
 from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.details import NO_MANGA, DetailsService
 from tsuzuki.connectors.protocol import ImageOutcome
-from tsuzuki.db import Database
-from tsuzuki.images.decoding import Head, sniff
-from tsuzuki.images.files import Draft
+from tsuzuki.db import Database, load_queries
+from tsuzuki.images.decoding import LONGEST_SIDE, MOST_PIXELS, Head
+from tsuzuki.images.files import Draft, Image, ImageSubject
 from tsuzuki.images.policy import IMAGE_CAP
-from tsuzuki.images.store import find_cover_tx
-from tsuzuki.images.types import Cover, Image, ImageSubject
 from tsuzuki.model.errors import NotAnImage, NotFound, RefusedAddress, SourceError, TooLarge
 from tsuzuki.model.ids import SeriesSourceId, ShelfId
-from tsuzuki.model.requests import Ask, ReadFile, Reply, Want
-from tsuzuki.net.options import SourceIdentity
+from tsuzuki.model.requests import Ask, ReadFile, Reply, SourceIdentity, Want
 from tsuzuki.net.response import HttpResponse
-from tsuzuki.polling.driver import SourceCall
 from tsuzuki.sources.sites import find_source_tx
 
 HELD_BACK = 512
 """Bytes; without them no decoder finds the end."""
 CHUNK = 256 * 1024
+
+q = load_queries("tsuzuki.images")
 
 
 class Arrival:
@@ -165,6 +163,13 @@ class Coming(msgspec.Struct, frozen=True):
     address: str | None
 
 
+class Cover(msgspec.Struct, frozen=True):
+    """Where a source shows the cover of a series."""
+
+    source_id: int
+    url: str | None
+
+
 class ImageFetcher:
     """Opens the way to any image."""
 
@@ -217,10 +222,10 @@ class ImageFetcher:
 
     async def _where(self, manga_id: SeriesSourceId) -> Cover:
         """Where the cover is; many lists do not tell, and the details do."""
-        cover = await self._db.read(lambda tx: find_cover_tx(tx, manga_id))
+        cover = await self._db.read(lambda tx: tx.maybe(Cover, q.find_cover, id=manga_id))
         if cover is not None and cover.url is None:
             await self._details.show(manga_id, _NO_SHELF)
-            cover = await self._db.read(lambda tx: find_cover_tx(tx, manga_id))
+            cover = await self._db.read(lambda tx: tx.maybe(Cover, q.find_cover, id=manga_id))
         if cover is None:
             raise NotFound(NO_MANGA)
         return cover
@@ -310,3 +315,149 @@ async def _one(data: object) -> Pieces:
     if len(data) > IMAGE_CAP:
         raise TooLarge(f"The image is larger than {IMAGE_CAP:,} bytes.")
     yield data
+
+
+# -- what an image is, by its first bytes
+
+LONGEST_HEADER = 1024 * 1024
+"""By then an image must have said how large it is: colour profiles and cameras' notes come first in some."""
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+_AVIF_BRANDS = frozenset({b"avif", b"avis"})
+_JPEG_SIZES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
+"""The segments that say how large the image is."""
+_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+_SHORTEST = 12
+
+
+def sniff(data: bytes, *, is_whole: bool = False) -> Head | None:
+    """The head of an image that begins with these bytes; None when it takes more of them.
+
+    NotAnImage for anything else, TooLarge for dimensions that we do not accept.
+    """
+    if len(data) < _SHORTEST and not is_whole:
+        return None
+    reader = _reader_of(data)
+    if reader is None:
+        raise NotAnImage(f"This is not an image: {_what_it_is(data)}.")
+    head = reader(data)
+    if head is None and (is_whole or len(data) > LONGEST_HEADER):
+        raise NotAnImage("The image does not say how large it is.")
+    return None if head is None else _within_bounds(head)
+
+
+def _reader_of(data: bytes) -> Callable[[bytes], Head | None] | None:
+    if data.startswith(b"\xff\xd8\xff"):
+        return _jpeg
+    if data.startswith(_PNG):
+        return _png
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return _gif
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return _webp_size
+    if data[4:8] == b"ftyp" and data[8:12] in _AVIF_BRANDS:
+        return _avif
+    return None
+
+
+def _what_it_is(data: bytes) -> str:
+    """A word for what came instead; nothing of it is repeated (SEC-13)."""
+    start = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if not data:
+        return "it is empty"
+    if b"<svg" in start:
+        return "it is SVG, which can hold scripts"
+    if start.startswith((b"<!doctype", b"<html", b"<head", b"<body", b"<script")) or b"<html" in start:
+        return "it is a web page"
+    if start.startswith(b"pk\x03\x04"):
+        return "it is an archive"
+    return "it begins like no type that we show (JPEG, PNG, WebP, GIF, AVIF)"
+
+
+def _within_bounds(head: Head) -> Head:
+    width, height = head.width, head.height
+    if not width or not height:
+        raise NotAnImage("The image has no size.")
+    if max(width, height) > LONGEST_SIDE:
+        raise TooLarge(f"The image is {width:,} x {height:,}; we accept {LONGEST_SIDE:,} on its longer side.")
+    if width * height > MOST_PIXELS:
+        raise TooLarge(f"The image has {width * height / 1e6:.0f} megapixels; we accept {MOST_PIXELS / 1e6:.0f}.")
+    return head
+
+
+def _png(data: bytes) -> Head | None:
+    if len(data) < 24:
+        return None
+    if data[12:16] != b"IHDR":
+        raise NotAnImage("The PNG does not begin with its header.")
+    return Head("image/png", int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big"))
+
+
+def _gif(data: bytes) -> Head | None:
+    return Head("image/gif", int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
+
+
+def _webp_size(data: bytes) -> Head | None:
+    if len(data) < 30:
+        return None
+    kind = data[12:16]
+    if kind == b"VP8X":
+        width, height = (1 + int.from_bytes(data[start : start + 3], "little") for start in (24, 27))
+        return Head("image/webp", width, height)
+    if kind == b"VP8L":
+        bits = int.from_bytes(data[21:25], "little")
+        return Head("image/webp", 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
+    if kind == b"VP8 ":
+        width, height = (int.from_bytes(data[start : start + 2], "little") & 0x3FFF for start in (26, 28))
+        return Head("image/webp", width, height)
+    raise NotAnImage("The WebP holds nothing that we know.")
+
+
+def _jpeg(data: bytes) -> Head | None:
+    """Walked segment by segment to the one with the size."""
+    place = 2
+    while place + 4 <= len(data):
+        if data[place] != 0xFF:
+            raise NotAnImage("The JPEG is broken in its header.")
+        marker = data[place + 1]
+        if marker == 0xFF:  # padding
+            place += 1
+            continue
+        if marker in _JPEG_BARE:
+            place += 2
+            continue
+        if marker in {0xD9, 0xDA}:
+            raise NotAnImage("The JPEG does not say how large it is.")
+        if marker in _JPEG_SIZES:
+            height, width = (int.from_bytes(data[start : start + 2], "big") for start in (place + 5, place + 7))
+            return None if len(data) < place + 9 else Head("image/jpeg", width, height)
+        place += 2 + max(2, int.from_bytes(data[place + 2 : place + 4], "big"))
+    return None
+
+
+def _avif(data: bytes) -> Head | None:
+    """The largest of the sizes in the `meta` box: that of a grid is larger than those of its tiles."""
+    meta = _box(data, b"meta")
+    if meta is None:
+        return None
+    sizes = []
+    place = meta.find(b"ispe")
+    while 0 <= place <= len(meta) - 16:
+        sizes.append((int.from_bytes(meta[place + 8 : place + 12], "big"), meta[place + 12 : place + 16]))
+        place = meta.find(b"ispe", place + 4)
+    if not sizes:
+        raise NotAnImage("The AVIF does not say how large it is.")
+    return Head("image/avif", max(width for width, _ in sizes), max(int.from_bytes(tall, "big") for _, tall in sizes))
+
+
+def _box(data: bytes, name: bytes) -> bytes | None:
+    """The whole of the first box of this name; None while it has not arrived."""
+    place = 0
+    while place + 8 <= len(data):
+        size = int.from_bytes(data[place : place + 4], "big")
+        if size < 8:
+            raise NotAnImage("The AVIF is broken in its header.")
+        if data[place + 4 : place + 8] == name:
+            return data[place : place + size] if place + size <= len(data) else None
+        place += size
+    return None

@@ -1,4 +1,4 @@
-"""Images on disk: their files, room for them, and rows and files that belong to nothing any more.
+"""Images as they are stored: what each shows, its row and its file, room for them, and what nothing shows any more.
 
 A row goes before its file: whoever dies in between leaves a file that the sweep finds. What is kept never goes.
 """
@@ -13,26 +13,148 @@ from itertools import islice
 from pathlib import Path
 from typing import Self
 
+import msgspec
 import structlog
 
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.disk import sync
+from tsuzuki.db.locks import DOWNLOAD, check_order
+from tsuzuki.images.decoding import MediaType
 from tsuzuki.images.policy import FORGET_FAILURES_AFTER, SWEEP_AFTER, UNREFERENCED_FOR, ceiling
-from tsuzuki.images.store import (
-    drop_unkept_copy_tx,
-    evictable_bytes_tx,
-    forget_failures_tx,
-    forget_images_tx,
-    lock_download_tx,
-    oldest_images_tx,
-    stored_hashes_tx,
-    unkept_copies_tx,
-    unreferenced_images_tx,
-)
-from tsuzuki.images.types import Evictable
 from tsuzuki.model.errors import TsuzukiError
-from tsuzuki.model.ids import ReleaseId
+from tsuzuki.model.ids import ReleaseId, SeriesSourceId
 from tsuzuki.model.times import SECOND, Millis
+
+q = load_queries("tsuzuki.images")
+
+
+# -- rows
+
+
+class ImageSubject(msgspec.Struct, frozen=True):
+    """What an image shows: a page, a cover, or whatever is at an address. `thumbnail` is the width of a small one."""
+
+    key: str
+    release_id: ReleaseId | None = None
+    position: int = -1
+    series_source_id: SeriesSourceId | None = None
+    thumbnail: int = 0
+
+    @property
+    def whole(self) -> "ImageSubject":
+        """The same, as it came."""
+        return msgspec.structs.replace(self, thumbnail=0)
+
+    def at(self, thumbnail: int) -> "ImageSubject":
+        """The same, so wide."""
+        return msgspec.structs.replace(self, thumbnail=thumbnail)
+
+
+def page_of(release_id: ReleaseId, position: int) -> ImageSubject:
+    """A page, counted from 0."""
+    return ImageSubject(f"page:{release_id}:{position}", release_id=release_id, position=position)
+
+
+def cover_of(series_source_id: SeriesSourceId) -> ImageSubject:
+    """The cover that a source shows of a series."""
+    return ImageSubject(f"cover:{series_source_id}", series_source_id=series_source_id)
+
+
+def at_address(url: str) -> ImageSubject:
+    """Whatever an article shows from there."""
+    return ImageSubject(f"address:{hashlib.sha256(url.encode()).hexdigest()}")
+
+
+class Image(msgspec.Struct, frozen=True):
+    """A verified image."""
+
+    id: int
+    hash: bytes
+    media_type: MediaType
+    width: int
+    height: int
+    bytes: int
+    used_at: Millis
+
+
+class NewImage(msgspec.Struct, frozen=True):
+    """A verified image whose file is in its place."""
+
+    hash: bytes
+    media_type: MediaType
+    width: int
+    height: int
+    bytes: int
+
+
+class KnownImage(msgspec.Struct, frozen=True):
+    """What is known of an image: itself, or why there is none."""
+
+    id: int | None
+    hash: bytes | None
+    media_type: MediaType | None
+    width: int | None
+    height: int | None
+    bytes: int | None
+    used_at: Millis | None
+    is_current: bool
+    """False when the source shows another one there by now."""
+    error: str | None
+    failures: int
+    retry_at: Millis | None
+
+    @property
+    def image(self) -> Image | None:
+        """The image, if there is one and it is the one that the source shows."""
+        return None if self.id is None or not self.is_current else msgspec.convert(self, Image, from_attributes=True)
+
+
+async def find_known_tx(tx: Tx, subject: ImageSubject) -> KnownImage | None:
+    """What is known of this image; None when nobody has asked for it."""
+    return await tx.maybe(
+        KnownImage, q.find_known, subject=subject.key, thumbnail=subject.thumbnail, position=subject.position
+    )
+
+
+async def save_image_tx(tx: Tx, subject: ImageSubject, new: NewImage, *, address: str | None, now: Millis) -> Image:
+    """The image, and that it is what the subject shows. A thumbnail is as current as what it was made of."""
+    image = await tx.one(Image, q.add_image, **msgspec.structs.asdict(new), now=now)
+    if subject.thumbnail:
+        address = await tx.maybe(str, q.find_address, subject=subject.key)
+    else:
+        await tx.run(q.drop_thumbnails, subject=subject.key, image_id=image.id)
+        if subject.series_source_id is not None:
+            await tx.run(q.cover_fetched, id=subject.series_source_id, now=now)
+    await tx.run(
+        q.show_image,
+        subject=subject.key,
+        thumbnail=subject.thumbnail,
+        release_id=subject.release_id,
+        series_source_id=subject.series_source_id,
+        image_id=image.id,
+        address=address,
+        now=now,
+    )
+    return image
+
+
+async def save_failure_tx(
+    tx: Tx, subject: ImageSubject, *, error: str, failures: int, retry_at: Millis, now: Millis
+) -> None:
+    """Why there is no image, and when to try again."""
+    await tx.run(
+        q.show_failure,
+        subject=subject.key,
+        release_id=subject.release_id,
+        series_source_id=subject.series_source_id,
+        error=error,
+        failures=failures,
+        retry_at=retry_at,
+        now=now,
+    )
+
+
+# -- files
 
 _DRAFTS, _TRASH = "drafts", "trash"
 _NAME_LENGTH = 64
@@ -197,11 +319,21 @@ class Draft:
         return digest
 
 
+# -- room
+
 _CHUNK = 200
 _CLOCKS_DIFFER = SECOND
 """A file system's clock is a little behind. What was stored just before it was evicted is left to the sweep."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.images")
+
+
+class Evictable(msgspec.Struct, frozen=True):
+    """An image that nobody keeps."""
+
+    id: int
+    hash: bytes
+    bytes: int
 
 
 class ImageCache:
@@ -242,12 +374,12 @@ class ImageCache:
 
     async def evict(self) -> int:
         """Make room, the longest unused first, when there is more than may be; how many went."""
-        used = await self._db.read(evictable_bytes_tx)
+        used = await self._db.read(lambda tx: tx.one(int, q.evictable_bytes))
         if used <= self._size:
             return 0
         count, over = 0, used - ceiling(self._size)
         while over > 0:
-            oldest = await self._db.read(lambda tx: oldest_images_tx(tx, _CHUNK))
+            oldest = await self._db.read(lambda tx: tx.many(Evictable, q.oldest_images, most=_CHUNK))
             chosen = list(_enough(oldest, over))
             gone = await self._forget(chosen)
             if not gone:
@@ -262,7 +394,8 @@ class ImageCache:
         files = self._files.digests()
         while some := await asyncio.to_thread(lambda: list(islice(files, _CHUNK))):
             old = [digest for digest, stored_at in some if stored_at < before]
-            known = await self._db.read(lambda tx: stored_hashes_tx(tx, old))  # noqa: B023  awaited at once
+            rows = [{"hash": digest.hex()} for digest in old]
+            known = set(await self._db.read(lambda tx: tx.bulk(bytes, q.stored_hashes, rows)))  # noqa: B023  awaited
             for digest in old:
                 if digest not in known:
                     count += await asyncio.to_thread(self._files.remove, digest, unless_since=before)
@@ -278,14 +411,16 @@ class ImageCache:
     async def _forget(self, images: Iterable[Evictable]) -> int:
         ids = [image.id for image in images]
         moment = (self._clock() - _CLOCKS_DIFFER) / SECOND
-        hashes = await self._db.with_tx(lambda tx: forget_images_tx(tx, ids))
+        hashes = await self._db.with_tx(lambda tx: tx.many(bytes, q.forget_images, ids=ids))
         for digest in hashes:
             await asyncio.to_thread(self._files.remove, digest, unless_since=moment)
         return len(hashes)
 
     async def _forget_unreferenced(self) -> int:
         before, count = Millis(self._clock() - UNREFERENCED_FOR), 0
-        while some := await self._db.read(lambda tx: unreferenced_images_tx(tx, before=before, most=_CHUNK)):
+        while some := await self._db.read(
+            lambda tx: tx.many(Evictable, q.unreferenced_images, before=before, most=_CHUNK)
+        ):
             gone = await self._forget(some)
             count += gone
             if not gone:
@@ -294,12 +429,12 @@ class ImageCache:
 
     async def _forget_failures(self) -> int:
         before, count = Millis(self._clock() - FORGET_FAILURES_AFTER), 0
-        while done := await self._db.with_tx(lambda tx: forget_failures_tx(tx, before=before, most=_CHUNK)):
+        while done := await self._db.with_tx(lambda tx: tx.run(q.forget_failures, before=before, most=_CHUNK)):
             count += done
         return count
 
     async def _forget_copies(self) -> int:
-        unkept = await self._db.read(lambda tx: unkept_copies_tx(tx, _CHUNK))
+        unkept = await self._db.read(lambda tx: tx.many(ReleaseId, q.unkept_copies, most=_CHUNK))
         return sum([await self._forget_copy(release_id) for release_id in unkept])
 
     async def _forget_copy(self, release_id: ReleaseId) -> bool:
@@ -317,3 +452,14 @@ def _enough(images: Iterable[Evictable], over: int) -> Iterable[Evictable]:
             return
         over -= image.bytes
         yield image
+
+
+async def lock_download_tx(tx: Tx, release_id: ReleaseId) -> None:
+    """Let nobody else begin or cease to keep this release until the end of the transaction."""
+    check_order(tx, DOWNLOAD, release_id)
+    await tx.maybe(int, q.lock_download, release_id=release_id)
+
+
+async def drop_unkept_copy_tx(tx: Tx, release_id: ReleaseId) -> bool:
+    """Forget a locked copy that no shelf keeps; False when one does."""
+    return bool(await tx.run(q.drop_unkept_copy, release_id=release_id))

@@ -9,14 +9,13 @@ from typing import Protocol
 import msgspec
 
 from tsuzuki.db import Database
-from tsuzuki.images.articles import KEY_SIZE, Signer, read_written, written
+from tsuzuki.images.articles import KEY_SIZE, Signer, read_written, secret_tx, written
 from tsuzuki.images.policy import ENOUGH, ByteRange, Container, ContentRange, Kind, kind_of, read_part, sniff
-from tsuzuki.images.store import secret_tx
 from tsuzuki.model.errors import NotFound, NotMedia, TimedOut, TooLarge, Unavailable
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.model.requests import Ask
+from tsuzuki.model.requests import Ask, SourceIdentity
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.net.options import Deadlines, SourceIdentity
+from tsuzuki.net.options import Deadlines
 from tsuzuki.net.response import HttpResponse
 
 PREFIX = "/api/v1/media/"

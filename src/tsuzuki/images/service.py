@@ -2,33 +2,37 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
 import msgspec
 import structlog
 
-from tsuzuki.catalogue.cache import CallLocks, SingleFlight
-from tsuzuki.db import Database, Tx
+from tsuzuki.catalogue.calls import CallLocks, SingleFlight
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.images.decoding import Head, Small, examine, shrink
 from tsuzuki.images.fetching import Arrival, ImageFetcher
-from tsuzuki.images.files import Draft, ImageFiles
-from tsuzuki.images.policy import LONGEST_ERROR, is_due, is_stale_address, retry_delay
-from tsuzuki.images.store import (
-    find_copied_tx,
+from tsuzuki.images.files import (
+    Draft,
+    Image,
+    ImageFiles,
+    ImageSubject,
+    KnownImage,
+    NewImage,
     find_known_tx,
-    known_positions_tx,
+    page_of,
     save_failure_tx,
     save_image_tx,
-    touch_image_tx,
 )
-from tsuzuki.images.types import Image, ImageSubject, KnownImage, NewImage, page_of
+from tsuzuki.images.policy import LONGEST_ERROR, is_due, is_stale_address, retry_delay
 from tsuzuki.model.errors import NotAnImage, NotFound, NotOurTurn, SourceError, TsuzukiError, Unavailable
 from tsuzuki.model.ids import ReleaseId, UserId
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.queue.policy import storable
+
+q = load_queries("tsuzuki.images")
 
 SMALL = 1024 * 1024
 """Bytes up to which an image is read at once."""
@@ -192,7 +196,7 @@ class Images:
             return None
         now = self._clock()
         if is_due(image.used_at, now):
-            await self._db.with_tx(lambda tx: touch_image_tx(tx, image.id, now))
+            await self._db.with_tx(lambda tx: tx.run(q.touch_image, id=image.id, now=now))
         return OpenImage(image, body)
 
     async def _shown_now(self, image: Image) -> OpenImage:
@@ -209,10 +213,11 @@ class Images:
         return image
 
     async def _copied(self, subject: ImageSubject, user_id: UserId | None) -> Image | None:
-        """The page in a copy that a shelf keeps: what there is when the source has nothing."""
+        """The page in a copy that somebody keeps; without its source, only for people with a shelf that keeps it."""
         if subject.release_id is None:
             return None
-        return await self._db.read(lambda tx: find_copied_tx(tx, subject, user_id))
+        page = {"release_id": subject.release_id, "position": subject.position}
+        return await self._db.read(lambda tx: tx.maybe(Image, q.find_copied, **page, user_id=user_id))
 
     def _refuse_too_early(self, known: KnownImage | None, *, refresh: bool = False) -> None:
         """What is broken is left alone for a while, and says so."""
@@ -408,3 +413,9 @@ class Prefetch:
         now = self._clock()
         known = await self._db.read(lambda tx: known_positions_tx(tx, reading.release_id, wanted, now))
         return next((position for position in wanted if position not in known), None)
+
+
+async def known_positions_tx(tx: Tx, release_id: ReleaseId, positions: Sequence[int], now: Millis) -> set[int]:
+    """Which of these pages need not be fetched now."""
+    rows = [{"position": position, "subject": page_of(release_id, position).key} for position in positions]
+    return set(await tx.bulk(int, q.known_positions, rows, now=now))

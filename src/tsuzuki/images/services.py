@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from tsuzuki.catalogue.cache import CallLocks
-from tsuzuki.catalogue.calls import Calls
+from tsuzuki.catalogue.calls import CallLocks, Calls
 from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.db import Database

@@ -15,6 +15,39 @@ LONGEST_CONTENT_TYPE = 1000
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 
 
+class SourceIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """On whose behalf a request is made: whose cookies, pace, proxy and headers."""
+
+    source: str
+    """Owns the cookie jar, where it keeps cookies."""
+    watch: str | None = None
+    """Owns the penalties (R21); the source when None."""
+    home_url: str | None = None
+    """Headers that may be credentials go to this host and below it only; everywhere when None."""
+    ratelimit: float | None = None
+    """Requests a second to one host; the client's default when None."""
+    proxy: str | None = None
+    headers: Mapping[str, str] = {}
+    keeps_cookies: bool = False
+    """R95: sources of comics have a jar of their own; whoever else asks is sent no cookie, and none is taken."""
+    apart: str | None = None
+    """Its own places and pace at every host, under this name: what lasts for hours must not keep polls waiting."""
+    places: int | None = None
+    """How many of its requests a host may have at the same time; the client's default when None."""
+    solve_challenges: bool = False
+    """True lets FlareSolverr pass a browser check; not for sources that demand an honest User-Agent."""
+
+    @property
+    def has_jar(self) -> bool:
+        """A solved browser check is a cookie."""
+        return self.keeps_cookies or self.solve_challenges
+
+    @property
+    def who(self) -> str:
+        """Whom a Retry-After concerns."""
+        return self.watch or self.source
+
+
 class Validators(msgspec.Struct, frozen=True):
     """What to echo in a conditional request, byte for byte as the source sent it (R26)."""
 

@@ -12,13 +12,13 @@ from aiohttp.abc import AbstractResolver
 
 from tsuzuki.coord.pacer import Pacer
 from tsuzuki.model.errors import Blocked, HttpStatus, RateLimited, SourceError, Unreachable
-from tsuzuki.model.requests import Ask, Reply, Validators
+from tsuzuki.model.requests import Ask, Reply, SourceIdentity, Validators
 from tsuzuki.model.times import Millis
 from tsuzuki.net.dialer import Proxy
 from tsuzuki.net.exchange import Exchange
 from tsuzuki.net.failures import LOOKED_AT, challenge_error, is_malformed, is_reset, status_error
 from tsuzuki.net.headers import rate_limit_wait, retry_after
-from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
+from tsuzuki.net.options import ClientOptions, Deadlines
 from tsuzuki.net.response import HttpResponse
 from tsuzuki.net.solver import Solution, Solver
 from tsuzuki.net.turns import Budget

@@ -14,10 +14,10 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from tsuzuki.coord.pacer import Pacer
-from tsuzuki.model.requests import Ask, CallPace
+from tsuzuki.model.requests import Ask, CallPace, SourceIdentity
 from tsuzuki.net.decoder import ACCEPT_ENCODING
 from tsuzuki.net.dialer import Dialer, Proxy
-from tsuzuki.net.options import ClientOptions, SourceIdentity
+from tsuzuki.net.options import ClientOptions
 from tsuzuki.net.redirects import REDIRECTS, OutgoingRequest, Trail, first_request
 from tsuzuki.net.response import HttpResponse, ending_with_connection, timing_body_ourselves
 from tsuzuki.net.turns import Budget, Turns, bucket_of

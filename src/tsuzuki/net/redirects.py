@@ -3,9 +3,8 @@
 import msgspec
 
 from tsuzuki.model.errors import HttpStatus, RedirectLoop, RefusedAddress
-from tsuzuki.model.requests import Ask, Hop, Validators
+from tsuzuki.model.requests import Ask, Hop, SourceIdentity, Validators
 from tsuzuki.net.headers import echo, harmless, has_credentials, sendable
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import Url, join, parse
 
 MAX_HOPS = 5

@@ -13,11 +13,10 @@ import aiohttp
 import msgspec
 
 from tsuzuki.model.errors import Blocked, NotAFeed, SourceError, TimedOut, TooLarge, Unreachable
-from tsuzuki.model.requests import Ask
+from tsuzuki.model.requests import Ask, SourceIdentity
 from tsuzuki.net.exchange import Exchange
 from tsuzuki.net.failures import challenge_error, status_error
 from tsuzuki.net.headers import sendable
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import Url, parse
 
 _PATIENCE = 60.0

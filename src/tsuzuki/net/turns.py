@@ -9,11 +9,11 @@ import aiohttp
 
 from tsuzuki.coord.pacer import MILLISECOND, SECOND, Pacer, PaceTurn, Rate
 from tsuzuki.model.errors import NotOurTurn, SourceError, TimedOut
-from tsuzuki.model.requests import CallPace
+from tsuzuki.model.requests import CallPace, SourceIdentity
 from tsuzuki.net.dialer import Proxy
 from tsuzuki.net.failures import explained
 from tsuzuki.net.guard import Lane
-from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
+from tsuzuki.net.options import ClientOptions, Deadlines
 from tsuzuki.net.urls import Url
 
 _OF_THE_WIRE = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)

@@ -18,11 +18,10 @@ from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.model.errors import Invalid, SourceError, TooManyRequests
 from tsuzuki.model.harvest import FoundChapter, FoundItem, SeriesDetails
 from tsuzuki.model.numbers import release_key
-from tsuzuki.model.requests import Ask, Reply
+from tsuzuki.model.requests import Ask, Reply, SourceIdentity
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.model.titles import title_of
 from tsuzuki.net.headers import freshness, retry_after
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import canonical, parse
 from tsuzuki.polling.driver import Driver, SourceFetcher
 from tsuzuki.polling.policy import PollAnswered, PullPace, Watched, next_look, with_wishes

@@ -10,8 +10,8 @@ from tsuzuki.db import Database, load_queries
 from tsuzuki.db.errors import ForeignKeyViolation
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.ids import ItemId
+from tsuzuki.model.requests import SourceIdentity
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
 from tsuzuki.polling.driver import Driver
 

@@ -1,20 +1,31 @@
 """Calls sources: does what a connector yields, and hands the answer, or the failure, back at the same place."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 import structlog
 
-from tsuzuki.connectors.config import SourceConfig, decode_config
-from tsuzuki.connectors.protocol import Connector, Visit
-from tsuzuki.connectors.registry import Registry
-from tsuzuki.model.errors import Invalid, NotFound, RefusedAddress, ShapeChanged, SourceError, Unavailable
+from tsuzuki.connectors.config import SourceConfig
+from tsuzuki.connectors.protocol import Visit
+from tsuzuki.model.errors import RefusedAddress, ShapeChanged, SourceError, Unavailable
 from tsuzuki.model.ids import SourceId
-from tsuzuki.model.requests import Ask, FileEntry, Parse, Parsers, ReadArchive, ReadFile, ReadFolder, Reply, Want
-from tsuzuki.net.options import SourceIdentity
-from tsuzuki.sources.types import Source
+from tsuzuki.model.requests import (
+    Ask,
+    FileEntry,
+    Parse,
+    Parsers,
+    ReadArchive,
+    ReadFile,
+    ReadFolder,
+    Reply,
+    SourceIdentity,
+    Validators,
+    Want,
+)
+from tsuzuki.model.times import DAY, Millis
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
@@ -53,6 +64,61 @@ class _ListenedFetcher:
             raise
         self._listener(ask, reply, time.monotonic() - begun)
         return reply
+
+
+MOST_BYTES = 16 * 1024 * 1024
+LARGEST_BODY = 1024 * 1024
+OLDEST = DAY
+"""R26: validators may be frozen; once a day everything is asked for as a whole."""
+
+Key = tuple[str, str | None, str, tuple[tuple[str, str], ...]]
+"""Whose, by which way, what, and with which headers: another's answer is nobody's (SEC-10)."""
+
+NOT_MODIFIED = 304
+OK = 200
+
+
+class Revalidating:
+    """A fetcher that remembers answers with validators, and asks with them the next time."""
+
+    def __init__(self, fetcher: SourceFetcher, clock: Callable[[], Millis]) -> None:
+        self._fetcher = fetcher
+        self._clock = clock
+        self._known: OrderedDict[Key, Reply] = OrderedDict()
+        self._bytes = 0
+
+    async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
+        """The answer; after a 304 the one that we have, as of now."""
+        if ask.method != "GET" or ask.body is not None or ask.validators != Validators():
+            return await self._fetcher.fetch(ask, origin)
+        headers = tuple(sorted((*origin.headers.items(), *ask.headers.items())))
+        key = (origin.source, origin.proxy, ask.url, headers)
+        known = self._young(key)
+        asking = ask if known is None else msgspec.structs.replace(ask, validators=known.validators)
+        reply = await self._fetcher.fetch(asking, origin)
+        if known is not None and reply.status == NOT_MODIFIED:
+            return msgspec.structs.replace(known, received_at=reply.received_at)
+        self._forget(key)
+        if reply.status == OK and reply.validators != Validators() and len(reply.body) <= LARGEST_BODY:
+            self._keep(key, reply)
+        return reply
+
+    def _young(self, key: Key) -> Reply | None:
+        known = self._known.get(key)
+        if known is None or self._clock() - known.received_at > OLDEST:
+            return None
+        self._known.move_to_end(key)
+        return known
+
+    def _keep(self, key: Key, reply: Reply) -> None:
+        self._known[key] = reply
+        self._bytes += len(reply.body)
+        while self._bytes > MOST_BYTES:
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, key: Key) -> None:
+        if (gone := self._known.pop(key, None)) is not None:
+            self._bytes -= len(gone.body)
 
 
 class LocalReader(Protocol):
@@ -131,62 +197,3 @@ async def run_visit(driver: Driver, visit: Visit[T], origin: SourceIdentity, *, 
     except Exception as error:
         _log.exception("connector_error", source=origin.source)
         raise ShapeChanged(f"The connector does not understand the answer: {type(error).__name__}: {error}") from error
-
-
-# -- sources with a connector and a config
-
-
-class SourceCall(msgspec.Struct, frozen=True):
-    """How a source is called in one run."""
-
-    connector: Connector
-    config: SourceConfig
-    driver: Driver
-    origin: SourceIdentity
-    folder: LocalReader | None
-    source_id: SourceId
-
-    async def ask(self, visit: Visit[T]) -> T:
-        """What the visit brings; a SourceError when the source does not."""
-        found = await run_visit(self.driver, visit, self.origin, folder=self.folder)
-        await self.answered()
-        return found
-
-    async def answered(self) -> None:
-        """To be said of a call that was answered some other way than by `ask` (R99)."""
-        await self.driver.answered(self.source_id)
-
-
-def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of: FolderOf) -> SourceCall:
-    """The way to this source; NotFound when nothing installed can, ShapeChanged when its config does not fit."""
-    if source.connector is None:
-        raise NotFound("The source has no extension.")
-    connector = registry.comics(source.connector)
-    config = read_config(connector, source.config)
-    connector = connector.for_source(config, source.base_url)
-    origin = source_identity(connector, config, source.id)
-    return SourceCall(connector, config, driver, origin, folder_of(config), source.id)
-
-
-def read_config(connector: Connector, raw: Mapping[str, Any]) -> SourceConfig:
-    """The source's config as its connector understands it; a ShapeChanged names every problem."""
-    try:
-        return decode_config(connector.info.config, raw)
-    except Invalid as error:
-        raise ShapeChanged(f"The source's config does not fit its connector: {error}") from error
-
-
-def source_identity(
-    connector: Connector, config: SourceConfig, source_id: SourceId, *, watch: str | None = None
-) -> SourceIdentity:
-    """On whose behalf a source is called."""
-    info = connector.info
-    return SourceIdentity(
-        source=f"source:{source_id}",
-        watch=watch,
-        home_url=info.api_url or info.base_url,
-        ratelimit=config.ratelimit or info.ratelimit,
-        proxy=config.proxy,
-        headers=config.headers,
-        keeps_cookies=True,
-    )

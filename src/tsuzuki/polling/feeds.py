@@ -8,12 +8,11 @@ from tsuzuki.ingest.housekeeping import TOUCHED
 from tsuzuki.ingest.items import ItemBatch
 from tsuzuki.model.errors import ShapeChanged, SourceError
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
-from tsuzuki.model.requests import Validators
+from tsuzuki.model.requests import SourceIdentity, Validators
 from tsuzuki.model.secrets import Unreadable
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.net.headers import freshness, retry_after
-from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.driver import Driver, run_visit
 from tsuzuki.polling.known_items import FeedListing, ItemComparison, KnownItems
 from tsuzuki.polling.moved_feeds import merge_moved_tx

@@ -99,15 +99,3 @@ select known.feed_id, known.key, known.link_key, known.content_hash, known.prune
   )
   offset 0
 ) as known;
-
--- fragment: by_broken
-watch
-
--- fragment: closable
--- SKIP LOCKED: who stores something of one meanwhile, or polls it, knows better, and nobody waits for whoever waits for us.
-watch.id = any (array(
-  select watch.id from watch
-  where watch.id = any (array(select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text))))
-    and consecutive_failures >= 5 and suspended_at is null and (lease_until is null or lease_until <= :now)
-  for update skip locked
-))

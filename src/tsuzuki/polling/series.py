@@ -12,7 +12,7 @@ from tsuzuki.ingest.listings import compare_listing, record_listing
 from tsuzuki.model.errors import ShapeChanged, SourceError
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.driver import Driver, FolderOf, read_config, run_visit, source_identity
+from tsuzuki.polling.driver import Driver, FolderOf, run_visit
 from tsuzuki.polling.outcomes import (
     EndedPoll,
     Outcomes,
@@ -75,9 +75,9 @@ class SeriesPoll:
         return listing.changed
 
     async def _fetch(self) -> list[ReleaseFound]:
-        config = read_config(self._connector, self._target.config)
+        config = self._connector.read_config(self._target.config)
         connector = self._connector.for_source(config, self._target.base_url)
-        origin = source_identity(connector, config, self._target.source_id, watch=f"watch:{self._watch.id}")
+        origin = connector.identity(config, self._target.source_id, watch=f"watch:{self._watch.id}")
         asking = connector.chapters(config, self._target.url)
         found = in_order(await run_visit(self._driver, asking, origin, folder=self._folder_of(config)))
         if not found and self._target.has_content:

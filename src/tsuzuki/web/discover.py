@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Slice
 from tsuzuki.catalogue.browse import ListRequest
-from tsuzuki.catalogue.cache import CachedAnswer
+from tsuzuki.catalogue.calls import CachedAnswer
 from tsuzuki.catalogue.chapters import Releases
 from tsuzuki.catalogue.types import ListKind, MangaPage
 from tsuzuki.connectors.filters import (

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.images.types import KeptChapter
+from tsuzuki.images.downloads import KeptChapter
 from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, PublicId, ReleaseId, SeriesSourceId, ShelfId, show_id
 from tsuzuki.model.numbers import parse_number
