@@ -29,7 +29,8 @@ from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import connect
 from tsuzuki.ingest.items import ITEMS as ITEM_QUEUE
-from tsuzuki.ingest.items import ItemIngest
+from tsuzuki.ingest.items import FeedItems
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AddressGuard, AllowList
@@ -90,7 +91,7 @@ class Ours:
                 all_polled.set()
 
         worker_context = WorkerContext(db=self.timed_db, wakeup=self.wakeup, clock=wall_clock, name="bench")
-        ingest = ItemIngest(self.timed_db, self.pool, clock=wall_clock, after_commit=lambda _: None)
+        ingest = Ingest(self.timed_db, FeedItems(self.pool), clock=wall_clock, after_commit=lambda _: None)
         wakeups = (ITEM_QUEUE.name,)
         poll = PollLoop(
             self.poller, self.wakeup, concurrency=AT_ONCE, ingest_wakeups=wakeups, polled=count, is_spread=False

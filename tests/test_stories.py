@@ -30,8 +30,9 @@ from tests.web.reader_setup import a_reader_setup
 from tsuzuki.coord.wakeup import POLL_WAKEUP, Listener, MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
-from tsuzuki.ingest.items import ITEMS, ItemIngest
+from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
+from tsuzuki.ingest.items import ITEMS, FeedItems
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
@@ -145,8 +146,8 @@ async def working(db: Database) -> AsyncIterator[tuple[SeenWakeup, Callable[[], 
     async with a_poller(db, wall_clock, after_commit=wakeup.wake) as poller:
         wakeups = (ITEMS.name, CHAPTERS.name)
         polls = PollLoop(poller, wakeup, concurrency=2, ingest_wakeups=wakeups, polled=lambda *_: None)
-        items = ItemIngest(db, pool, clock=wall_clock, after_commit=wake)
-        chapters = ChapterIngest(db, clock=wall_clock, after_commit=wake)
+        items = Ingest(db, FeedItems(pool), clock=wall_clock, after_commit=wake)
+        chapters = Ingest(db, SeriesChapters(), clock=wall_clock, after_commit=wake)
         loops = WorkerLoops([polls, Worker(context, ITEMS, items), Worker(context, CHAPTERS, chapters)])
         loops.start()
         names = (POLL_WAKEUP, *wakeups)

@@ -12,7 +12,8 @@ from tests.catalogue.sample import Plan, Sample, a_sample
 from tests.crawler.builders import made, the_admin
 from tests.ingest.builders import q, work_off
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.chapters import ChapterIngest
+from tsuzuki.ingest.chapters import SeriesChapters
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.times import MINUTE, Millis
@@ -78,7 +79,7 @@ async def test_what_a_refresh_finds_and_cannot_store_is_given_up_alone(app, samp
     sample.extra[0][0] = msgspec.structs.replace(sample.extra[0][0], title="Poison")
     assert (await got(reader, f"{path}?refresh=true"))["data"] == before
     now = Millis(app.time())
-    ingest = ChapterIngest(app.db, clock=lambda: now, after_commit=lambda _: None)
+    ingest = Ingest(app.db, SeriesChapters(), clock=lambda: now, after_commit=lambda _: None)
     [given_up] = await work_off(app.db, ingest, now=now)
     assert given_up.startswith("ingest-")
     assert [one["number"] for one in (await got(reader, path))["data"]] == ["901", *(one["number"] for one in before)]

@@ -11,7 +11,8 @@ from tests.crawler.builders import made, the_admin, until_over
 from tests.ingest.builders import work_off
 from tests.waiting import eventually
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.chapters import ChapterIngest
+from tsuzuki.ingest.chapters import SeriesChapters
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.priorities import COLD, HOT
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
@@ -81,7 +82,7 @@ class Followed(msgspec.Struct):
     async def store(self) -> None:
         """What was handed to ingest."""
         now = Millis(self.app.time())
-        ingest = ChapterIngest(self.app.db, clock=lambda: now, after_commit=lambda _: None)
+        ingest = Ingest(self.app.db, SeriesChapters(), clock=lambda: now, after_commit=lambda _: None)
         await work_off(self.app.db, ingest, now=now)
 
 

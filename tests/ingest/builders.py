@@ -6,8 +6,9 @@ from typing import Any
 from tests.builders import NOON, stored_series_source, stored_source
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.chapters import ChapterBatch, ChapterIngest, in_order
-from tsuzuki.ingest.items import ItemBatch, ItemIngest
+from tsuzuki.ingest.chapters import ChapterBatch, in_order
+from tsuzuki.ingest.items import ItemBatch
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.harvest import FoundChapter, FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis
@@ -66,7 +67,7 @@ async def claimed_all(db: Database, queue: Queue[Any], most: int = 1000, *, now:
     ]
 
 
-async def work_off(db: Database, ingest: ItemIngest | ChapterIngest, *, now: Millis = NOON) -> list[str]:
+async def work_off(db: Database, ingest: Ingest[Any], *, now: Millis = NOON) -> list[str]:
     """Until nothing is due; what fails is given up, as after its last attempt. The keys of what was."""
     failed = []
     while tasks := await claimed_all(db, ingest.queue, now=now):

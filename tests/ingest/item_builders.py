@@ -14,7 +14,8 @@ from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.items import ITEMS, ItemBatch, ItemIngest
+from tsuzuki.ingest.items import ITEMS, FeedItems, ItemBatch
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.ids import FeedId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.leases import WorkerContext
@@ -101,9 +102,9 @@ async def followed_feeds(db: Database, feeds: int) -> FollowedFeeds:
 
 
 @contextlib.asynccontextmanager
-async def working(db: Database, kind: type[ItemIngest] = ItemIngest) -> AsyncIterator[ItemIngest]:
+async def working(db: Database, kind: type[Ingest[ItemBatch]] = Ingest) -> AsyncIterator[Ingest[ItemBatch]]:
     """A worker in this process, stopped at the end of the block."""
-    ingest = kind(db, HERE, clock=wall_clock, after_commit=lambda _: None)
+    ingest = kind(db, FeedItems(HERE), clock=wall_clock, after_commit=lambda _: None)
     worker = Worker(WorkerContext(db=db, wakeup=MemoryWakeup(), clock=wall_clock, name="w"), QUEUE, ingest)
     running = asyncio.create_task(worker.run())
     try:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from tests.ingest.item_builders import working
 from tsuzuki.db import DatabaseOptions, Tx, open_database
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.items import ItemBatch, ItemIngest
-from tsuzuki.ingest.service import WordsByKey
+from tsuzuki.ingest.items import ItemBatch
+from tsuzuki.ingest.service import Ingest, WordsByKey
 from tsuzuki.queue.tasks import Task
 
 
-class Dying(ItemIngest):
+class Dying(Ingest[ItemBatch]):
     async def _ingest_tx(self, tx: Tx, tasks: Sequence[Task[ItemBatch]], words: WordsByKey) -> Delivered:
         await super()._ingest_tx(tx, tasks, words)
         print(len(tasks), flush=True)  # noqa: T201  whoever watches it die wants to know with how many

@@ -9,8 +9,9 @@ from tests.delivery.builders import a_channel, a_reader, entries_of, events_of, 
 from tests.ingest.builders import a_mapping, chapter_batch, claimed_all, item_batch
 from tests.net.builders import answer
 from tests.polling.builders import Clock, a_feed, a_poller, a_publisher
-from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
-from tsuzuki.ingest.items import ITEMS, ItemIngest
+from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
+from tsuzuki.ingest.items import ITEMS, FeedItems
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.queue.store import TaskFailure, fail_tx
 from tsuzuki.queue.tasks import enqueue_tx
 
@@ -21,12 +22,12 @@ def quiet(_):
 
 @pytest.fixture
 def items(db):
-    return ItemIngest(db, HERE, clock=lambda: NOON, after_commit=quiet)
+    return Ingest(db, FeedItems(HERE), clock=lambda: NOON, after_commit=quiet)
 
 
 @pytest.fixture
 def chapters(db):
-    return ChapterIngest(db, clock=lambda: NOON, after_commit=quiet)
+    return Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=quiet)
 
 
 async def hand_on(db, queue, *batches):

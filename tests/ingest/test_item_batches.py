@@ -17,7 +17,8 @@ from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import Contention
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.items import ITEMS, ItemIngest
+from tsuzuki.ingest.items import ITEMS, FeedItems, ItemBatch
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.tasks import cancel_tx
@@ -37,7 +38,7 @@ update entry set unread = not unread where shelf_id = :shelf_id;
 )
 
 
-class Remembering(ItemIngest):
+class Remembering(Ingest[ItemBatch]):
     """Knows how many batches were stored at once."""
 
     def __init__(self, *arguments, **options):
@@ -108,7 +109,7 @@ async def test_i4_nothing_of_a_batch_stays_when_one_of_it_is_no_longer_ours(db):
     tasks = await claimed_all(db, ITEMS, now=wall_clock())
     tasks[-1].lease_token -= 1
     with pytest.raises(LeaseLost):
-        await ItemIngest(db, HERE, clock=wall_clock, after_commit=lambda _: None).handle_all(tasks)
+        await Ingest(db, FeedItems(HERE), clock=wall_clock, after_commit=lambda _: None).handle_all(tasks)
     assert await followed.items() == await followed.inbox() == []
     assert await followed.statuses() == ["running"] * FEEDS
 
@@ -184,7 +185,7 @@ async def test_rel_19d_workers_whose_feeds_overlap_never_lock_each_other_out(db)
                 raise
 
     followed = await followed_feeds(db, FEEDS)
-    one, other = (ItemIngest(Watched(), HERE, clock=wall_clock, after_commit=lambda _: None) for _ in range(2))
+    one, other = (Ingest(Watched(), FeedItems(HERE), clock=wall_clock, after_commit=lambda _: None) for _ in range(2))
     for number in range(ROUNDS):
         await followed.hand_on(
             *(followed.batch(feed, f"a{number}", "same") for feed in range(FEEDS)), poll=100 * number

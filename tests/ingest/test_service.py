@@ -7,8 +7,9 @@ from tests.delivery.builders import a_channel, a_reader, entries_of, task_keys
 from tests.ingest.builders import a_mapping, a_task, chapter_batch, claimed, item_batch
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
-from tsuzuki.ingest.items import ITEMS, ItemIngest
+from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
+from tsuzuki.ingest.items import ITEMS, FeedItems
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import TaskFailure, fail_tx
@@ -43,12 +44,12 @@ def rung():
 
 @pytest.fixture
 def items(db, rung):
-    return ItemIngest(db, HERE, clock=lambda: NOON, after_commit=rung.append)
+    return Ingest(db, FeedItems(HERE), clock=lambda: NOON, after_commit=rung.append)
 
 
 @pytest.fixture
 def chapters(db, rung):
-    return ChapterIngest(db, clock=lambda: NOON, after_commit=rung.append)
+    return Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=rung.append)
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ async def test_i1_i2_new_items_become_entries_once_however_often_they_are_handed
 async def test_rel_31_an_item_without_a_date_stays_where_it_was_first_seen_however_it_changes(db, feed, watch):
     shelf = await a_reader(db, feeds=[feed])
     moments = [NOON, Millis(NOON + DAY)]
-    items = ItemIngest(db, HERE, clock=lambda: moments[0], after_commit=lambda _: None)
+    items = Ingest(db, FeedItems(HERE), clock=lambda: moments[0], after_commit=lambda _: None)
     for author in ("A", "B"):
         await items.handle(await a_task(db, ITEMS, item_batch(watch, feed, "1", author=author)))
         moments.reverse()

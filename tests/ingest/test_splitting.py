@@ -9,8 +9,9 @@ from tests.ingest.builders import a_mapping, a_task, chapter_batch, item_batch, 
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import FLOOD
-from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
-from tsuzuki.ingest.items import ITEMS, ItemIngest
+from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
+from tsuzuki.ingest.items import ITEMS, FeedItems
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.queue.policy import INGEST
 from tsuzuki.queue.service import Tasks
@@ -34,12 +35,12 @@ POISON = FoundItem(key="poison", title="Poison")
 
 @pytest.fixture
 def items(db):
-    return ItemIngest(db, HERE, clock=lambda: NOON, after_commit=lambda _: None)
+    return Ingest(db, FeedItems(HERE), clock=lambda: NOON, after_commit=lambda _: None)
 
 
 @pytest.fixture
 def chapters(db):
-    return ChapterIngest(db, clock=lambda: NOON, after_commit=lambda _: None)
+    return Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=lambda _: None)
 
 
 @pytest.fixture

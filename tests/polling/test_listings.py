@@ -9,7 +9,7 @@ from tests.builders import NOON, stored_series, stored_series_source, stored_sou
 from tests.net.builders import answer
 from tests.polling.builders import chapter_batches, poll_one
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.chapters import ChapterIngest
+from tsuzuki.ingest.chapters import store_chapters_tx
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
@@ -51,9 +51,8 @@ class Site:
         self.clock.turn(after)
         self.publisher.response = answer(200, msgspec.json.encode(releases))
         await poll_one(self.poller)
-        ingest = ChapterIngest(self.db, clock=self.clock, after_commit=lambda _: None)
         for batch in await chapter_batches(self.db):
-            await self.db.with_tx(lambda tx, batch=batch: ingest.store_tx(tx, batch, self.clock()))
+            await self.db.with_tx(lambda tx, batch=batch: store_chapters_tx(tx, batch, self.clock()))
         rows: list[Row] = await self.db.read(lambda tx: tx.many(Row, q.releases, id=self.mapping))
         return rows
 

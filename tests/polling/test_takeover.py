@@ -21,7 +21,8 @@ from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.inbox.search.hits import search_items_tx
 from tsuzuki.ingest.housekeeping import forget_unheld
-from tsuzuki.ingest.items import ITEMS, ItemIngest
+from tsuzuki.ingest.items import ITEMS, FeedItems
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, HOUR, Millis
@@ -77,7 +78,7 @@ class Server:
     def __init__(self, opened: Tsuzuki, clock: Clock, good: Publisher, evil: Publisher) -> None:
         self.opened, self.clock, self.good, self.evil = opened, clock, good, evil
         self.db = opened.db
-        self.ingest = ItemIngest(self.db, HERE, clock=clock, after_commit=lambda _: None)
+        self.ingest = Ingest(self.db, FeedItems(HERE), clock=clock, after_commit=lambda _: None)
 
     async def reader(self, *links: str) -> ShelfId:
         """Somebody else's tenant, who follows these."""

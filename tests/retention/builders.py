@@ -16,7 +16,8 @@ from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
-from tsuzuki.ingest.items import ItemIngest
+from tsuzuki.ingest.items import FeedItems
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.requests import Ask, Reply, SourceIdentity
 from tsuzuki.model.times import MINUTE, Millis
@@ -109,7 +110,7 @@ class SimulatedServer:
         options = PollOptions(lease=Millis(30 * MINUTE))
         driver = Driver(self.press, HERE)
         self.poller = Poller(db, driver, Registry([]), context, folder_of=lambda _: None, options=options)
-        self.ingest = ItemIngest(db, HERE, clock=clock, after_commit=lambda _: None)
+        self.ingest = Ingest(db, FeedItems(HERE), clock=clock, after_commit=lambda _: None)
         deps = shelf_deps(db, clock)
         self.subscriptions, self.inbox, self.bookmarks = Subscriptions(deps), an_inbox(db, clock), Bookmarks(deps)
         self.pauses: list[float] = []

@@ -35,9 +35,10 @@ from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery import outages
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.images.downloads import COPIES
-from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
+from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
-from tsuzuki.ingest.items import ITEMS, ItemIngest
+from tsuzuki.ingest.items import ITEMS, FeedItems
+from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.net.client import Client
@@ -299,8 +300,8 @@ def _handlers(pipeline: Pipeline, worker_context: WorkerContext, public_url: str
     def wake(delivered: Delivered) -> None:
         wakeup.wake(*delivered.wakeups)
 
-    yield ITEMS, ItemIngest(db, pipeline.fetching.poll_parsers, clock=clock, after_commit=wake)
-    yield CHAPTERS, ChapterIngest(db, clock=clock, after_commit=wake)
+    yield ITEMS, Ingest(db, FeedItems(pipeline.fetching.poll_parsers), clock=clock, after_commit=wake)
+    yield CHAPTERS, Ingest(db, SeriesChapters(), clock=clock, after_commit=wake)
     yield NOTICES, Announcer(db, wakeup, clock)
     yield SENDS, Sender(db, pipeline.fetching.client, clock, jitter=worker_context.jitter, public_url=public_url)
     yield CRAWLS, pipeline.crawler

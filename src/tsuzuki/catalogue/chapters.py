@@ -23,7 +23,7 @@ from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.delivery.fanout import NOTHING, Delivered
-from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ChapterIngest, ReleaseFound, in_order, save_pages_tx
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ReleaseFound, in_order, save_pages_tx, store_chapters_tx
 from tsuzuki.ingest.listings import compare_listing, record_listing
 from tsuzuki.ingest.service import LARGEST_BATCH, OF_ITS_CONTENT
 from tsuzuki.model.errors import Conflict, NotFound, ShapeChanged
@@ -68,7 +68,6 @@ class ChapterLists:
         self._ttl = ttl
         self._after_commit = after_commit
         self._kept_of = kept_of
-        self._ingest = ChapterIngest(db, clock=clock, after_commit=lambda delivered: after_commit(*delivered.wakeups))
 
     async def list(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> CachedAnswer[Releases]:
         """Every release, the newest first (R11), with what the shelf has read of them."""
@@ -124,7 +123,7 @@ class ChapterLists:
 
         async def store(tx: Tx) -> Delivered:
             batch = _batch(await _target_tx(tx, manga), releases, is_first=is_first, harvest=harvest)
-            return await self._ingest.store_tx(tx, batch, now)
+            return await store_chapters_tx(tx, batch, now)
 
         async def enqueue(tx: Tx) -> Delivered:
             target = await _target_tx(tx, manga)

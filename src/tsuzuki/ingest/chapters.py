@@ -9,8 +9,9 @@ from tsuzuki.connectors.html.sanitiser import valid_text
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import document, words_of
 from tsuzuki.db.locks import lock_series_merges_shared_tx, lock_series_tx
+from tsuzuki.db.queries import Engine
 from tsuzuki.delivery.fanout import NOTHING, Delivered, deliver_chapters_tx
-from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey
+from tsuzuki.ingest.service import InstallmentBatch, Stored, WordsByKey, split_by_news_tx
 from tsuzuki.model.harvest import FoundChapter, FoundPage, content_hash
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesId, SeriesSourceId
 from tsuzuki.model.numbers import chapter_key, number_key, release_key, sort_value
@@ -144,10 +145,14 @@ class Titled(Protocol):
 K = TypeVar("K", bound=Keyed)
 
 
-class ChapterIngest(Ingest[ChapterBatch]):
-    """Works the queue of series' chapters."""
+class SeriesChapters:
+    """Chapters of series, as ingest stores them."""
 
     queue = CHAPTERS
+
+    async def words_of(self, _batches: Sequence[ChapterBatch], _engine: Engine) -> WordsByKey:
+        """None: titles are short, and split where they are stored."""
+        return {}
 
     async def store_all_tx(
         self, tx: Tx, batches: Sequence[tuple[ChapterBatch, int]], _words: WordsByKey, *, now: Millis
@@ -155,38 +160,39 @@ class ChapterIngest(Ingest[ChapterBatch]):
         """One after the other, by their series: whoever locks several does it in this order."""
         delivered = NOTHING
         for batch, task_id in sorted(batches, key=lambda each: each[0].series_id):
-            delivered += await self.store_tx(tx, batch, now, task_id=task_id)
+            delivered += await store_chapters_tx(tx, batch, now, task_id=task_id)
         return delivered
-
-    async def store_tx(self, tx: Tx, batch: ChapterBatch, now: Millis, *, task_id: int = 0) -> Delivered:
-        """Chapters, their releases on this source, and the series' latest.
-
-        The series is the one that the source's series is now: it may have been merged since the batch was found.
-        """
-        await lock_series_merges_shared_tx(tx)
-        series_id = await series_of_tx(tx, batch.series_source_id) or batch.series_id
-        chapters = [new_chapter(release.found) for release in batch.releases]
-        stored = await upsert_chapters_tx(tx, series_id, chapters, now)
-        if renamed := {release_key(each.found): each.previous_key for each in batch.releases if each.previous_key}:
-            await rename_releases_tx(tx, batch.series_source_id, renamed)
-        releases = [new_release(release) for release in batch.releases]
-        await upsert_releases_tx(tx, series_id, batch.series_source_id, releases, now=now)
-        keys = {chapter.key for chapter in chapters}
-        await add_appearances_tx(tx, series_id, batch.series_source_id, keys, now=now)
-        new = [chapter for chapter in stored if chapter.is_new]
-        await _raise_latest_tx(tx, series_id, new, now)
-        ids = {chapter.key: chapter.id for chapter in new}
-        [split] = await self._split_by_news_tx(tx, [Stored(batch, task_id, ids)], now)
-        quiet = await deliver_chapters_tx(tx, series_id, split.catalogue, is_first_harvest=True, now=now)
-        loud = await deliver_chapters_tx(
-            tx, series_id, split.news, is_first_harvest=False, now=now, came=batch.came, harvest=batch.harvest
-        )
-        return quiet + loud
 
     async def count_unknown_tx(self, tx: Tx, batch: ChapterBatch) -> int:
         """Chapters that are not stored, of the series that the source's series is now."""
         series_id = await series_of_tx(tx, batch.series_source_id) or batch.series_id
         return await tx.one(int, q.count_unknown_chapters, series_id=series_id, rows=[[key] for key in batch.keys])
+
+
+async def store_chapters_tx(tx: Tx, batch: ChapterBatch, now: Millis, *, task_id: int = 0) -> Delivered:
+    """Chapters, their releases on this source, and the series' latest.
+
+    The series is the one that the source's series is now: it may have been merged since the batch was found.
+    """
+    await lock_series_merges_shared_tx(tx)
+    series_id = await series_of_tx(tx, batch.series_source_id) or batch.series_id
+    chapters = [new_chapter(release.found) for release in batch.releases]
+    stored = await upsert_chapters_tx(tx, series_id, chapters, now)
+    if renamed := {release_key(each.found): each.previous_key for each in batch.releases if each.previous_key}:
+        await rename_releases_tx(tx, batch.series_source_id, renamed)
+    releases = [new_release(release) for release in batch.releases]
+    await upsert_releases_tx(tx, series_id, batch.series_source_id, releases, now=now)
+    keys = {chapter.key for chapter in chapters}
+    await add_appearances_tx(tx, series_id, batch.series_source_id, keys, now=now)
+    new = [chapter for chapter in stored if chapter.is_new]
+    await _raise_latest_tx(tx, series_id, new, now)
+    ids = {chapter.key: chapter.id for chapter in new}
+    [split] = await split_by_news_tx(tx, CHAPTERS, [Stored(batch, task_id, ids)], now)
+    quiet = await deliver_chapters_tx(tx, series_id, split.catalogue, is_first_harvest=True, now=now)
+    loud = await deliver_chapters_tx(
+        tx, series_id, split.news, is_first_harvest=False, now=now, came=batch.came, harvest=batch.harvest
+    )
+    return quiet + loud
 
 
 # -- found things as rows

@@ -1,16 +1,17 @@
 """Items of feeds: stored once each, indexed, and put into inboxes."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import msgspec
 
-from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import Document, IndexWords, document, split_words
 from tsuzuki.db.locks import lock_feeds_shared_tx, lock_items_tx
+from tsuzuki.db.queries import Engine
 from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx
-from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey
+from tsuzuki.ingest.service import InstallmentBatch, Stored, WordsByKey, split_by_news_tx
 from tsuzuki.model.harvest import Enclosure, FoundItem, item_hash
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
 from tsuzuki.model.requests import Parsers
@@ -89,21 +90,18 @@ class _Adoptable(msgspec.Struct, frozen=True):
     detached_id: ItemId
 
 
-class ItemIngest(Ingest[ItemBatch]):
-    """Works the queue of feeds' items."""
+class FeedItems:
+    """Items of feeds, as ingest stores them."""
 
     queue = ITEMS
 
-    def __init__(
-        self, db: Database, parsers: Parsers, *, clock: Callable[[], Millis], after_commit: Callable[[Delivered], None]
-    ) -> None:
-        super().__init__(db, clock=clock, after_commit=after_commit)
+    def __init__(self, parsers: Parsers) -> None:
         self._parsers = parsers
 
-    async def words_of(self, batches: Sequence[ItemBatch]) -> WordsByKey:
+    async def words_of(self, batches: Sequence[ItemBatch], engine: Engine) -> WordsByKey:
         """Of titles and articles."""
         found = {(batch.feed_id, item.key): (item.title, item.content) for batch in batches for item in batch.items}
-        words = await self._parsers.run(split_words, (self._db.engine, list(found.values())))
+        words = await self._parsers.run(split_words, (engine, list(found.values())))
         return dict(zip(found, words, strict=True))
 
     async def store_all_tx(
@@ -121,7 +119,7 @@ class ItemIngest(Ingest[ItemBatch]):
                 new[item.feed_id][item.key] = item.id
         await adopt_items_tx(tx, written)
         stored = [Stored(batch, task_id, new[batch.feed_id]) for batch, task_id in batches]
-        split = list(zip(stored, await self._split_by_news_tx(tx, stored, now), strict=True))
+        split = list(zip(stored, await split_by_news_tx(tx, ITEMS, stored, now), strict=True))
         quiet = [
             NewBatch("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True, arrived_at=parts.harvested_at)
             for one, parts in split

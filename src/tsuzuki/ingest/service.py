@@ -6,11 +6,11 @@ poisonous one is given up by itself.
 """
 
 import asyncio
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Generic, Self, TypeVar
+from typing import Final, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.fulltext import IndexWords
+from tsuzuki.db.queries import Engine
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.ids import FeedId, WatchId
@@ -122,13 +123,38 @@ class SplitByNews(msgspec.Struct, Generic[Id], frozen=True):
     """Of the first harvest."""
 
 
-class Ingest(ABC, Generic[B]):
-    """Works the tasks of items or of chapters. `after_commit` is told what was delivered, to wake who waits for it."""
+class InstallmentKind(Protocol[B]):
+    """What differs between items of feeds and chapters of series."""
 
-    queue: Queue[B]
+    @property
+    def queue(self) -> Queue[B]: ...
 
-    def __init__(self, db: Database, *, clock: Callable[[], Millis], after_commit: Callable[[Delivered], None]) -> None:
+    async def words_of(self, batches: Sequence[B], engine: Engine, /) -> WordsByKey:
+        """The words of what can be long, by what they belong to; made before the transaction begins."""
+
+    async def store_all_tx(
+        self, tx: Tx, batches: Sequence[tuple[B, int]], words: WordsByKey, /, *, now: Millis
+    ) -> Delivered:
+        """The rows of batches with their tasks, each of another feed or series, and the entries of what is new."""
+
+    async def count_unknown_tx(self, tx: Tx, batch: B, /) -> int:
+        """How many of them are not stored."""
+
+
+class Ingest(Generic[B]):
+    """Works the tasks of one kind. `after_commit` is told what was delivered, to wake who waits for it."""
+
+    def __init__(
+        self,
+        db: Database,
+        kind: InstallmentKind[B],
+        *,
+        clock: Callable[[], Millis],
+        after_commit: Callable[[Delivered], None],
+    ) -> None:
         self._db = db
+        self._kind = kind
+        self.queue = kind.queue
         self._clock = clock
         self._after_commit = after_commit
         self._transactions = asyncio.Semaphore(MOST_TRANSACTIONS)
@@ -148,7 +174,7 @@ class Ingest(ABC, Generic[B]):
             await self._split(first, "its worker died with it, more than once")  # R42: one of them may be what kills
             return
         try:
-            words = await self.words_of([task.payload for task in tasks])
+            words = await self._kind.words_of([task.payload for task in tasks], self._db.engine)
             async with self._transactions:
                 delivered = await with_tx_again(self._db, lambda tx: self._ingest_tx(tx, tasks, words))
         except OF_ITS_CONTENT:
@@ -175,7 +201,7 @@ class Ingest(ABC, Generic[B]):
         wanted = [task for task in tasks if task.payload.watch_id in watches]
         if not wanted:
             return NOTHING
-        delivered = await self.store_all_tx(tx, [(task.payload, task.id) for task in wanted], words, now=now)
+        delivered = await self._kind.store_all_tx(tx, [(task.payload, task.id) for task in wanted], words, now=now)
         await finish_tx(tx, *wanted, now=now)
         if alone := [task for task in wanted if self._is_alone(task)]:
             await settle_letters_tx(tx, self.queue.name, alone, now=now)
@@ -198,56 +224,43 @@ class Ingest(ABC, Generic[B]):
     async def _split(self, task: Task[B], why: str) -> None:
         async def split(tx: Tx) -> None:
             now = self._clock()
-            came = await self.count_unknown_tx(tx, task.payload)
+            came = await self._kind.count_unknown_tx(tx, task.payload)
             await enqueue_many_tx(tx, self.queue, self._tasks_of_each(task, came), now=now)
             await finish_tx(tx, task, now=now, note=f"split: {why}")
 
         await self._db.with_tx(split)
 
-    # -- what is news
 
-    async def _split_by_news_tx(self, tx: Tx, stored: Sequence[Stored[B, Id]], now: Millis) -> list[SplitByNews[Id]]:
-        """R8: what a first harvest found is back-catalogue, also when a later poll's batch is stored before it.
+# -- what is news
 
-        Called when the batches' rows are written, under the locks of ingest: nobody stores others of them meanwhile.
-        """
-        releases = [each.release for each in stored if each.new]
-        released = await released_tx(tx, self.queue.name, releases, now) if releases else {}
-        awaited = {watch_id for watch_id, watch in released.items() if watch.is_awaited}
-        doubtful = [
-            each.release for each in stored if each.batch.watch_id in awaited and not each.batch.is_first_harvest
-        ]
-        catalogue = await self._first_harvests_tx(tx, doubtful) if doubtful else {}
-        return [
-            _split_by_news(each, catalogue.get(each.batch.watch_id, set()), released.get(each.batch.watch_id))
-            for each in stored
-        ]
 
-    async def _first_harvests_tx(self, tx: Tx, releases: Sequence[WatchRelease]) -> dict[WatchId, set[str]]:
-        """The keys of what the watches' first harvests found and nobody has stored yet."""
-        found: dict[WatchId, set[str]] = defaultdict(set)
-        for watch_id, payload in await unstored_tx(tx, self.queue.name, releases):
-            with suppress(Undecodable):
-                batch = self.queue.decode(payload)
-                if batch.is_first_harvest:
-                    found[watch_id].update(batch.keys)
-        return found
+async def split_by_news_tx(
+    tx: Tx, queue: Queue[B], stored: Sequence[Stored[B, Id]], now: Millis
+) -> list[SplitByNews[Id]]:
+    """R8: what a first harvest found is back-catalogue, also when a later poll's batch is stored before it.
 
-    # -- what the two differ in
+    Called when the batches' rows are written, under the locks of ingest: nobody stores others of them meanwhile.
+    """
+    releases = [each.release for each in stored if each.new]
+    released = await released_tx(tx, queue.name, releases, now) if releases else {}
+    awaited = {watch_id for watch_id, watch in released.items() if watch.is_awaited}
+    doubtful = [each.release for each in stored if each.batch.watch_id in awaited and not each.batch.is_first_harvest]
+    catalogue = await _first_harvests_tx(tx, queue, doubtful) if doubtful else {}
+    return [
+        _split_by_news(each, catalogue.get(each.batch.watch_id, set()), released.get(each.batch.watch_id))
+        for each in stored
+    ]
 
-    async def words_of(self, _batches: Sequence[B]) -> WordsByKey:
-        """The words of what can be long, by what they belong to; made before the transaction begins."""
-        return {}
 
-    @abstractmethod
-    async def store_all_tx(
-        self, tx: Tx, batches: Sequence[tuple[B, int]], words: WordsByKey, *, now: Millis
-    ) -> Delivered:
-        """The rows of batches with their tasks, each of another feed or series, and the entries of what is new."""
-
-    @abstractmethod
-    async def count_unknown_tx(self, tx: Tx, batch: B) -> int:
-        """How many of them are not stored."""
+async def _first_harvests_tx(tx: Tx, queue: Queue[B], releases: Sequence[WatchRelease]) -> dict[WatchId, set[str]]:
+    """The keys of what the watches' first harvests found and nobody has stored yet."""
+    found: dict[WatchId, set[str]] = defaultdict(set)
+    for watch_id, payload in await unstored_tx(tx, queue.name, releases):
+        with suppress(Undecodable):
+            batch = queue.decode(payload)
+            if batch.is_first_harvest:
+                found[watch_id].update(batch.keys)
+    return found
 
 
 def _split_by_news(stored: Stored[B, Id], catalogue: Collection[str], released: Released | None) -> SplitByNews[Id]:
