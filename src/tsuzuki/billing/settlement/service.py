@@ -32,6 +32,7 @@ from tsuzuki.billing.types import (
     Answer,
     Bolt11,
     ChargeAttempt,
+    ChargeDeclined,
     ChargeSucceeded,
     ChargeUnknown,
     GivenBack,
@@ -159,7 +160,7 @@ async def note_dispute_tx(tx: Tx, told: StripeDispute, intent: Intent, now: Mill
 CALL_TIME = Millis(2 * MINUTE)
 """No call to a provider takes longer; before that, nobody else asks what became of it."""
 
-_STATUS = {"Took": "paid", "Declined": "failed", "Unknown": "unknown"}
+_STATUS = {ChargeSucceeded: "paid", ChargeDeclined: "failed", ChargeUnknown: "unknown"}
 
 
 class Charging:
@@ -219,7 +220,7 @@ class Charging:
         async def finish(tx: Tx) -> Receipt | None:
             now = self._deps.clock()
             detail = "" if isinstance(answer, ChargeSucceeded) else answer.reason
-            status = _STATUS[type(answer).__name__]
+            status = _STATUS[type(answer)]
             if not await tx.run(q.finish_attempt, id=attempt.id, status=status, detail=detail, now=now):
                 return None
             if not isinstance(answer, ChargeSucceeded):
