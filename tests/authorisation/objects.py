@@ -16,7 +16,7 @@ from tsuzuki.accounts.types import SYSTEM, Slice, User
 from tsuzuki.billing.books import OPERATOR, scope_of
 from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.crawler.service import NewCrawlJob as CrawlWish
-from tsuzuki.images.media import Link, MediaLinks
+from tsuzuki.images.media import MediaLink, MediaLinks
 from tsuzuki.model.ids import PublicId, ReleaseId, ShelfId, show_id
 from tsuzuki.shelves.bookmarks import NewBookmark
 from tsuzuki.shelves.types import FollowRequest as Following
@@ -150,9 +150,9 @@ async def _page_of(app: RunningApp, user: User) -> dict[str, str]:
     return {"release_id": await _release_of(app, user), "position": "0"}
 
 
-async def _kept_of(app: RunningApp, user: User) -> str:
+async def _downloaded_of(app: RunningApp, user: User) -> str:
     release = await _release_of(app, user)
-    await app.pictures.kept.keep(await _shelf_of(app, user), ReleaseId(int(release)))
+    await app.pictures.downloads.keep(await _shelf_of(app, user), ReleaseId(int(release)))
     return release
 
 
@@ -165,7 +165,7 @@ async def _picture_of(app: RunningApp, _: User) -> dict[str, str]:
 
 async def _recording_of(app: RunningApp, _: User) -> dict[str, str]:
     links = await MediaLinks.open(app.db, secrets.token_bytes, app.time)
-    terms, seal, medium = links.url(Link("audio", "http://127.0.0.1/a.mp3")).split("/")[-3:]
+    terms, seal, medium = links.url(MediaLink("audio", "http://127.0.0.1/a.mp3")).split("/")[-3:]
     return {"terms": terms, "seal": seal, "medium": medium}
 
 
@@ -237,7 +237,7 @@ OBJECTS: dict[str, Callable[[RunningApp, User], Awaitable[Filling]]] = {
     "manga_id": _manga_of,
     "release_id": _release_of,
     "position": _page_of,
-    "kept_id": _kept_of,
+    "kept_id": _downloaded_of,
     "signature": _picture_of,
     "picture": _picture_of,
     "terms": _recording_of,

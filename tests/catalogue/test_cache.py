@@ -8,7 +8,7 @@ import pytest
 from tests.builders import NOON, a_public_id, stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga, a_source
 from tsuzuki.catalogue.browse import ListRequest, filters_key, plain_query, storable
-from tsuzuki.catalogue.calls import SingleFlight, StillAsking, fresh_until, is_fresh
+from tsuzuki.catalogue.calls import CallInProgress, SingleFlight, fresh_until, is_fresh
 from tsuzuki.catalogue.chapters import lack
 from tsuzuki.catalogue.chapters import q as chapters_q
 from tsuzuki.catalogue.details import manga_tx
@@ -144,7 +144,7 @@ async def test_the_impatient_leave_and_the_end_ends_all():
     async def work() -> None:
         await asyncio.sleep(60)
 
-    with pytest.raises(StillAsking, match=r"0\.01 seconds"):
+    with pytest.raises(CallInProgress, match=r"0\.01 seconds"):
         await flights.join("slow", work, patience=0.01)
     waiting = asyncio.create_task(flights.join("slow", work))
     await asyncio.sleep(0)

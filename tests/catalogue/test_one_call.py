@@ -156,7 +156,7 @@ async def test_r102_one_at_a_time_holds_a_key(db):
 
     async def call():
         nonlocal inside, most
-        async with locks(db, now).hold("key"):
+        async with locks(db, now).acquire("key"):
             inside += 1
             most = max(most, inside)
             await asyncio.sleep(0.01)
@@ -181,7 +181,7 @@ async def test_r102_who_waits_is_told_the_failure_and_who_comes_later_is_not(db)
     now, may_fail = [0], asyncio.Event()
 
     async def fail():
-        async with locks(db, now).hold("key"):
+        async with locks(db, now).acquire("key"):
             await may_fail.wait()
             raise HttpStatus("It answered 500.", status=500, retry_after=7)
 
@@ -198,5 +198,5 @@ async def test_r102_who_waits_is_told_the_failure_and_who_comes_later_is_not(db)
 
 
 async def _held(lock):
-    async with lock.hold("key") as has_waited:
+    async with lock.acquire("key") as has_waited:
         return has_waited

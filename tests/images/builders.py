@@ -20,7 +20,7 @@ from tests.net.builders import a_server, answer
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.images.downloads import COPIES
+from tsuzuki.images.downloads import DOWNLOADS
 from tsuzuki.images.files import ImageCache, ImageSubject, NewImage, at_address, save_image_tx
 from tsuzuki.ingest.chapters import save_pages_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.harvest import FoundPage
@@ -182,7 +182,7 @@ class Gallery(msgspec.Struct, frozen=True):
     async def at_work(self) -> AsyncIterator[None]:
         """A worker keeps chapters within this block; what it has not finished then is given back."""
         worker_context = WorkerContext(db=self.db, wakeup=self.app.wakeup, clock=self.app.time, name="test")
-        worker = Worker(worker_context, COPIES, self.app.pictures.copier)
+        worker = Worker(worker_context, DOWNLOADS, self.app.pictures.downloader)
         working = asyncio.create_task(worker.run())
         try:
             yield

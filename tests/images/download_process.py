@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.app import settings_for
 from tsuzuki.app.bootstrap import open_tsuzuki
-from tsuzuki.images.downloads import COPIES
+from tsuzuki.images.downloads import DOWNLOADS
 
 
 async def main(folder: str, database_url: str) -> None:
@@ -17,7 +17,7 @@ async def main(folder: str, database_url: str) -> None:
         task_lease="1s",
         password="x" * 12,
     )
-    async with open_tsuzuki(settings, queues=[COPIES.name]) as opened:
+    async with open_tsuzuki(settings, queues=[DOWNLOADS.name]) as opened:
         opened.worker_loops.start()
         print("working", flush=True)  # noqa: T201  the parent waits for it
         await opened.worker_loops.wait()

@@ -12,7 +12,7 @@ import msgspec
 
 from tests.api.people import RunningApp, Visitor, a_running_app
 from tests.net.builders import RawServer, a_server, answer
-from tsuzuki.images.media import Link, MediaLinks
+from tsuzuki.images.media import MediaLink, MediaLinks
 from tsuzuki.images.policy import Kind
 
 MP3 = b"ID3\x04\0\0\0\0\0\0" + bytes(range(256)) * 40
@@ -80,7 +80,7 @@ class MediaSetup(msgspec.Struct, frozen=True):
     def offer(self, path: str, data: bytes | Write, media_type: str = "audio/mpeg", kind: Kind = "audio") -> str:
         """The publisher has this; where a reader gets it from us, below the API's prefix."""
         self.publisher.files[path] = (data, media_type) if isinstance(data, bytes) else data
-        return self.links.url(Link(kind, self.site.url + path)).removeprefix(API)
+        return self.links.url(MediaLink(kind, self.site.url + path)).removeprefix(API)
 
 
 @asynccontextmanager

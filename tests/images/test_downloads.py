@@ -18,7 +18,7 @@ from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.images.downloads import COPIES, Copy, KeptChapters, q
+from tsuzuki.images.downloads import DOWNLOADS, Downloads, ReleaseCopy, q
 from tsuzuki.images.files import ImageCache, ImageFiles
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.errors import LimitExceeded
@@ -95,14 +95,14 @@ async def test_one_copy_serves_every_shelf_until_the_last_lets_go(tmp_path, data
         fill(gallery)
         other = await stored_shelf(gallery.db)
         await gallery.reader.post(gallery.download)
-        await gallery.app.pictures.kept.keep(other, gallery.release_id)
+        await gallery.app.pictures.downloads.keep(other, gallery.release_id)
         async with gallery.at_work():
             await gallery.until_kept("done")
         assert gallery.site.asked_for(".png") == 3
-        kept = gallery.app.pictures.kept
+        kept = gallery.app.pictures.downloads
         await gallery.reader.ask("DELETE", gallery.download)
         await gallery.evict_everything()
-        assert await kept.kept_of(other, [gallery.release_id]) == {gallery.release_id}
+        assert await kept.downloaded_of(other, [gallery.release_id]) == {gallery.release_id}
         assert await gallery.count_images() == 3
         await kept.drop(other, gallery.release_id)
         await gallery.evict_everything()
@@ -155,7 +155,7 @@ async def test_what_nobody_keeps_any_more_is_not_fetched(tmp_path, database_url)
         await gallery.reader.post(gallery.download)
         await gallery.reader.ask("DELETE", gallery.download)
         async with gallery.at_work():
-            await gallery.until_idle(COPIES.name)
+            await gallery.until_idle(DOWNLOADS.name)
         assert gallery.site.asked_for(".png") == 0
 
 
@@ -176,7 +176,7 @@ async def stored_releases(db: Database, count: int = 1) -> list[ReleaseId]:
 
 async def test_the_copies_of_a_deleted_shelf_are_forgotten(db, tmp_path):
     [release] = await stored_releases(db)
-    assert await db.with_tx(lambda tx: tx.maybe(Copy, q.add_copy, release_id=release, now=NOON)) is not None
+    assert await db.with_tx(lambda tx: tx.maybe(ReleaseCopy, q.add_copy, release_id=release, now=NOON)) is not None
     room = ImageCache(db, ImageFiles(tmp_path), lambda: NOON, size=0)
     assert (await room.tidy())["copies"] == 1
     assert (await room.tidy())["copies"] == 0
@@ -184,7 +184,7 @@ async def test_the_copies_of_a_deleted_shelf_are_forgotten(db, tmp_path):
 
 async def test_many_keep_and_let_go_at_once_and_nobody_loses_what_they_kept(db):
     [release] = await stored_releases(db)
-    kept = KeptChapters(db, MemoryWakeup(), lambda: NOON)
+    kept = Downloads(db, MemoryWakeup(), lambda: NOON)
     shelves = [await stored_shelf(db) for _ in range(6)]
 
     async def often(shelf: ShelfId) -> None:
@@ -201,7 +201,7 @@ async def test_many_keep_and_let_go_at_once_and_nobody_loses_what_they_kept(db):
 async def test_the_list_of_downloads_is_read_page_by_page(db):
     releases, shelf = await stored_releases(db, 5), await stored_shelf(db)
     moment = iter([0, 0, 1, 1, 2])
-    kept = KeptChapters(db, MemoryWakeup(), lambda: Millis(NOON + next(moment)))
+    kept = Downloads(db, MemoryWakeup(), lambda: Millis(NOON + next(moment)))
     for release in releases:
         await kept.keep(shelf, release)
     found, after = [], FROM_THE_TOP
@@ -219,7 +219,7 @@ async def test_a_plan_that_is_full_keeps_no_more(db):
     releases, shelf = await stored_releases(db, 21), await stored_shelf(db)
     await db.with_tx(lambda tx: tx.run(_q.bill))
     await db.with_tx(lambda tx: tx.run(_q.set_plan, id=shelf))
-    kept = KeptChapters(db, MemoryWakeup(), lambda: NOON)
+    kept = Downloads(db, MemoryWakeup(), lambda: NOON)
     for release in releases[:20]:
         await kept.keep(shelf, release)
     await kept.keep(shelf, releases[0])  # what is kept already takes no more room

@@ -9,7 +9,7 @@ import pytest
 from tests.api.people import Visitor, a_running_app
 from tests.images.media_builders import API, MP3, MediaSetup, a_studio
 from tests.net.builders import SOMEONE, a_client
-from tsuzuki.images.media import Link, MediaLinks, MediaService, StreamLimits, StreamSlots
+from tsuzuki.images.media import MediaLink, MediaLinks, MediaService, StreamLimits, StreamSlots
 from tsuzuki.model.errors import TimedOut, TooLarge, Unavailable
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.requests import Ask
@@ -99,7 +99,7 @@ async def test_sec_12_a_publisher_who_lies_is_not_passed_on(setup, data, media_t
 
 
 async def test_a_publisher_who_fails_is_said_to_fail(setup):
-    path = setup.links.url(Link("audio", f"{setup.site.url}/missing.mp3")).removeprefix(API)
+    path = setup.links.url(MediaLink("audio", f"{setup.site.url}/missing.mp3")).removeprefix(API)
     got = await setup.reader.get(path)
     assert (got.status, "404" in got.json()["error"]) == (503, True)
 
@@ -109,7 +109,7 @@ async def test_sec_01_an_address_inside_is_refused_even_with_our_seal(tmp_path):
         links = await MediaLinks.open(app.db, bytes, app.time)
         reader = await app.signed_in(await app.add())
         for address in ("http://127.0.0.1:1/a.mp3", "http://169.254.169.254/latest", "http://[::1]/a.mp3"):
-            got = await reader.get(links.url(Link("audio", address)).removeprefix(API))
+            got = await reader.get(links.url(MediaLink("audio", address)).removeprefix(API))
             assert got.status == 400, address
 
 
@@ -157,7 +157,7 @@ async def test_a_poll_of_the_same_host_does_not_wait_for_who_listens(setup):
     setup.offer("/feed", b"<rss/>", "text/xml")
     async with a_client(allowed_slots=1) as client:
         media = MediaService(client)
-        async with media.open(Link("audio", f"{setup.site.url}/radio"), MINE), asyncio.timeout(5):
+        async with media.open(MediaLink("audio", f"{setup.site.url}/radio"), MINE), asyncio.timeout(5):
             assert (await client.fetch(Ask(f"{setup.site.url}/feed"), SOMEONE)).body == b"<rss/>"
 
 
@@ -170,7 +170,7 @@ async def test_an_endless_stream_ends_at_the_cap(setup):
 
         async def listen() -> None:
             nonlocal received
-            async with media.open(Link("audio", setup.site.url + path), MINE) as playing:
+            async with media.open(MediaLink("audio", setup.site.url + path), MINE) as playing:
                 assert playing.length is None
                 async for piece in playing.pieces:
                     received += len(piece)
@@ -185,7 +185,7 @@ async def test_one_that_drips_ends_at_the_deadline(setup, limits):
     setup.offer("/slow", dripping)
     async with a_client() as client:
         with pytest.raises(TimedOut):
-            async with MediaService(client, limits).open(Link("audio", f"{setup.site.url}/slow"), MINE):
+            async with MediaService(client, limits).open(MediaLink("audio", f"{setup.site.url}/slow"), MINE):
                 pass
 
 
@@ -196,7 +196,7 @@ async def test_the_newest_streams_of_a_shelf_go_on_and_the_oldest_ends():
 
     async def play(number: int, shelf_id: ShelfId = MINE) -> None:
         try:
-            async with places.hold(shelf_id):
+            async with places.acquire(shelf_id):
                 begun.set()
                 await asyncio.sleep(60)
         except Unavailable:
@@ -217,5 +217,5 @@ async def test_the_newest_streams_of_a_shelf_go_on_and_the_oldest_ends():
     for task in playing:
         task.cancel()
     await asyncio.gather(*playing, return_exceptions=True)
-    async with places.hold(MINE):
+    async with places.acquire(MINE):
         assert ended == [0, 4]  # every place was given back

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.images.builders import a_bomb, a_picture, an_animation
-from tsuzuki.images.decoding import MOST_PIXELS, Head, MediaType
-from tsuzuki.images.fetching import LONGEST_HEADER, sniff
+from tsuzuki.images.decoder import MOST_PIXELS, ImageHead, MediaType
+from tsuzuki.images.fetcher import LONGEST_HEADER, sniff
 from tsuzuki.model.errors import NotAnImage, TooLarge
 
 KINDS: dict[str, MediaType] = {
@@ -32,7 +32,7 @@ NOT_IMAGES = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_type_and_size_are_read_from_the_first_bytes(kind):
-    assert sniff(a_picture(kind, (123, 45))) == Head(KINDS[kind], 123, 45)
+    assert sniff(a_picture(kind, (123, 45))) == ImageHead(KINDS[kind], 123, 45)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -40,14 +40,14 @@ def test_what_arrives_byte_by_byte_is_known_as_soon_as_it_says_its_size(kind):
     picture = a_picture(kind, (123, 45))
     heads = [sniff(picture[:length]) for length in range(len(picture) + 1)]
     known = [head for head in heads if head is not None]
-    assert set(known) == {Head(KINDS[kind], 123, 45)}
+    assert set(known) == {ImageHead(KINDS[kind], 123, 45)}
     assert heads[-len(known) :] == known
 
 
 @pytest.mark.parametrize("mode", ["lossless", "animated"])
 def test_every_kind_of_webp_is_known(mode):
     picture = an_animation(3, (50, 40), "WEBP") if mode == "animated" else _lossless((50, 40))
-    assert sniff(picture) == Head("image/webp", 50, 40)
+    assert sniff(picture) == ImageHead("image/webp", 50, 40)
 
 
 def _lossless(size):

@@ -9,19 +9,19 @@ from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.policy import (
     SPREAD,
-    Failed,
     PollAnswered,
+    PollFailed,
     PullPace,
-    Watched,
+    WatchState,
     mask_of,
-    next_look,
+    next_poll,
     numbers_of,
     wants_full_fetch,
 )
 
 PACE = PullPace(Millis(30 * MINUTE), Millis(48 * HOUR))
-FEED = Watched(kind="feed", last_release_at=NOON)
-SERIES = Watched(kind="series", last_release_at=NOON)
+FEED = WatchState(kind="feed", last_release_at=NOON)
+SERIES = WatchState(kind="series", last_release_at=NOON)
 
 
 def ago(span):
@@ -29,7 +29,7 @@ def ago(span):
 
 
 def wait(watched, outcome, pace=PACE):
-    look = next_look(watched, outcome, pace, NOON)
+    look = next_poll(watched, outcome, pace, NOON)
     assert look.at is not None
     return look.at - NOON
 
@@ -50,7 +50,7 @@ def wait(watched, outcome, pace=PACE):
     ],
 )
 def test_after_an_answer_the_longest_of_interval_retry_after_and_freshness_counts(answered, delay, why):
-    look = next_look(FEED, answered, PACE, NOON)
+    look = next_poll(FEED, answered, PACE, NOON)
     assert (look.at, look.why) == (NOON + delay, why)
 
 
@@ -58,7 +58,7 @@ WEEKDAY = (NOON // DAY + 3) % 7
 
 
 def wishing(**wishes):
-    return Watched(kind="feed", last_release_at=NOON, **wishes)
+    return WatchState(kind="feed", last_release_at=NOON, **wishes)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def wishing(**wishes):
     ],
 )
 def test_r94_a_publishers_wishes_count_and_a_readers_interval_wins(watched, answered, delay, why):
-    look = next_look(watched, answered, PACE, NOON)
+    look = next_poll(watched, answered, PACE, NOON)
     assert (look.at, look.why) == (NOON + delay, why)
 
 
@@ -124,8 +124,8 @@ def test_r94_a_publishers_wishes_count_and_a_readers_interval_wins(watched, answ
 )
 def test_r94_no_call_ever_comes_in_a_skipped_hour_or_day(hours, days, ttl, now, jitter):
     watched = wishing(skip_hours=tuple(hours), skip_days=tuple(days), ttl=ttl)
-    for outcome in (PollAnswered(), Failed(3)):
-        at = next_look(watched, outcome, PACE, Millis(now), jitter=jitter).at
+    for outcome in (PollAnswered(), PollFailed(3)):
+        at = next_poll(watched, outcome, PACE, Millis(now), jitter=jitter).at
         assert at is not None
         assert at // HOUR % 24 not in hours
         assert (at // DAY + 3) % 7 not in days
@@ -141,13 +141,13 @@ def test_hours_and_days_are_kept_as_bits():
     ("failures", "minutes"), [(1, 54), (2, 97.2), (3, 174.96), (4, 314.928), (8, 48 * 60), (100_000, 48 * 60)]
 )
 def test_after_failures_a_feed_is_left_alone_for_interval_times_1_8_to_their_power(failures, minutes):
-    assert wait(FEED, Failed(failures)) == int(minutes * MINUTE)
+    assert wait(FEED, PollFailed(failures)) == int(minutes * MINUTE)
 
 
 def test_r21_retry_after_wins_over_the_back_off_and_is_capped_like_it():
-    assert wait(FEED, Failed(1, retry_after=Millis(6 * HOUR))) == 6 * HOUR
-    assert wait(FEED, Failed(1, retry_after=Millis(10**15))) == 48 * HOUR
-    assert next_look(FEED, Failed(1, Millis(6 * HOUR)), PACE, NOON).why == "the source asked us to wait"
+    assert wait(FEED, PollFailed(1, retry_after=Millis(6 * HOUR))) == 6 * HOUR
+    assert wait(FEED, PollFailed(1, retry_after=Millis(10**15))) == 48 * HOUR
+    assert next_poll(FEED, PollFailed(1, Millis(6 * HOUR)), PACE, NOON).why == "the source asked us to wait"
 
 
 @given(
@@ -158,8 +158,8 @@ def test_r21_retry_after_wins_over_the_back_off_and_is_capped_like_it():
     ceiling=st.integers(1000, 100 * DAY).map(Millis),
 )
 def test_rel_22_no_count_of_failures_leaves_the_bounds(kind, failures, retry_after, interval, ceiling):
-    watched = Watched(kind=kind, last_release_at=NOON, wished_interval=interval)
-    delay = wait(watched, Failed(failures, retry_after), PullPace(interval, ceiling))
+    watched = WatchState(kind=kind, last_release_at=NOON, wished_interval=interval)
+    delay = wait(watched, PollFailed(failures, retry_after), PullPace(interval, ceiling))
     assert min(interval, ceiling) <= delay <= ceiling
 
 
@@ -180,9 +180,9 @@ def test_rel_22_no_count_of_failures_leaves_the_bounds(kind, failures, retry_aft
     ],
 )
 def test_r24_a_release_makes_hot_silence_cools_and_failures_demote_one_step(quiet_for, followers, failures, priority):
-    watched = Watched(kind="series", last_release_at=ago(quiet_for), followers=followers)
-    outcome = Failed(failures) if failures else PollAnswered()
-    assert next_look(watched, outcome, PACE, NOON).priority == priority
+    watched = WatchState(kind="series", last_release_at=ago(quiet_for), followers=followers)
+    outcome = PollFailed(failures) if failures else PollAnswered()
+    assert next_poll(watched, outcome, PACE, NOON).priority == priority
 
 
 @pytest.mark.parametrize(
@@ -194,45 +194,45 @@ def test_r24_a_release_makes_hot_silence_cools_and_failures_demote_one_step(quie
     ],
 )
 def test_r24_a_series_is_looked_at_by_its_class(quiet_for, delay, why):
-    look = next_look(Watched(kind="series", last_release_at=ago(quiet_for)), PollAnswered(), PACE, NOON)
+    look = next_poll(WatchState(kind="series", last_release_at=ago(quiet_for)), PollAnswered(), PACE, NOON)
     assert (look.at, look.why) == (NOON + delay, why)
 
 
 def test_r23_rel_20_at_five_failures_a_series_rests_a_day_then_is_probed():
-    assert wait(SERIES, Failed(4)) < DAY
+    assert wait(SERIES, PollFailed(4)) < DAY
     for failures in (5, 6):
-        assert wait(SERIES, Failed(failures)) >= DAY
-    assert "probe" in next_look(SERIES, Failed(5), PACE, NOON).why
+        assert wait(SERIES, PollFailed(failures)) >= DAY
+    assert "probe" in next_poll(SERIES, PollFailed(5), PACE, NOON).why
     assert wait(SERIES, PollAnswered()) == 15 * MINUTE
-    assert "breaker" not in next_look(FEED, Failed(50), PACE, NOON).why
+    assert "breaker" not in next_poll(FEED, PollFailed(50), PACE, NOON).why
 
 
 def test_r23_the_rest_obeys_a_lower_ceiling():
-    assert wait(SERIES, Failed(5), PullPace(Millis(MINUTE), Millis(2 * HOUR))) == 2 * HOUR
+    assert wait(SERIES, PollFailed(5), PullPace(Millis(MINUTE), Millis(2 * HOUR))) == 2 * HOUR
 
 
 def test_r24_what_is_fetched_once_is_not_looked_at_again_unless_it_failed():
-    once = Watched(kind="series", last_release_at=NOON, fetch_once=True)
-    assert next_look(once, PollAnswered(), PACE, NOON).at is None
-    assert wait(once, Failed(1)) > 0
+    once = WatchState(kind="series", last_release_at=NOON, fetch_once=True)
+    assert next_poll(once, PollAnswered(), PACE, NOON).at is None
+    assert wait(once, PollFailed(1)) > 0
 
 
 def test_a_plan_slows_and_a_wish_speeds():
     wish = Millis(5 * MINUTE)
-    assert wait(Watched(kind="feed", last_release_at=None, wished_interval=wish), PollAnswered()) == wish
-    slow = Watched(kind="feed", last_release_at=None, wished_interval=wish, poll_floor=Millis(HOUR))
+    assert wait(WatchState(kind="feed", last_release_at=None, wished_interval=wish), PollAnswered()) == wish
+    slow = WatchState(kind="feed", last_release_at=None, wished_interval=wish, poll_floor=Millis(HOUR))
     assert wait(slow, PollAnswered()) == HOUR
-    assert "plan" in next_look(slow, PollAnswered(), PACE, NOON).why
+    assert "plan" in next_poll(slow, PollAnswered(), PACE, NOON).why
 
 
 @given(
     outcome=st.sampled_from(
-        [PollAnswered(), PollAnswered(fresh_for=Millis(47 * HOUR)), Failed(1), Failed(3), Failed(100)]
+        [PollAnswered(), PollAnswered(fresh_for=Millis(47 * HOUR)), PollFailed(1), PollFailed(3), PollFailed(100)]
     ),
     jitter=st.floats(0, 1, exclude_max=True),
 )
 def test_what_was_polled_together_is_spread_later_and_never_sooner_or_beyond_the_ceiling(outcome, jitter):
-    plain, spread = (next_look(FEED, outcome, PACE, NOON, jitter=each) for each in (0.0, jitter))
+    plain, spread = (next_poll(FEED, outcome, PACE, NOON, jitter=each) for each in (0.0, jitter))
     assert plain.at is not None
     assert spread.at is not None
     assert plain.at <= spread.at <= min(plain.at + (plain.at - NOON) * SPREAD, NOON + PACE.ceiling)

@@ -42,7 +42,7 @@ from tsuzuki.polling.outcomes import (
     save_answers_tx,
     save_failure_tx,
 )
-from tsuzuki.polling.policy import ClaimedWatch, Failed, PollAnswered, PullPace, Watched, next_look
+from tsuzuki.polling.policy import ClaimedWatch, PollAnswered, PollFailed, PullPace, WatchState, next_poll
 from tsuzuki.polling.service import Poller
 from tsuzuki.polling.store import CLOCKS_DIFFER
 
@@ -231,14 +231,14 @@ class Scheduling(RuleBasedStateMachine):
             assert PACE.interval <= model.due_at - now <= PACE.ceiling, "a delay beyond its bounds"
 
     async def _save(self, watch: ClaimedWatch, model: Model, outcome: str, *, jitter: float) -> bool:
-        now, watched = self.clock(), Watched(kind="feed", last_release_at=NOON)
+        now, watched = self.clock(), WatchState(kind="feed", last_release_at=NOON)
         if outcome != "failed":
-            look = next_look(watched, PollAnswered(), PACE, now, jitter=jitter)
+            look = next_poll(watched, PollAnswered(), PACE, now, jitter=jitter)
             assert look.at is not None
             answer = PollAnswer(next_check_at=look.at, why=look.why, priority=look.priority, status=200)
             ended, waits = [EndedPoll(watch, answer, now)], outcome != "answered together"
             return bool(await self.db.with_tx(lambda tx: save_answers_tx(tx, ended, waits=waits)))
-        look = next_look(watched, Failed(model.failures + 1), PACE, now, jitter=jitter)
+        look = next_poll(watched, PollFailed(model.failures + 1), PACE, now, jitter=jitter)
         assert look.at is not None
         failure = PollFailure(
             next_check_at=look.at, why=look.why, priority=look.priority, status=500, error="no", error_code="x"

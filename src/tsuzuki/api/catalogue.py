@@ -201,7 +201,7 @@ async def list_manga_chapters(
 ) -> ListAnswer[CatalogueChapterView, CacheMeta]:
     """Every release, newest first, with what the shelf has read of them."""
     answered = await lists.list(manga_id, shelf.id, refresh=query.refresh)
-    kept = await lists.kept_of(shelf.id, answered.value)
+    kept = await lists.downloaded_of(shelf.id, answered.value)
     return ListAnswer(chapter_views(answered.value, manga_id, kept), cache_meta(answered.freshness))
 
 

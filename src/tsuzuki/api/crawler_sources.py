@@ -15,7 +15,7 @@ from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.connectors.config import masked
 from tsuzuki.coord.cache import Cache
 from tsuzuki.crawler.service import release_source_tx
-from tsuzuki.crawler.trials import Call, SourceTrial, Trials
+from tsuzuki.crawler.trials import SourceTrial, TrialCall, Trials
 from tsuzuki.model.errors import Conflict, NotFound, Problem
 from tsuzuki.model.harvest import FoundChapter, FoundSeries, SeriesDetails
 from tsuzuki.model.numbers import number_key
@@ -307,7 +307,7 @@ def _view(tried: SourceTrial) -> SourceTrialView:
     )
 
 
-_request_view = view_of(RequestView, Call)
+_request_view = view_of(RequestView, TrialCall)
 _series_view = view_of(TriedSeriesView, FoundSeries)
 _details_view = view_of(TriedDetailsView, SeriesDetails)
 _chapter_view = view_of(

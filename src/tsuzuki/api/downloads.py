@@ -8,7 +8,7 @@ from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.api.ids import ReleasePath
 from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, view_of
-from tsuzuki.images.downloads import CopyStatus, KeptChapter, KeptChapters
+from tsuzuki.images.downloads import CopyStatus, Download, Downloads
 from tsuzuki.model.errors import LimitExceeded, NotFound
 
 
@@ -35,32 +35,34 @@ class DownloadView(msgspec.Struct, frozen=True, kw_only=True):
     images: list[str]
 
 
-def _images(kept: KeptChapter) -> list[str]:
-    base = f"{PREFIX}/chapters/{kept.release_id}/pages"
-    return [f"{base}/{position}/image" for position in range(kept.total or 0)]
+def _images(download: Download) -> list[str]:
+    base = f"{PREFIX}/chapters/{download.release_id}/pages"
+    return [f"{base}/{position}/image" for position in range(download.total or 0)]
 
 
-_kept_view = view_of(DownloadView, KeptChapter, chapter_id="release_id", group="group_name", images=_images)
+_download_view = view_of(DownloadView, Download, chapter_id="release_id", group="group_name", images=_images)
 
 
-async def keep_chapter(kept_id: ReleasePath, shelf: Shelf, kept: KeptChapters) -> DownloadView:
+async def keep_chapter(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads) -> DownloadView:
     """Fetches every page and keeps it. Asked again, it says how far that is; after a failure it tries again."""
-    return _kept_view(await kept.keep(shelf.id, kept_id))
+    return _download_view(await downloads.keep(shelf.id, kept_id))
 
 
-async def show_download(kept_id: ReleasePath, shelf: Shelf, kept: KeptChapters) -> DownloadView:
+async def show_download(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads) -> DownloadView:
     """How far it is."""
-    return _kept_view(await kept.get(shelf.id, kept_id))
+    return _download_view(await downloads.get(shelf.id, kept_id))
 
 
-async def drop_download(kept_id: ReleasePath, shelf: Shelf, kept: KeptChapters) -> None:
+async def drop_download(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads) -> None:
     """The shelf keeps the chapter no more. What was read of it stays known."""
-    await kept.drop(shelf.id, kept_id)
+    await downloads.drop(shelf.id, kept_id)
 
 
-async def list_downloads(query: CursorQuery, shelf: Shelf, kept: KeptChapters) -> ListAnswer[DownloadView, CursorMeta]:
+async def list_downloads(
+    query: CursorQuery, shelf: Shelf, downloads: Downloads
+) -> ListAnswer[DownloadView, CursorMeta]:
     """What the shelf keeps, the newest first."""
-    return listing(await kept.list(shelf.id, after=query.after, most=query.limit), _kept_view)
+    return listing(await downloads.list(shelf.id, after=query.after, most=query.limit), _download_view)
 
 
 _read = declaring("downloads", Access.READ)
@@ -69,7 +71,7 @@ _PATH = "/chapters/{kept_id}/download"
 
 ENDPOINTS = (
     _write("POST", _PATH, keep_chapter, "Keep a chapter", status=202, errors=(NotFound, LimitExceeded)),
-    _read("GET", _PATH, show_download, "A kept chapter", errors=(NotFound,)),
+    _read("GET", _PATH, show_download, "A downloaded chapter", errors=(NotFound,)),
     _write("DELETE", _PATH, drop_download, "Keep a chapter no more", errors=(NotFound,)),
     _read("GET", "/downloads", list_downloads, "Kept chapters", errors=(NotFound,)),
 )

@@ -18,11 +18,11 @@ from tsuzuki.api.endpoints import Access, QueryParameters, declaring
 from tsuzuki.api.ids import MangaPath, ReleasePath, number_id
 from tsuzuki.http.middleware import SANDBOXED
 from tsuzuki.images.articles import LONGEST_WRITTEN, ArticleImages
-from tsuzuki.images.decoding import EXTENSIONS, MediaType
-from tsuzuki.images.fetching import CHUNK, Arrival
+from tsuzuki.images.decoder import EXTENSIONS, MediaType
+from tsuzuki.images.fetcher import CHUNK, Arrival
 from tsuzuki.images.files import Image, ImageSubject, at_address, cover_of, page_of
 from tsuzuki.images.policy import Width, read_range
-from tsuzuki.images.service import Arriving, Images, OpenImage, Prefetch
+from tsuzuki.images.service import ArrivingImage, Images, OpenImage, Prefetch
 from tsuzuki.model.errors import Conflict, NotFound, SourceError, Unavailable
 
 _KEPT = "private, max-age=604800, immutable"
@@ -37,9 +37,9 @@ def wants_whole(request: Request) -> bool:
     return request.method == "HEAD" or "range" in asked or "if-none-match" in asked
 
 
-def answer_image(request: Request, found: OpenImage | Arriving, name: str) -> Response:
+def answer_image(request: Request, found: OpenImage | ArrivingImage, name: str) -> Response:
     """The answer; `name` is what a file of it would be called."""
-    if isinstance(found, Arriving):
+    if isinstance(found, ArrivingImage):
         return _Stream(found.arrival, _headers(found.head.media_type, name))
     image, body = found.image, found.body
     headers = _headers(image.media_type, name) | {"etag": f'"{image.hash.hex()}"', "accept-ranges": "bytes"}

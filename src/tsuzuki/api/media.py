@@ -17,7 +17,7 @@ from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.api.images import Signature, WrittenAddress
 from tsuzuki.http.errors import Disconnected
 from tsuzuki.http.middleware import SANDBOXED
-from tsuzuki.images.media import Link, MediaLinks, MediaService, Playing
+from tsuzuki.images.media import MediaLink, MediaLinks, MediaResponse, MediaService
 from tsuzuki.images.policy import ByteRange, read_range
 from tsuzuki.model.errors import NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ShelfId
@@ -52,7 +52,7 @@ async def play_media(
 class _Passing(Response):
     """The answer, made while it is sent: whatever is wrong before its first byte becomes an error as usual."""
 
-    def __init__(self, media: MediaService, link: Link, shelf_id: ShelfId, wanted: ByteRange | None) -> None:
+    def __init__(self, media: MediaService, link: MediaLink, shelf_id: ShelfId, wanted: ByteRange | None) -> None:
         super().__init__(None)
         self._media = media
         self._link = link
@@ -77,7 +77,7 @@ class _Passing(Response):
                 raise
             _log.warning("media_cut", reason=str(error))  # the server closes what was not answered to its end
 
-    async def _pass_on(self, playing: Playing, send: Send) -> None:
+    async def _pass_on(self, playing: MediaResponse, send: Send) -> None:
         async for piece in playing.pieces:
             try:
                 async with asyncio.timeout(self._media.limits.unread):
@@ -110,7 +110,7 @@ async def _end_when_gone(receive: Receive, until: asyncio.Timeout) -> None:
     until.reschedule(asyncio.get_running_loop().time())
 
 
-def _headers(playing: Playing) -> Mapping[str, str]:
+def _headers(playing: MediaResponse) -> Mapping[str, str]:
     """Ours only: of what the publisher says, nothing but sizes goes out."""
     headers = {
         "content-disposition": "inline",

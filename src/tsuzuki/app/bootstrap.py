@@ -49,7 +49,7 @@ from tsuzuki.http.metrics import Metrics
 from tsuzuki.http.middleware import build_app
 from tsuzuki.http.routing import Resource
 from tsuzuki.http.services import About, Services
-from tsuzuki.images.downloads import COPIES, KeptChapters
+from tsuzuki.images.downloads import DOWNLOADS, Downloads
 from tsuzuki.images.media import MediaLinks, MediaService
 from tsuzuki.images.services import open_images
 from tsuzuki.inbox.events import Events
@@ -264,8 +264,8 @@ async def _open_parts(
         billing = await opening.enter_async_context(started(billing_of(settings, accounts, pipeline)))
         fetching, new_id = pipeline.fetching, ids_of(clock)
         reading = reading_of(pipeline, db, clock)
-        kept = KeptChapters(db, pipeline.wakeup, clock)
-        catalogue = catalogue_of(settings, pipeline, db, clock, kept=kept)
+        downloads = Downloads(db, pipeline.wakeup, clock)
+        catalogue = catalogue_of(settings, pipeline, db, clock, downloads=downloads)
         opening.push_async_callback(catalogue.close)
         yield Parts(
             settings=settings,
@@ -284,7 +284,9 @@ async def _open_parts(
             billing=billing,
             crawling=crawling_of(settings, pipeline, db, clock),
             catalogue=catalogue,
-            pictures=await opening.enter_async_context(open_images(image_deps(settings, pipeline, catalogue, kept))),
+            pictures=await opening.enter_async_context(
+                open_images(image_deps(settings, pipeline, catalogue, downloads))
+            ),
             lists=Lists(reading.deps, reading.subscriptions),
             search=Search(db, pipeline.fetching.parsers),
             events=_open_events(opening, pipeline, db, clock),
@@ -319,7 +321,7 @@ def _extra_work(parts: Parts) -> ExtraWork:
         Chore(name="images", every=Millis(10 * MINUTE), work=room.tidy),
         Chore(name="image files", every=DAY, at=Millis(6 * HOUR), work=room.sweep),
     ]
-    return ExtraWork(chores, [(COPIES, parts.pictures.copier)])
+    return ExtraWork(chores, [(DOWNLOADS, parts.pictures.downloader)])
 
 
 def _open_events(parts: AsyncExitStack, pipeline: Pipeline, db: Database, clock: Clock) -> Events:

@@ -34,7 +34,7 @@ from tsuzuki.db.crawl_log import archive_months, maintain_partitions
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery import outages
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.images.downloads import COPIES
+from tsuzuki.images.downloads import DOWNLOADS
 from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
 from tsuzuki.ingest.items import ITEMS, FeedItems
@@ -50,7 +50,7 @@ from tsuzuki.notifications.announcer import Announcer
 from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.tasks import NOTICES, SENDS
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.polling.addresses import Looks, Trier
+from tsuzuki.polling.addresses import RecentFetches, Trier
 from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.driver import Driver, LocalReader
 from tsuzuki.polling.outcomes import PollContext
@@ -74,7 +74,16 @@ _log = structlog.stdlib.get_logger("tsuzuki.start")
 
 CRAWLER_CACHE = "crawler"
 Clock = Callable[[], Millis]
-QUEUES = (POLL_WAKEUP, ITEMS.name, CHAPTERS.name, NOTICES.name, SENDS.name, CRAWLS.name, COPIES.name, MAINTENANCE.name)
+QUEUES = (
+    POLL_WAKEUP,
+    ITEMS.name,
+    CHAPTERS.name,
+    NOTICES.name,
+    SENDS.name,
+    CRAWLS.name,
+    DOWNLOADS.name,
+    MAINTENANCE.name,
+)
 
 
 Work = tuple[Queue[Any], Handler[Any] | BatchHandler[Any]]
@@ -144,7 +153,7 @@ async def open_pipeline(
     async with AsyncExitStack() as parts:
         wakeup = await _open_wakeup(parts, settings)
         fetching = await parts.enter_async_context(open_fetching(settings, clock=clock, redis=redis))
-        looks, cache = Looks(db, clock), _cache(db, redis)
+        looks, cache = RecentFetches(db, clock), _cache(db, redis)
         trier = Trier(fetching.driver, fetching.registry, pace_of(settings), looks)
         context = PollContext(pace_of(settings), clock, random.random, wakeup.wake)
         fetching = _answering_to(fetching, Breakers(db, context, after_commit=cache.forget), trier)

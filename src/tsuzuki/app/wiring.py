@@ -16,7 +16,7 @@ from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, Ttls, build_cat
 from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
 from tsuzuki.db import Database
 from tsuzuki.http.auth import OidcDeps
-from tsuzuki.images.downloads import KeptChapters
+from tsuzuki.images.downloads import Downloads
 from tsuzuki.images.services import ImageDeps
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
@@ -104,7 +104,7 @@ def crawling_of(settings: Settings, pipeline: Pipeline, db: Database, clock: Clo
 
 
 def catalogue_of(
-    settings: Settings, pipeline: Pipeline, db: Database, clock: Clock, *, kept: KeptChapters
+    settings: Settings, pipeline: Pipeline, db: Database, clock: Clock, *, downloads: Downloads
 ) -> Catalogue:
     """The services of browsing."""
     deps = CatalogueDeps(
@@ -116,13 +116,13 @@ def catalogue_of(
         folder_of=folder_of,
         after_commit=pipeline.wakeup.wake,
         ttls=Ttls(settings.manga_list_ttl, settings.manga_detail_ttl, settings.chapter_list_ttl),
-        kept_of=kept.kept_of,
+        downloaded_of=downloads.downloaded_of,
         is_shared=db.engine == "postgres" or settings.redis_url is not None,
     )
     return build_catalogue(deps)
 
 
-def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, kept: KeptChapters) -> ImageDeps:
+def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, downloads: Downloads) -> ImageDeps:
     """What images stand on."""
     deps = catalogue.deps
     return ImageDeps(
@@ -133,7 +133,7 @@ def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, kep
         chapters=catalogue.chapters,
         details=catalogue.details,
         locks=catalogue.locks,
-        kept=kept,
+        downloads=downloads,
         clock=deps.clock,
         random_bytes=os.urandom,
         folder=settings.data_dir / "images",

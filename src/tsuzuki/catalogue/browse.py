@@ -1,4 +1,4 @@
-"""A source's lists, what a search of it can be narrowed by, and its series by an address that somebody brings."""
+"""Browsing a source: its lists, its search filters, and its series by address."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Slice
-from tsuzuki.catalogue.calls import CachedAnswer, CachedValue, Calls, NotCalled, Question, SourceCall, TtlCache
+from tsuzuki.catalogue.calls import (
+    CachedAnswer,
+    CachedValue,
+    CacheQuery,
+    Calls,
+    SourceCall,
+    SourceNotCallable,
+    TtlCache,
+)
 from tsuzuki.catalogue.types import ListedSeries, ListKey, ListKind, Manga, MangaPage, SourceListing
 from tsuzuki.connectors.filters import Filter, FilterValue, with_values
 from tsuzuki.connectors.html.sanitiser import valid_text
@@ -39,7 +47,7 @@ LONGEST_FILTERS = 1000
 
 
 class ListingWriter:
-    """Puts what lists bring into the database."""
+    """Stores what lists contain."""
 
     def __init__(self, new_id: Callable[[], PublicId]) -> None:
         self._new_id = new_id
@@ -127,7 +135,7 @@ class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BrowseService(msgspec.Struct, frozen=True):
-    """The verbs of lists."""
+    """Browses the lists of sources."""
 
     db: Database
     calls: Calls
@@ -152,13 +160,13 @@ class BrowseService(msgspec.Struct, frozen=True):
             query=plain_query(request.text),
             filters=filters_key(request.filters),
         )
-        question = Question(
+        query = CacheQuery(
             key=key,
-            look=lambda: self._kept(key, request.shelf_id),
+            stored=lambda: self._kept(key, request.shelf_id),
             fetch=lambda: self._fetch(source, key, request),
             ttl=self.ttl,
         )
-        return await self.cache.answer(question, refresh=request.refresh)
+        return await self.cache.answer(query, refresh=request.refresh)
 
     def _check(self, source: Source, request: ListRequest) -> None:
         """As far as that can be known: what is not installed answers from the cache."""
@@ -174,7 +182,7 @@ class BrowseService(msgspec.Struct, frozen=True):
             with_values(call.connector.filters(call.config), request.filters)
 
     async def _kept(self, key: ListKey, shelf_id: ShelfId) -> CachedValue[MangaPage]:
-        async def look(tx: Tx) -> CachedValue[MangaPage]:
+        async def read(tx: Tx) -> CachedValue[MangaPage]:
             listing = await tx.maybe(SourceListing, q.find_listing, **msgspec.structs.asdict(key))
             if listing is None:
                 return CachedValue(MangaPage([], has_next=False), None, is_there=False)
@@ -182,7 +190,7 @@ class BrowseService(msgspec.Struct, frozen=True):
             manga = await tx.bulk(Manga, q.list_manga, rows, shelf_id=shelf_id)
             return CachedValue(MangaPage(manga, listing.has_next), listing.fetched_at)
 
-        return await self.db.read(look)
+        return await self.db.read(read)
 
     async def _fetch(self, source: Source, key: ListKey, request: ListRequest) -> None:
         call = await self.calls.to(source)
@@ -208,7 +216,7 @@ MOST_SOURCES = 500
 
 
 class SeriesAddresses:
-    """Which series of which source an address means."""
+    """Finds the series at an address."""
 
     def __init__(self, db: Database, calls: Calls, listings: ListingWriter, clock: Callable[[], Millis]) -> None:
         self._db = db
@@ -229,7 +237,7 @@ class SeriesAddresses:
     async def _at(self, source: Source, url: str) -> SeriesSourceId | None:
         try:
             call = self._calls.aside(source)
-        except NotCalled:
+        except SourceNotCallable:
             return None
         place = call.connector.series_at(call.config, url)
         if place is None:

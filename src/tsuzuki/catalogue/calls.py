@@ -24,7 +24,7 @@ from tsuzuki.model.structs import copied
 from tsuzuki.model.times import HOUR, SECOND, Millis
 from tsuzuki.polling.driver import Driver, FolderOf, LocalReader, run_visit
 from tsuzuki.polling.outcomes import PollContext
-from tsuzuki.polling.policy import PollAnswered, Watched, next_look
+from tsuzuki.polling.policy import PollAnswered, WatchState, next_poll
 from tsuzuki.sources.sites import show_pause_tx, source_info
 from tsuzuki.sources.types import Source
 
@@ -65,12 +65,12 @@ def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of
     return SourceCall(connector, config, driver, identity, folder_of(config), source.id)
 
 
-class NotCalled(Unavailable):
-    """The operator does not let this source be called, or nothing installed can."""
+class SourceNotCallable(Unavailable):
+    """The operator does not allow calls to this source, or no installed connector can."""
 
 
 class Calls(msgspec.Struct, frozen=True):
-    """Ways to call sources on behalf of readers."""
+    """Calls to sources on behalf of readers."""
 
     db: Database
     registry: Registry
@@ -82,21 +82,21 @@ class Calls(msgspec.Struct, frozen=True):
         return source_info(self.registry, source.connector, source.config)
 
     async def to(self, source: Source) -> SourceCall:
-        """The way to this source; NotCalled says why there is none now."""
+        """How to call this source; SourceNotCallable says why not."""
         if not source.is_enabled:
-            raise NotCalled(f"{source.name} is switched off.")
+            raise SourceNotCallable(f"{source.name} is switched off.")
         pause = await self.db.read(show_pause_tx)
         if pause is not None:
             because = f": “{pause.reason}”" if pause.reason else ""
-            raise NotCalled(f"All sources are paused by the operator{because}.")
+            raise SourceNotCallable(f"All sources are paused by the operator{because}.")
         return self.aside(source)
 
     def aside(self, source: Source) -> SourceCall:
-        """The way to this source, whether it may be called now or not."""
+        """How to call this source, whether it may be called now or not."""
         try:
             return source_call(source, self.registry, self.driver, folder_of=self.folder_of)
         except (NotFound, Unsupported) as error:
-            raise NotCalled(f"{source.name} cannot be called: {error}") from error
+            raise SourceNotCallable(f"{source.name} cannot be called: {error}") from error
 
 
 # -- R99: a source that answers anybody may be asked by everybody
@@ -143,8 +143,8 @@ class Breakers:
                 await self._after_commit()
 
     def _closed(self, watch: BrokenWatch, now: Millis) -> ClosedBreaker:
-        watched = copied(Watched, watch, kind="series")
-        look = next_look(watched, PollAnswered(), self._context.pace, now, jitter=self._context.jitter())
+        watched = copied(WatchState, watch, kind="series")
+        look = next_poll(watched, PollAnswered(), self._context.pace, now, jitter=self._context.jitter())
         assert look.at is not None
         return ClosedBreaker(watch.id, look.at, look.priority)
 
@@ -152,12 +152,12 @@ class Breakers:
 # -- one call for all who ask
 
 
-class StillAsking(Unavailable):
-    """The answer is on its way, for longer than the caller wants to wait."""
+class CallInProgress(Unavailable):
+    """The call takes longer than the caller wants to wait."""
 
 
 class SingleFlight:
-    """Calls that are under way, by what they bring. A caller who leaves does not end what others wait for."""
+    """Calls under way, by key. A caller who leaves does not end what others wait for."""
 
     def __init__(self) -> None:
         self._flying: dict[Hashable, asyncio.Task[Any]] = {}
@@ -173,7 +173,7 @@ class SingleFlight:
             flight.add_done_callback(lambda ended: self._land(key, ended))
         landed, _ = await asyncio.wait({flight}, timeout=patience)
         if not landed:
-            raise StillAsking(f"The source has not answered within {patience:g} seconds; it is still being asked.")
+            raise CallInProgress(f"The source has not answered within {patience:g} seconds; it is still being asked.")
         if flight.cancelled():
             raise Unavailable("The server is being stopped.")
         return flight.result()
@@ -216,7 +216,7 @@ LOOK_AGAIN = 0.1
 
 
 class CallLocks:
-    """A lock for each key. Where no other process is, nothing is locked."""
+    """A lock for each key across processes. With one process alone, nothing is locked."""
 
     def __init__(self, db: Database, clock: Callable[[], Millis], *, is_shared: bool) -> None:
         self._db = db
@@ -224,7 +224,7 @@ class CallLocks:
         self._is_shared = is_shared
 
     @asynccontextmanager
-    async def hold(self, key: str) -> AsyncIterator[bool]:
+    async def acquire(self, key: str) -> AsyncIterator[bool]:
         """Call within the block; True when another process was waited for, and may have brought what is wanted.
 
         A SourceError of the block is raised by all who wait for it, in whichever process.
@@ -326,7 +326,7 @@ class CachedValue(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Freshness(msgspec.Struct, frozen=True, kw_only=True):
-    """How an answer was come by."""
+    """How old an answer is, and where it came from."""
 
     fetched_at: Millis | None
     fresh_until: Millis | None
@@ -338,17 +338,17 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CachedAnswer(msgspec.Struct, Generic[T], frozen=True):
-    """A value, and how it was come by."""
+    """A value, and how fresh it is."""
 
     value: T
     freshness: Freshness
 
 
-class Question(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
-    """What is asked, where it is kept, and how it is fetched."""
+class CacheQuery(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """A query of the cache: its key, how to read what is stored, and how to fetch it."""
 
     key: Hashable
-    look: Callable[[], Awaitable[CachedValue[T]]]
+    stored: Callable[[], Awaitable[CachedValue[T]]]
     fetch: Callable[[], Awaitable[CachedValue[T] | None]]
     """Calls the source and stores what comes; a SourceError or Unavailable when it cannot.
 
@@ -358,7 +358,7 @@ class Question(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 
 class TtlCache:
-    """Answers questions. One per process."""
+    """Answers from the database while fresh, else from the source. One per process."""
 
     def __init__(self, clock: Callable[[], Millis], locks: CallLocks, patience: float = PATIENCE) -> None:
         self._clock = clock
@@ -370,45 +370,45 @@ class TtlCache:
         """End the calls that are under way."""
         await self._flights.close()
 
-    async def answer(self, question: Question[T], *, refresh: bool) -> CachedAnswer[T]:
+    async def answer(self, query: CacheQuery[T], *, refresh: bool) -> CachedAnswer[T]:
         """From the cache while it is fresh and `refresh` is not said. Raises only when there is nothing to show."""
-        kept = await question.look()
-        if not refresh and is_fresh(kept.fetched_at, question.ttl, self._clock()):
-            return CachedAnswer(kept.value, self._freshness(kept, question.ttl, is_from_cache=True))
+        stored = await query.stored()
+        if not refresh and is_fresh(stored.fetched_at, query.ttl, self._clock()):
+            return CachedAnswer(stored.value, self._freshness(stored, query.ttl, is_from_cache=True))
         try:
             fetched = await self._flights.join(
-                question.key,
-                lambda: self._fetch(question, kept.fetched_at, refresh=refresh),
-                patience=self.patience if kept.is_there else None,
+                query.key,
+                lambda: self._fetch(query, stored.fetched_at, refresh=refresh),
+                patience=self.patience if stored.is_there else None,
             )
         except (SourceError, Unavailable) as error:
-            if not kept.is_there:
+            if not stored.is_there:
                 raise
-            stale = self._freshness(kept, question.ttl, is_from_cache=True, trouble=str(error))
-            return CachedAnswer(kept.value, stale)
-        kept = await question.look() if fetched is None else fetched
-        return CachedAnswer(kept.value, self._freshness(kept, question.ttl, is_from_cache=False))
+            stale = self._freshness(stored, query.ttl, is_from_cache=True, trouble=str(error))
+            return CachedAnswer(stored.value, stale)
+        stored = await query.stored() if fetched is None else fetched
+        return CachedAnswer(stored.value, self._freshness(stored, query.ttl, is_from_cache=False))
 
-    async def _fetch(self, question: Question[T], seen: Millis | None, *, refresh: bool) -> CachedValue[T] | None:
-        """R65, R102: a call of anybody's that landed after the caller's look, which saw `seen`, counts."""
-        async with self._locks.hold(_name(question.key)):
-            kept = await question.look()
-            if kept.fetched_at != seen or (not refresh and is_fresh(kept.fetched_at, question.ttl, self._clock())):
+    async def _fetch(self, query: CacheQuery[T], seen: Millis | None, *, refresh: bool) -> CachedValue[T] | None:
+        """A call of anybody's that ended after the caller read `seen` counts (R65, R102)."""
+        async with self._locks.acquire(_name(query.key)):
+            stored = await query.stored()
+            if stored.fetched_at != seen or (not refresh and is_fresh(stored.fetched_at, query.ttl, self._clock())):
                 return None
-            return await question.fetch()
+            return await query.fetch()
 
     def _freshness(
-        self, kept: CachedValue[T], ttl: Millis | None, *, is_from_cache: bool, trouble: str | None = None
+        self, stored: CachedValue[T], ttl: Millis | None, *, is_from_cache: bool, trouble: str | None = None
     ) -> Freshness:
         """`trouble` is why nothing fresher is to be had."""
-        fetched_at = kept.fetched_at
+        fetched_at = stored.fetched_at
         return Freshness(
             fetched_at=fetched_at,
             fresh_until=fresh_until(fetched_at, ttl),
             age=None if fetched_at is None else Millis(max(0, self._clock() - fetched_at)),
             is_stale=trouble is not None,
             is_from_cache=is_from_cache,
-            error=trouble or kept.error,
+            error=trouble or stored.error,
         )
 
 

@@ -1,4 +1,4 @@
-"""The pages of a release, and where each image is."""
+"""Chapter lists and the pages of a release."""
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -8,11 +8,11 @@ import msgspec
 from tsuzuki.catalogue.calls import (
     CachedAnswer,
     CachedValue,
+    CacheQuery,
     Calls,
     Freshness,
-    NotCalled,
-    Question,
     SourceCall,
+    SourceNotCallable,
     TtlCache,
     is_fresh,
 )
@@ -38,17 +38,17 @@ from tsuzuki.sources.types import Source
 q = load_queries("tsuzuki.catalogue")
 
 Releases = list[ListedRelease]
-KeptOf = Callable[[ShelfId, Sequence[ReleaseId]], Awaitable[Collection[ReleaseId]]]
+DownloadedOf = Callable[[ShelfId, Sequence[ReleaseId]], Awaitable[Collection[ReleaseId]]]
 """Which of these releases a shelf keeps for reading without their source."""
 
 
-async def none_kept(_shelf_id: ShelfId, _releases: Sequence[ReleaseId]) -> Collection[ReleaseId]:
+async def none_downloaded(_shelf_id: ShelfId, _releases: Sequence[ReleaseId]) -> Collection[ReleaseId]:
     """Where nothing is kept."""
     return ()
 
 
 class ChapterLists:
-    """The verbs of chapter lists. `wake` wakes those who wait for what was stored."""
+    """Lists the chapters of a series. `after_commit` wakes those who wait for what was stored."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ChapterLists:
         clock: Callable[[], Millis],
         ttl: Millis,
         after_commit: AfterCommit,
-        kept_of: KeptOf = none_kept,
+        downloaded_of: DownloadedOf = none_downloaded,
     ) -> None:
         self._db = db
         self._calls = calls
@@ -67,34 +67,34 @@ class ChapterLists:
         self._clock = clock
         self._ttl = ttl
         self._after_commit = after_commit
-        self._kept_of = kept_of
+        self._downloaded_of = downloaded_of
 
     async def list(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> CachedAnswer[Releases]:
         """Every release, the newest first (R11), with what the shelf has read of them."""
         manga, source = await self._db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
-        question = Question(
+        query = CacheQuery(
             key=("chapters", manga.id),
-            look=lambda: self._kept(manga, shelf_id),
+            stored=lambda: self._kept(manga, shelf_id),
             fetch=lambda: self._fetch(source, manga),
             ttl=self._ttl,
         )
-        return await self._cache.answer(question, refresh=refresh)
+        return await self._cache.answer(query, refresh=refresh)
 
-    async def kept_of(self, shelf_id: ShelfId, releases: Sequence[ListedRelease]) -> Collection[ReleaseId]:
-        """Which of them the shelf keeps for reading without their source."""
-        return await self._kept_of(shelf_id, [release.id for release in releases])
+    async def downloaded_of(self, shelf_id: ShelfId, releases: Sequence[ListedRelease]) -> Collection[ReleaseId]:
+        """Which of them the shelf has downloaded."""
+        return await self._downloaded_of(shelf_id, [release.id for release in releases])
 
     async def _kept(self, manga: Manga, shelf_id: ShelfId) -> CachedValue[Releases]:
-        async def look(tx: Tx) -> CachedValue[Releases]:
+        async def read(tx: Tx) -> CachedValue[Releases]:
             fetched_at = await tx.maybe(Millis, q.chapters_age, id=manga.id)
             releases = await tx.many(ListedRelease, q.list_releases, series_source_id=manga.id, shelf_id=shelf_id)
             return CachedValue(releases, fetched_at, is_there=fetched_at is not None or bool(releases))
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
     async def _fetch(self, source: Source, manga: Manga) -> None:
         if not manga.is_active:
-            raise NotCalled(SWITCHED_OFF)
+            raise SourceNotCallable(SWITCHED_OFF)
         call = await self._calls.to(source)
         info = call.connector.info
         if not info.abilities.chapters:
@@ -195,7 +195,7 @@ class PageImage(msgspec.Struct, frozen=True):
 
 
 class Chapters:
-    """The verbs of pages."""
+    """Lists the pages of a release, and says how to fetch each image."""
 
     def __init__(self, db: Database, calls: Calls, cache: TtlCache, clock: Callable[[], Millis]) -> None:
         self._db = db
@@ -211,13 +211,13 @@ class Chapters:
             raise Conflict(f"This chapter can only be read at its source: {release.real_url or release.url}")
         info = self._calls.info(source)
         expires = info is not None and info.image_urls_expire
-        question = Question(
+        query = CacheQuery(
             key=("pages", release.id),
-            look=lambda: self._remembered(release) if expires else self._stored(release),
+            stored=lambda: self._remembered(release) if expires else self._stored(release),
             fetch=lambda: self._fetch(release, source),
             ttl=REMEMBERED_FOR if expires else None,
         )
-        answered = await self._cache.answer(question, refresh=refresh)
+        answered = await self._cache.answer(query, refresh=refresh)
         return PagesAnswer(
             release=release, source=source, pages=answered.value, expires=expires, freshness=answered.freshness
         )
@@ -238,13 +238,13 @@ class Chapters:
         return PageImage(call, url, call.connector.image(call.config, url))
 
     async def _stored(self, release: CatalogueRelease) -> CachedValue[Pages]:
-        async def look(tx: Tx) -> CachedValue[Pages]:
+        async def read(tx: Tx) -> CachedValue[Pages]:
             now = await tx.maybe(CatalogueRelease, q.find_release, id=release.id)
             pages = tuple(await tx.many(PageRow, q.list_pages, release_id=release.id))
             fetched_at = None if now is None or not pages else now.pages_fetched_at
             return CachedValue(pages, fetched_at, is_there=fetched_at is not None)
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
     async def _remembered(self, release: CatalogueRelease) -> CachedValue[Pages]:
         """Never older than it may be: an address that has expired shows nothing."""

@@ -1,11 +1,11 @@
-"""All that a source tells of one series."""
+"""The details of one series at its source."""
 
 from collections.abc import Callable
 from typing import get_args
 
 import msgspec
 
-from tsuzuki.catalogue.calls import CachedAnswer, CachedValue, Calls, NotCalled, Question, TtlCache
+from tsuzuki.catalogue.calls import CachedAnswer, CachedValue, CacheQuery, Calls, SourceNotCallable, TtlCache
 from tsuzuki.catalogue.merges.store import end_series_tx, find_series_tx
 from tsuzuki.catalogue.types import Manga
 from tsuzuki.connectors.html.sanitiser import valid_text
@@ -30,7 +30,7 @@ SWITCHED_OFF = "This series is switched off at this source."
 
 
 class DetailsService(msgspec.Struct, frozen=True):
-    """The verbs of one series."""
+    """Shows the details of a series."""
 
     db: Database
     calls: Calls
@@ -43,13 +43,13 @@ class DetailsService(msgspec.Struct, frozen=True):
         manga, source = await self.db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
         info = self.calls.info(source)
         has_details = info is None or info.abilities.details
-        question = Question(
+        query = CacheQuery(
             key=("details", manga.id),
-            look=lambda: self._kept(manga.id, shelf_id, has_details=has_details),
+            stored=lambda: self._kept(manga.id, shelf_id, has_details=has_details),
             fetch=lambda: self._fetch(source, manga),
             ttl=self.ttl if has_details else None,
         )
-        return await self.cache.answer(question, refresh=refresh and has_details)
+        return await self.cache.answer(query, refresh=refresh and has_details)
 
     async def _kept(self, manga_id: SeriesSourceId, shelf_id: ShelfId, *, has_details: bool) -> CachedValue[Manga]:
         manga, _ = await self.db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
@@ -58,7 +58,7 @@ class DetailsService(msgspec.Struct, frozen=True):
 
     async def _fetch(self, source: Source, manga: Manga) -> None:
         if not manga.is_active:
-            raise NotCalled(SWITCHED_OFF)
+            raise SourceNotCallable(SWITCHED_OFF)
         call = await self.calls.to(source)
         found = _storable(await call.ask(call.connector.details(call.config, manga.url)))
         now = self.clock()

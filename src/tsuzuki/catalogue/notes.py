@@ -1,4 +1,4 @@
-"""What is noted about a source: keys and values that clients keep there."""
+"""Notes on sources: keys and values that clients store there."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ LONGEST_VALUE = 10_000
 
 
 class CatalogueNotes:
-    """The verbs of notes. Every change is in the audit log."""
+    """Reads and sets notes. Every change is in the audit log."""
 
     def __init__(self, db: Database, clock: Callable[[], Millis]) -> None:
         self._db = db
@@ -29,11 +29,11 @@ class CatalogueNotes:
     async def list(self, source_id: int) -> dict[str, str]:
         """By key; what is secret by its name is `***` (R47)."""
 
-        async def look(tx: Tx) -> dict[str, str]:
+        async def read(tx: Tx) -> dict[str, str]:
             source = await source_tx(tx, source_id)
             return await _notes_tx(tx, source.id)
 
-        return masked(await self._db.read(look))
+        return masked(await self._db.read(read))
 
     async def set(self, actor: Actor, source_id: int, key: str, value: str | None) -> None:
         """Note a value, or forget it when it is None."""

@@ -1,4 +1,4 @@
-"""Every service of this area, built once for a process."""
+"""Every service of the catalogue, built once for a process."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import msgspec
 
 from tsuzuki.catalogue.browse import BrowseService, ListingWriter, SeriesAddresses
 from tsuzuki.catalogue.calls import PATIENCE, CallLocks, Calls, TtlCache
-from tsuzuki.catalogue.chapters import ChapterLists, Chapters, KeptOf, none_kept
+from tsuzuki.catalogue.chapters import ChapterLists, Chapters, DownloadedOf, none_downloaded
 from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.catalogue.notes import CatalogueNotes
 from tsuzuki.connectors.registry import Registry
@@ -30,7 +30,7 @@ class Ttls(msgspec.Struct, frozen=True):
 
 
 class CatalogueDeps(msgspec.Struct, frozen=True, kw_only=True):
-    """What these services stand on."""
+    """What these services are given."""
 
     db: Database
     clock: Callable[[], Millis]
@@ -40,7 +40,7 @@ class CatalogueDeps(msgspec.Struct, frozen=True, kw_only=True):
     folder_of: FolderOf
     after_commit: AfterCommit
     ttls: Ttls = Ttls()
-    kept_of: KeptOf = none_kept
+    downloaded_of: DownloadedOf = none_downloaded
     patience: float = PATIENCE
     is_shared: bool = False
     """Whether other processes may answer readers too (R102)."""
@@ -71,7 +71,7 @@ class Catalogue(msgspec.Struct, frozen=True):
 
 
 def build_catalogue(deps: CatalogueDeps) -> Catalogue:
-    """The services over this ground."""
+    """The services over these dependencies."""
     db, clock, ttls = deps.db, deps.clock, deps.ttls
     driver = deps.driver.through(lambda fetcher: Revalidating(fetcher, clock))
     calls = Calls(db, deps.registry, driver, deps.folder_of)
@@ -81,7 +81,13 @@ def build_catalogue(deps: CatalogueDeps) -> Catalogue:
         browsing=BrowseService(db, calls, cache, ListingWriter(deps.new_id), clock=clock, ttl=ttls.lists),
         details=DetailsService(db, calls, cache, clock=clock, ttl=ttls.details),
         chapter_lists=ChapterLists(
-            db, calls, cache, clock=clock, ttl=ttls.chapters, after_commit=deps.after_commit, kept_of=deps.kept_of
+            db,
+            calls,
+            cache,
+            clock=clock,
+            ttl=ttls.chapters,
+            after_commit=deps.after_commit,
+            downloaded_of=deps.downloaded_of,
         ),
         chapters=Chapters(db, calls, cache, clock),
         notes=CatalogueNotes(db, clock),

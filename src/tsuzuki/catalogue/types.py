@@ -1,4 +1,4 @@
-"""What is said of merging and splitting."""
+"""Listings, series, releases and pages of the catalogue, and rows of merges."""
 
 from typing import Annotated, Literal
 

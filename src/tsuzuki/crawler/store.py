@@ -8,6 +8,7 @@ import msgspec
 from tsuzuki.accounts.types import Slice
 from tsuzuki.crawler.types import (
     BegunJob,
+    CrawlTarget,
     EndedJob,
     Job,
     JobFilter,
@@ -22,7 +23,6 @@ from tsuzuki.crawler.types import (
     SourceWatches,
     Status,
     StatusCount,
-    Target,
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, SeriesId, SourceId, UserId, uuid7
@@ -244,9 +244,9 @@ async def fail_abandoned_tx(tx: Tx, *, reason: str, now: Millis) -> list[EndedJo
     return await tx.many(EndedJob, q.fail_abandoned, reason=reason, now=now)
 
 
-async def job_targets_tx(tx: Tx, series_id: SeriesId, source_id: SourceId) -> list[Target]:
+async def job_targets_tx(tx: Tx, series_id: SeriesId, source_id: SourceId) -> list[CrawlTarget]:
     """The active mappings of a comic on a source."""
-    return await tx.many(Target, q.job_targets, series_id=series_id, source_id=source_id)
+    return await tx.many(CrawlTarget, q.job_targets, series_id=series_id, source_id=source_id)
 
 
 # -- logs

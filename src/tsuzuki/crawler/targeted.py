@@ -7,7 +7,7 @@ from tsuzuki.catalogue.calls import SourceCall
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.crawler.journal import JobLog, SourceCalls
 from tsuzuki.crawler.store import job_targets_tx
-from tsuzuki.crawler.types import BegunJob, Target
+from tsuzuki.crawler.types import BegunJob, CrawlTarget
 from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.chapters import CHAPTERS, ReleaseFound, pageless_releases_tx, save_pages_tx
 from tsuzuki.ingest.listings import known_releases_tx
@@ -35,7 +35,9 @@ class PageLists:
         self._db = db
         self._clock = clock
 
-    async def fetch(self, target: Target, found: Sequence[ReleaseFound], call: SourceCall, journal: JobLog) -> None:
+    async def fetch(
+        self, target: CrawlTarget, found: Sequence[ReleaseFound], call: SourceCall, journal: JobLog
+    ) -> None:
         """The lists that are missing, of the newest chapters, `maxpages` at most. What cannot be read is left out."""
         info = call.connector.info
         if not call.config.fetchpages or not info.abilities.pages or info.image_urls_expire:  # R66
@@ -53,7 +55,7 @@ class PageLists:
             await self._db.with_tx(lambda tx: save_pages_tx(tx, release.id, pages, now))  # noqa: B023  awaited at once
             journal.count(pages=len(pages))
 
-    async def _stored(self, target: Target, found: Sequence[ReleaseFound]) -> None:
+    async def _stored(self, target: CrawlTarget, found: Sequence[ReleaseFound]) -> None:
         """Wait for ingest, by which every chapter comes; what is late gets its pages from the next crawl."""
         keys = {release_key(each.found) for each in found}
         for _ in range(_LOOKS):
@@ -105,7 +107,7 @@ class Targeted:
             self._after_commit(CHAPTERS.name)
             await self._pages.fetch(target, found, call, journal)
 
-    async def _watched_tx(self, tx: Tx, series_id: SeriesId, source: Source) -> list[tuple[Target, WatchId]]:
+    async def _watched_tx(self, tx: Tx, series_id: SeriesId, source: Source) -> list[tuple[CrawlTarget, WatchId]]:
         """Every mapping with its watch; one that has none is watched from now on, as it is crawled."""
         now = self._clock()
         targets = await job_targets_tx(tx, series_id, source.id)
@@ -122,7 +124,9 @@ class Targeted:
                 )
         return [(each, each.watch_id) for each in await job_targets_tx(tx, series_id, source.id) if each.watch_id]
 
-    async def _crawl(self, target: Target, watch_id: WatchId, driver: Driver, journal: JobLog) -> list[ReleaseFound]:
+    async def _crawl(
+        self, target: CrawlTarget, watch_id: WatchId, driver: Driver, journal: JobLog
+    ) -> list[ReleaseFound]:
         """R57: the job leases the watch that it polls, and waits while a scheduled poll has it."""
         for attempt in range(_PATIENCE):
             watch = await self._poller.lease(watch_id)

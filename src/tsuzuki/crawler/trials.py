@@ -18,7 +18,7 @@ MOST_CALLS = 200
 """So many are shown."""
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class TrialCall(msgspec.Struct, frozen=True, kw_only=True):
     """A request that the trial made; `status` is None when there was no answer."""
 
     method: str
@@ -32,7 +32,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 class SourceTrial(msgspec.Struct, frozen=True):
     """What was asked and what came of it; `trouble` says why it could not even begin, or did not end."""
 
-    calls: list[Call]
+    calls: list[TrialCall]
     trial: Trial
     trouble: str | None
 
@@ -52,7 +52,7 @@ class Trials:
 
     async def run(self, source: Source) -> SourceTrial:
         """One list, the first series' details and chapters, and the newest chapter's pages. A failure is data."""
-        calls: list[Call] = []
+        calls: list[TrialCall] = []
 
         def on_call(ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
             calls.append(_call(ask, outcome, seconds))
@@ -70,12 +70,12 @@ class Trials:
         return SourceTrial(calls[:MOST_CALLS], msgspec.structs.replace(trial, failures=shown), None)
 
 
-def _call(ask: Ask, outcome: Reply | SourceError, seconds: float) -> Call:
+def _call(ask: Ask, outcome: Reply | SourceError, seconds: float) -> TrialCall:
     if isinstance(outcome, Reply):
         size, error = len(outcome.body), None
     else:
         size, error = None, mask_text(str(outcome))
-    return Call(
+    return TrialCall(
         method=ask.method,
         url=mask_text(ask.url),
         status=outcome.status,

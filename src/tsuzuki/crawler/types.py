@@ -75,7 +75,7 @@ class EndedJob(msgspec.Struct, frozen=True):
     task_id: int
 
 
-class Target(msgspec.Struct, frozen=True):
+class CrawlTarget(msgspec.Struct, frozen=True):
     """A mapping that a targeted job calls."""
 
     series_source_id: SeriesSourceId

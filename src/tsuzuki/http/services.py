@@ -13,7 +13,7 @@ from tsuzuki.crawler.services import Crawling
 from tsuzuki.crawler.trials import Trials
 from tsuzuki.http.auth import Callers, OidcDeps
 from tsuzuki.images.media import MediaLinks, MediaService
-from tsuzuki.images.services import Pictures
+from tsuzuki.images.services import ImageServices
 from tsuzuki.inbox.events import Events
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
@@ -46,7 +46,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     billing: Billing
     crawling: Crawling
     catalogue: Catalogue
-    pictures: Pictures
+    pictures: ImageServices
     lists: Lists
     inbox: Inbox
     search: Search

@@ -1,1 +1,1 @@
-"""Images for readers: pages, covers and the pictures of articles; sounds and films; downloaded chapters."""
+"""Images for readers: pages, covers and pictures of articles; audio and video; downloaded chapters."""

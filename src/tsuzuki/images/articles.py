@@ -1,4 +1,4 @@
-"""Images of articles by way of this server: signed addresses, and articles that show them.
+"""Images of articles, proxied by this server: signed addresses, and articles rewritten to use them.
 
 The signature says that we have seen the address in an article. It opens nothing by itself: the guard judges every
 address when it is called (CVE-2026-21885), and only verified images come back.

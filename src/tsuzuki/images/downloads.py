@@ -1,4 +1,4 @@
-"""Downloads of chapters: who keeps which, and every page fetched, verified and pinned, one by one.
+"""Downloads of chapters: which shelf has which, and every page fetched, verified and pinned.
 
 Each page is a transaction of its own, so that whoever takes the task after a crash goes on where it ended.
 """
@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tsuzuki.catalogue.calls import NotCalled
+from tsuzuki.catalogue.calls import SourceNotCallable
 from tsuzuki.catalogue.chapters import NO_CHAPTER, Chapters
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx, load_queries
@@ -29,8 +29,8 @@ q = load_queries("tsuzuki.images")
 CopyStatus = Literal["queued", "running", "done", "failed"]
 
 
-class Copy(msgspec.Struct, frozen=True):
-    """The pages of a release, kept by us."""
+class ReleaseCopy(msgspec.Struct, frozen=True):
+    """The stored pages of a release, shared by all shelves that downloaded it."""
 
     id: int
     release_id: ReleaseId
@@ -38,8 +38,8 @@ class Copy(msgspec.Struct, frozen=True):
     total: int | None
 
 
-class KeptChapter(msgspec.Struct, frozen=True):
-    """A chapter that a shelf keeps, and how far that is."""
+class Download(msgspec.Struct, frozen=True):
+    """A chapter that a shelf downloads, and how far that is."""
 
     copy_id: int
     release_id: ReleaseId
@@ -60,15 +60,15 @@ class KeptChapter(msgspec.Struct, frozen=True):
     created_at: Millis
 
 
-class CopyTask(msgspec.Struct, frozen=True):
-    """Which copy is to be made whole."""
+class DownloadTask(msgspec.Struct, frozen=True):
+    """Which copy to complete."""
 
     copy_id: int
 
 
-COPIES: Final[Queue[CopyTask]] = Queue(
+DOWNLOADS: Final[Queue[DownloadTask]] = Queue(
     "keep-chapters",
-    CopyTask,
+    DownloadTask,
     QueueSettings(
         attempts=6,
         delays=(Millis(10 * SECOND), Millis(30 * SECOND), Millis(2 * MINUTE), Millis(5 * MINUTE), Millis(15 * MINUTE)),
@@ -80,39 +80,39 @@ COPIES: Final[Queue[CopyTask]] = Queue(
 NOT_KEPT = "This shelf does not keep this chapter."
 
 
-class KeptChapters:
-    """The verbs of keeping."""
+class Downloads:
+    """Adds, lists and drops downloads."""
 
     def __init__(self, db: Database, wakeup: Wakeup, clock: Callable[[], Millis]) -> None:
         self._db = db
         self._wakeup = wakeup
         self._clock = clock
 
-    async def keep(self, shelf_id: ShelfId, release_id: ReleaseId) -> KeptChapter:
-        """Keep a chapter: its pages come by and by. Again, after it failed, tries it again; else changes nothing."""
+    async def keep(self, shelf_id: ShelfId, release_id: ReleaseId) -> Download:
+        """Download a chapter. After a failure it is tried again; else a repeat changes nothing."""
         now = self._clock()
 
-        async def keep(tx: Tx) -> KeptChapter:
-            kept = await find_kept_tx(tx, shelf_id, release_id)
+        async def keep(tx: Tx) -> Download:
+            kept = await find_download_tx(tx, shelf_id, release_id)
             if kept is None:
                 await check_shelf_limit_tx(tx, shelf_id, "kept_chapters")
             elif kept.status == "done":
                 return kept
-            copy = await tx.maybe(Copy, q.add_copy, release_id=release_id, now=now)
+            copy = await tx.maybe(ReleaseCopy, q.add_copy, release_id=release_id, now=now)
             if copy is None:
                 raise NotFound(NO_CHAPTER)
             await tx.run(q.add_kept, shelf_id=shelf_id, copy_id=copy.id, now=now)
             if copy.status != "done":
                 # One task for a copy, however many shelves want it.
-                await enqueue_tx(tx, COPIES, f"copy-{copy.id}", CopyTask(copy.id), now=now)
-            return _there(await find_kept_tx(tx, shelf_id, release_id))
+                await enqueue_tx(tx, DOWNLOADS, f"copy-{copy.id}", DownloadTask(copy.id), now=now)
+            return _there(await find_download_tx(tx, shelf_id, release_id))
 
         kept = await self._db.with_tx(keep)
-        self._wakeup.wake(COPIES.name)
+        self._wakeup.wake(DOWNLOADS.name)
         return kept
 
     async def drop(self, shelf_id: ShelfId, release_id: ReleaseId) -> None:
-        """Keep it no more; NotFound when it was not kept. What nobody else keeps may be evicted from now on."""
+        """Drop the download; NotFound. Pages that no other shelf downloaded may be evicted."""
 
         async def drop(tx: Tx) -> None:
             await lock_download_tx(tx, release_id)
@@ -122,41 +122,41 @@ class KeptChapters:
 
         await self._db.with_tx(drop)
 
-    async def get(self, shelf_id: ShelfId, release_id: ReleaseId) -> KeptChapter:
-        """How far it is; NotFound when it is not kept."""
-        return _there(await self._db.read(lambda tx: find_kept_tx(tx, shelf_id, release_id)))
+    async def get(self, shelf_id: ShelfId, release_id: ReleaseId) -> Download:
+        """The download's state; NotFound."""
+        return _there(await self._db.read(lambda tx: find_download_tx(tx, shelf_id, release_id)))
 
-    async def list(self, shelf_id: ShelfId, *, after: PageCursor, most: int) -> Page[KeptChapter]:
-        """What the shelf keeps, the newest first."""
+    async def list(self, shelf_id: ShelfId, *, after: PageCursor, most: int) -> Page[Download]:
+        """The shelf's downloads, newest first."""
 
-        async def look(tx: Tx) -> Page[KeptChapter]:
+        async def read(tx: Tx) -> Page[Download]:
             place = {"at": after.at, "id": after.id, "most": most + 1}
-            rows = await tx.many(KeptChapter, q.list_kept, shelf_id=shelf_id, **place)
+            rows = await tx.many(Download, q.list_downloaded, shelf_id=shelf_id, **place)
             more = len(rows) > most
             rows = rows[:most]
             cursor = PageCursor(rows[-1].created_at, rows[-1].copy_id) if more else None
             return Page(rows, await tx.one(int, q.count_kept, shelf_id=shelf_id), cursor)
 
-        return await self._db.read(look)
+        return await self._db.read(read)
 
-    async def among(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> dict[ReleaseId, KeptChapter]:
-        """How far those of these releases are that the shelf keeps."""
+    async def among(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> dict[ReleaseId, Download]:
+        """The shelf's downloads among these releases."""
         wanted = {"shelf_id": shelf_id, "release_ids": list(release_ids)}
-        found = await self._db.read(lambda tx: tx.many(KeptChapter, q.kept_among, **wanted))
+        found = await self._db.read(lambda tx: tx.many(Download, q.downloads_among, **wanted))
         return {kept.release_id: kept for kept in found}
 
-    async def kept_of(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> set[ReleaseId]:
-        """Those of these releases that the shelf has whole: what a list shows as `is_downloaded`."""
+    async def downloaded_of(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> set[ReleaseId]:
+        """Those of these releases that are completely downloaded: `is_downloaded` in lists."""
         wanted = {"shelf_id": shelf_id, "release_ids": list(release_ids)}
         return set(await self._db.read(lambda tx: tx.many(ReleaseId, q.kept_releases, **wanted)))
 
 
-async def find_kept_tx(tx: Tx, shelf_id: ShelfId, release_id: ReleaseId) -> KeptChapter | None:
-    """One of the chapters that a shelf keeps."""
-    return await tx.maybe(KeptChapter, q.find_kept, shelf_id=shelf_id, release_id=release_id)
+async def find_download_tx(tx: Tx, shelf_id: ShelfId, release_id: ReleaseId) -> Download | None:
+    """One download of a shelf."""
+    return await tx.maybe(Download, q.find_download, shelf_id=shelf_id, release_id=release_id)
 
 
-def _there(kept: KeptChapter | None) -> KeptChapter:
+def _there(kept: Download | None) -> Download:
     if kept is None:
         raise NotFound(NOT_KEPT)
     return kept
@@ -166,13 +166,13 @@ NOT_WANTED = "nobody keeps it any more"
 _TRIES = 3
 
 
-class _NotWanted(Exception):
-    """Every shelf has let go of it meanwhile."""
+class _Dropped(Exception):
+    """No shelf wants it any more."""
 
 
-async def find_copy_tx(tx: Tx, copy_id: int) -> Copy | None:
+async def find_copy_tx(tx: Tx, copy_id: int) -> ReleaseCopy | None:
     """A copy; None when nobody wants it any more."""
-    return await tx.maybe(Copy, q.find_copy, id=copy_id)
+    return await tx.maybe(ReleaseCopy, q.find_copy, id=copy_id)
 
 
 async def set_copy_tx(
@@ -191,33 +191,33 @@ class ChapterDownloader:
         self._chapters = chapters
         self._clock = clock
 
-    async def handle(self, task: Task[CopyTask]) -> None:
-        """Make the copy whole; what fails is said on the copy, and tried again as the queue decides."""
+    async def handle(self, task: Task[DownloadTask]) -> None:
+        """Complete the copy; failures are stored on the copy, and retried as the queue decides."""
         copy = await self._db.read(lambda tx: find_copy_tx(tx, task.payload.copy_id))
         if copy is None:
             await self._skip(task)
             return
         try:
             total = await self._copy(copy)
-        except _NotWanted:
+        except _Dropped:
             await self._skip(task)
             return
-        except NotCalled as error:
+        except SourceNotCallable as error:
             await self._say(copy, "queued", error)
             raise
         except (LeaseLost, Unavailable):
             raise
         except TsuzukiError as error:
             # While there are tries left it is only waiting.
-            is_over = is_hopeless(error) or task.attempt >= COPIES.settings.attempts
+            is_over = is_hopeless(error) or task.attempt >= DOWNLOADS.settings.attempts
             await self._say(copy, "failed" if is_over else "queued", error)
             raise
         await self._db.with_tx(lambda tx: self._finish_tx(tx, task, copy, total))
 
-    async def _skip(self, task: Task[CopyTask]) -> None:
+    async def _skip(self, task: Task[DownloadTask]) -> None:
         await self._db.with_tx(lambda tx: skip_tx(tx, task, now=self._clock(), why=NOT_WANTED))
 
-    async def _copy(self, copy: Copy) -> int:
+    async def _copy(self, copy: ReleaseCopy) -> int:
         """Every page that is missing; how many there are."""
         answer = await self._chapters.pages(copy.release_id)
         if answer.freshness.error is not None:
@@ -230,11 +230,11 @@ class ChapterDownloader:
                 await self._copy_page(copy, position)
         return total
 
-    async def _begin_tx(self, tx: Tx, copy: Copy, total: int) -> None:
+    async def _begin_tx(self, tx: Tx, copy: ReleaseCopy, total: int) -> None:
         await set_copy_tx(tx, copy.id, "running", total=total, now=self._clock())
         await tx.run(q.drop_surplus_copies, copy_id=copy.id, total=total)  # of a longer list that was read before
 
-    async def _copy_page(self, copy: Copy, position: int) -> None:
+    async def _copy_page(self, copy: ReleaseCopy, position: int) -> None:
         """Pinned as soon as it is here; one that was evicted in between is fetched once more."""
         for _ in range(_TRIES):
             try:
@@ -246,14 +246,14 @@ class ChapterDownloader:
             if await self._db.with_tx(lambda tx: tx.run(q.pin_page, **page)):  # noqa: B023  awaited
                 return
             if await self._db.read(lambda tx: find_copy_tx(tx, copy.id)) is None:
-                raise _NotWanted
+                raise _Dropped
         raise Retryable("The images are evicted as fast as they come; the cache is too small.")
 
-    async def _finish_tx(self, tx: Tx, task: Task[CopyTask], copy: Copy, total: int) -> None:
+    async def _finish_tx(self, tx: Tx, task: Task[DownloadTask], copy: ReleaseCopy, total: int) -> None:
         now = self._clock()
         await set_copy_tx(tx, copy.id, "done", total=total, now=now)
         await finish_tx(tx, task, now=now)
 
-    async def _say(self, copy: Copy, status: CopyStatus, error: TsuzukiError) -> None:
+    async def _say(self, copy: ReleaseCopy, status: CopyStatus, error: TsuzukiError) -> None:
         said = storable(str(error))[:LONGEST_ERROR]
         await self._db.with_tx(lambda tx: set_copy_tx(tx, copy.id, status, error=said, now=self._clock()))

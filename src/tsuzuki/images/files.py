@@ -19,7 +19,7 @@ import structlog
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.disk import sync
 from tsuzuki.db.locks import DOWNLOAD, check_order
-from tsuzuki.images.decoding import MediaType
+from tsuzuki.images.decoder import MediaType
 from tsuzuki.images.policy import FORGET_FAILURES_AFTER, SWEEP_AFTER, UNREFERENCED_FOR, ceiling
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.ids import ReleaseId, SeriesSourceId
@@ -337,7 +337,7 @@ class Evictable(msgspec.Struct, frozen=True):
 
 
 class ImageCache:
-    """Sees to it that the cache stays below its size."""
+    """Keeps the image cache below its size."""
 
     def __init__(self, db: Database, files: ImageFiles, clock: Callable[[], Millis], *, size: int) -> None:
         self._db = db
@@ -348,7 +348,7 @@ class ImageCache:
         self._evicting: asyncio.Task[None] | None = None
 
     def stored(self, size: int) -> None:
-        """So much was added: every now and then this process looks by itself, between the chores."""
+        """So much was added; now and then this evicts, between the chores."""
         self._added += size
         is_idle = self._evicting is None or self._evicting.done()
         if self._added > self._size // 20 and is_idle:
@@ -364,7 +364,7 @@ class ImageCache:
     # -- chores
 
     async def tidy(self) -> dict[str, int]:
-        """Evict what does not fit, and forget what belongs to nothing; how much of each."""
+        """Evict what does not fit, and delete what nothing shows; how much of each."""
         return {
             "failures": await self._forget_failures(),
             "copies": await self._forget_copies(),

@@ -1,4 +1,4 @@
-"""Passing a sound or a film on, piece by piece as it comes: guarded like every call, judged before a byte goes out."""
+"""Proxies audio and video piece by piece: guarded like every call, checked before a byte is passed on."""
 
 import asyncio
 from collections import OrderedDict
@@ -26,8 +26,8 @@ TOO_OLD = "This link is too old. Open the article again."
 _KINDS: dict[str, Kind] = {"audio": "audio", "video": "video"}
 
 
-class Link(msgspec.Struct, frozen=True):
-    """A sound or a film of an article."""
+class MediaLink(msgspec.Struct, frozen=True):
+    """The address of an article's audio or video."""
 
     kind: Kind
     """What its feed or its article says that it is."""
@@ -35,7 +35,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class MediaLinks:
-    """Makes and reads such addresses. They name a day, so that they stay the same while a page is looked at again."""
+    """Signs and reads proxy addresses. They name a day, so that they stay the same while a page is reloaded."""
 
     def __init__(self, secret: bytes, clock: Callable[[], Millis]) -> None:
         self._signer = Signer(secret)
@@ -49,12 +49,12 @@ class MediaLinks:
         fresh = random_bytes(KEY_SIZE)
         return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, clock())), clock)
 
-    def url(self, link: Link) -> str:
+    def url(self, link: MediaLink) -> str:
         """Where a browser gets it."""
         terms = f"{link.kind}-{self._clock() // DAY + 2}"
         return f"{PREFIX}{terms}/{self._signer.sign(f'{terms} {link.address}')}/{written(link.address)}"
 
-    def read(self, terms: str, seal: str, medium: str) -> Link:
+    def read(self, terms: str, seal: str, medium: str) -> MediaLink:
         """What the parts of a URL of ours stand for; NotFound for one that we did not make, or that is too old."""
         address = read_written(medium)
         if address is None or not self._signer.is_ours(f"{terms} {address}", seal):
@@ -62,7 +62,7 @@ class MediaLinks:
         kind, _, day = terms.partition("-")
         if self._clock() >= int(day) * DAY:
             raise NotFound(TOO_OLD)
-        return Link(_KINDS[kind], address)
+        return MediaLink(_KINDS[kind], address)
 
 
 class StreamSlots:
@@ -74,8 +74,8 @@ class StreamSlots:
         self._held: dict[ShelfId, list[asyncio.Timeout]] = {}
 
     @asynccontextmanager
-    async def hold(self, shelf_id: ShelfId) -> AsyncIterator[None]:
-        """A place within the block. Unavailable at once when there is none, and later when the place is needed."""
+    async def acquire(self, shelf_id: ShelfId) -> AsyncIterator[None]:
+        """A slot within the block. Unavailable at once when there is none, and later when the slot is needed."""
         if sum(map(len, self._held.values())) >= self._in_all:
             raise Unavailable("Too much is being played at the moment. Try again in a minute.")
         mine = self._held.setdefault(shelf_id, [])
@@ -134,8 +134,8 @@ class MediaClient(Protocol):
     ) -> AbstractAsyncContextManager[HttpResponse]: ...
 
 
-class Playing(msgspec.Struct, frozen=True):
-    """An answer on its way through: the whole (200), the part that was asked for (206), or that there is none (416)."""
+class MediaResponse(msgspec.Struct, frozen=True):
+    """A proxied response: the whole (200), the requested part (206), or that there is none (416)."""
 
     status: int
     media_type: str
@@ -146,7 +146,7 @@ class Playing(msgspec.Struct, frozen=True):
 
 
 class MediaService:
-    """Opens the way to a sound or a film."""
+    """Proxies audio and video."""
 
     def __init__(self, client: MediaClient, limits: StreamLimits = StreamLimits()) -> None:  # noqa: B008  frozen
         self._client = client
@@ -156,22 +156,24 @@ class MediaService:
         """What addresses were found to be: a part from the middle does not tell."""
 
     @asynccontextmanager
-    async def open(self, link: Link, shelf_id: ShelfId, wanted: ByteRange | None = None) -> AsyncIterator[Playing]:
+    async def open(
+        self, link: MediaLink, shelf_id: ShelfId, wanted: ByteRange | None = None
+    ) -> AsyncIterator[MediaResponse]:
         """The answer, judged; NotMedia for what is none. Leaving the block ends the call to the publisher."""
-        async with self._places.hold(shelf_id):
+        async with self._places.acquire(shelf_id):
             known = self._known.get(link.address)
             if known is None and wanted is not None and wanted.first != 0:
                 known = await self._look(link)
             async with self._asked(link, wanted) as answer, aclosing(answer.chunks(self.limits.size)) as pieces:
                 yield await self._judged(answer, pieces, link, wanted=wanted, known=known)
 
-    def _asked(self, link: Link, wanted: ByteRange | None) -> AbstractAsyncContextManager[HttpResponse]:
+    def _asked(self, link: MediaLink, wanted: ByteRange | None) -> AbstractAsyncContextManager[HttpResponse]:
         headers = {"accept": "audio/*,video/*;q=0.9"} | ({} if wanted is None else {"range": str(wanted)})
         ask = Ask(link.address, headers=headers, accept_statuses=frozenset({_BEYOND}))
         deadlines = Deadlines(body=self.limits.seconds, total=self.limits.seconds)
         return self._client.stream(ask, LISTENERS, deadlines)
 
-    async def _look(self, link: Link) -> Container:
+    async def _look(self, link: MediaLink) -> Container:
         """What it is by its beginning, of which no more is taken."""
         async with self._asked(link, _START) as answer, aclosing(answer.chunks(self.limits.size)) as pieces:
             if answer.status not in {_OK, _PARTIAL}:
@@ -180,10 +182,16 @@ class MediaService:
             return self._sniffed(link, await self._beginning(answer, pieces))
 
     async def _judged(
-        self, answer: HttpResponse, pieces: Pieces, link: Link, *, wanted: ByteRange | None, known: Container | None
-    ) -> Playing:
+        self,
+        answer: HttpResponse,
+        pieces: Pieces,
+        link: MediaLink,
+        *,
+        wanted: ByteRange | None,
+        known: Container | None,
+    ) -> MediaResponse:
         if answer.status == _BEYOND and wanted is not None:
-            return Playing(_BEYOND, "", _nothing(), takes_ranges=True)
+            return MediaResponse(_BEYOND, "", _nothing(), takes_ranges=True)
         part = None
         if answer.status == _PARTIAL and wanted is not None:
             part = read_part(answer.headers.get("content-range", ""), wanted)
@@ -197,7 +205,7 @@ class MediaService:
         if part is None or part.first == 0 or known is None:
             first = await self._beginning(answer, pieces)
             known = self._sniffed(link, first)
-        return Playing(
+        return MediaResponse(
             answer.status,
             known.called(kind),
             _with(first, pieces),
@@ -220,7 +228,7 @@ class MediaService:
             raise TimedOut(said) from None
         return bytes(head)
 
-    def _sniffed(self, link: Link, head: bytes) -> Container:
+    def _sniffed(self, link: MediaLink, head: bytes) -> Container:
         """What begins so, remembered; NotMedia for what is none."""
         found = self._known[link.address] = sniff(head)
         self._known.move_to_end(link.address)

@@ -1,4 +1,4 @@
-"""What counts as a sound or a film, and which part of it is wanted. Pure.
+"""What counts as audio or video, which part of it is requested, and when images are retried. Pure.
 
 A publisher's word alone counts for nothing, and neither do bytes alone: both must say that it is one, and what goes out
 is called by one of our own names for it (SEC-12).

@@ -197,11 +197,11 @@ join chapter_copy on chapter_copy.id = kept_chapter.copy_id
 join chapter on chapter.id = chapter_copy.chapter_id
 join series on series.id = chapter.series_id
 
--- name: find_kept
+-- name: find_download
 {kept_chapter}
 where kept_chapter.shelf_id = :shelf_id and chapter_copy.release_id = :release_id;
 
--- name: list_kept
+-- name: list_downloaded
 {kept_chapter}
 where kept_chapter.shelf_id = :shelf_id and (kept_chapter.created_at, kept_chapter.copy_id) < (:at, :id)
 order by kept_chapter.created_at desc, kept_chapter.copy_id desc
@@ -210,7 +210,7 @@ limit :most;
 -- name: count_kept
 select count(*) from kept_chapter where shelf_id = :shelf_id;
 
--- name: kept_among
+-- name: downloads_among
 {kept_chapter}
 where kept_chapter.shelf_id = :shelf_id
   and chapter_copy.release_id in (select cast(value as bigint) from json_each(cast(:release_ids as text)));

@@ -11,8 +11,8 @@ import structlog
 
 from tsuzuki.catalogue.calls import CallLocks, SingleFlight
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.images.decoding import Head, Small, examine, shrink
-from tsuzuki.images.fetching import Arrival, ImageFetcher
+from tsuzuki.images.decoder import ImageHead, Thumbnail, examine, shrink
+from tsuzuki.images.fetcher import Arrival, ImageFetcher
 from tsuzuki.images.files import (
     Draft,
     Image,
@@ -49,15 +49,15 @@ class OpenImage(msgspec.Struct, frozen=True):
     body: bytes | int
 
 
-class Arriving(msgspec.Struct, frozen=True):
-    """An image that is still coming; whoever got it leaves the arrival at the end."""
+class ArrivingImage(msgspec.Struct, frozen=True):
+    """An image that is still arriving; whoever got it leaves the arrival at the end."""
 
-    head: Head
+    head: ImageHead
     arrival: Arrival
 
 
-class _Flight(msgspec.Struct):
-    """A download. One that is only ahead of its reader ends when the reader goes elsewhere."""
+class _Download(msgspec.Struct):
+    """A running fetch of an image. One that only prefetches ends when its reader goes elsewhere."""
 
     arrival: Arrival
     task: "asyncio.Task[None]"
@@ -65,7 +65,7 @@ class _Flight(msgspec.Struct):
 
 
 class Images:
-    """Every image there is. One per process; several may share the database, the folder, or only the first."""
+    """Every image. One per process; several may share the database, the folder, or only the first."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Images:
         self._locks = locks
         self._clock = clock
         self._stored = stored
-        self._flights: dict[str, _Flight] = {}
+        self._flights: dict[str, _Download] = {}
         self._flying: set[asyncio.Task[None]] = set()
         self._shrinking = SingleFlight()
 
@@ -99,7 +99,7 @@ class Images:
         await asyncio.gather(*flying, return_exceptions=True)
 
     async def quiet(self) -> None:
-        """Return when no reader waits for an image."""
+        """Wait until no reader waits for an image."""
         while waited := [flight.task for flight in self._flights.values() if not flight.is_ahead]:
             await asyncio.wait(waited)
 
@@ -113,7 +113,7 @@ class Images:
         user_id: UserId | None = None,
         refresh: bool = False,
         whole: bool = False,
-    ) -> OpenImage | Arriving:
+    ) -> OpenImage | ArrivingImage:
         """The image, or what has come of it; a SourceError says why there is none, and when to ask again.
 
         `refresh` asks the source whatever is here or went wrong before; with `whole` the end is waited for. `address`
@@ -130,7 +130,7 @@ class Images:
             head = await asyncio.shield(arrival.head)
             if not whole and not arrival.image.done():
                 arrival.listen()
-                return Arriving(head, arrival)
+                return ArrivingImage(head, arrival)
             image = await asyncio.shield(arrival.image)
         except (SourceError, NotFound, Unavailable):
             shown = await self._shown(await self._copied(subject, user_id))
@@ -235,20 +235,20 @@ class Images:
             return flight.arrival
         arrival = Arrival()
         task = asyncio.create_task(self._fly(subject, address, arrival, known))
-        self._flights[subject.key] = flight = _Flight(arrival, task, is_ahead)
+        self._flights[subject.key] = flight = _Download(arrival, task, is_ahead)
         self._flying.add(task)
         task.add_done_callback(self._flying.discard)
         task.add_done_callback(lambda _: self._land(subject.key, flight))
         return arrival
 
-    def _land(self, key: str, flight: _Flight) -> None:
+    def _land(self, key: str, flight: _Download) -> None:
         if self._flights.get(key) is flight:
             del self._flights[key]
 
     async def _fly(self, subject: ImageSubject, address: str, arrival: Arrival, known: KnownImage | None) -> None:
         """Bring the image, or say to everyone who waits why not."""
         try:
-            async with self._locks.hold(subject.key) as has_waited:
+            async with self._locks.acquire(subject.key) as has_waited:
                 image = await self._brought(subject, known, has_waited=has_waited)
                 if image is None:
                     await self._bring(subject, address, arrival)
@@ -295,14 +295,14 @@ class Images:
                 image = await self._save(subject, new, coming.address)
                 arrival.finish(image)
 
-    async def _verified(self, draft: Draft, head: Head) -> NewImage:
+    async def _verified(self, draft: Draft, head: ImageHead) -> NewImage:
         """The image in its place; NotAnImage or TooLarge when it does not decode."""
-        seen: Head = await self._pool.run(examine, (str(draft.path),))
+        seen: ImageHead = await self._pool.run(examine, (str(draft.path),))
         if seen.media_type != head.media_type:
             raise NotAnImage("The image is not what its beginning says.")
         return await self._kept(draft, seen)
 
-    async def _kept(self, draft: Draft, seen: Head) -> NewImage:
+    async def _kept(self, draft: Draft, seen: ImageHead) -> NewImage:
         digest = await asyncio.to_thread(draft.keep)
         return NewImage(digest, seen.media_type, seen.width, seen.height, draft.size)
 
@@ -329,10 +329,10 @@ class Images:
     async def _shrink(self, small: ImageSubject, address: str, user_id: UserId | None) -> Image:
         whole = await self.ensure(small.whole, address=address, user_id=user_id)
         path = str(self._files.path_of(whole.hash))
-        made: Small = await self._pool.run(shrink, (path, small.thumbnail))
+        made: Thumbnail = await self._pool.run(shrink, (path, small.thumbnail))
         with self._files.draft() as draft:
             await asyncio.to_thread(draft.write, made.data)
-            new = await self._kept(draft, Head("image/webp", made.width, made.height))
+            new = await self._kept(draft, ImageHead("image/webp", made.width, made.height))
             return await self._save(small, new, None)
 
 
@@ -355,7 +355,7 @@ class _Reading(msgspec.Struct):
 
 
 class Prefetch:
-    """Runs ahead of readers. One per process."""
+    """Fetches pages ahead of readers. One per process."""
 
     def __init__(self, db: Database, images: Images, clock: Callable[[], Millis]) -> None:
         self._db = db

@@ -1,4 +1,4 @@
-"""The services of images over one ground, for those who put the program together."""
+"""Every service of images, built once for a process."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,8 +11,8 @@ from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.db import Database
 from tsuzuki.images.articles import ArticleImages
-from tsuzuki.images.downloads import ChapterDownloader, KeptChapters
-from tsuzuki.images.fetching import ImageClient, ImageFetcher
+from tsuzuki.images.downloads import ChapterDownloader, Downloads
+from tsuzuki.images.fetcher import ImageClient, ImageFetcher
 from tsuzuki.images.files import ImageCache, ImageFiles
 from tsuzuki.images.service import Images, Prefetch
 from tsuzuki.model.requests import Parsers
@@ -24,7 +24,7 @@ DECODING = PoolOptions(processes=2, cpu_seconds=10, wall_seconds=30, memory_byte
 
 
 class ImageDeps(msgspec.Struct, frozen=True, kw_only=True):
-    """What images stand on."""
+    """What images are given."""
 
     db: Database
     client: ImageClient
@@ -33,7 +33,7 @@ class ImageDeps(msgspec.Struct, frozen=True, kw_only=True):
     chapters: Chapters
     details: DetailsService
     locks: CallLocks
-    kept: KeptChapters
+    downloads: Downloads
     clock: Callable[[], Millis]
     random_bytes: Callable[[int], bytes]
     folder: Path
@@ -41,19 +41,19 @@ class ImageDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Of the cache, in bytes."""
 
 
-class Pictures(msgspec.Struct, frozen=True, kw_only=True):
+class ImageServices(msgspec.Struct, frozen=True, kw_only=True):
     """Every service of images."""
 
     images: Images
     prefetch: Prefetch
-    kept: KeptChapters
+    downloads: Downloads
     articles: ArticleImages
     room: ImageCache
-    copier: ChapterDownloader
+    downloader: ChapterDownloader
 
 
 @asynccontextmanager
-async def open_images(deps: ImageDeps) -> AsyncIterator[Pictures]:
+async def open_images(deps: ImageDeps) -> AsyncIterator[ImageServices]:
     """The services; what is under way is ended at the end of the block."""
     db, clock = deps.db, deps.clock
     async with AsyncExitStack() as parts:
@@ -68,11 +68,11 @@ async def open_images(deps: ImageDeps) -> AsyncIterator[Pictures]:
         parts.push_async_callback(images.close)
         prefetch = Prefetch(db, images, clock)
         parts.push_async_callback(prefetch.close)
-        yield Pictures(
+        yield ImageServices(
             images=images,
             prefetch=prefetch,
-            kept=deps.kept,
+            downloads=deps.downloads,
             articles=await ArticleImages.open(db, deps.parsers, deps.random_bytes, clock()),
             room=room,
-            copier=ChapterDownloader(db, images, deps.chapters, clock),
+            downloader=ChapterDownloader(db, images, deps.chapters, clock),
         )

@@ -1,4 +1,4 @@
-"""The one way out: `Client.fetch` for an answer as a whole, `Client.stream` for one that is passed on as it comes."""
+"""The HTTP client: `Client.fetch` for a whole answer, `Client.stream` for one that is passed on."""
 
 import asyncio
 import ssl

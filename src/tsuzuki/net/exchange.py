@@ -1,4 +1,4 @@
-"""One request on its way: cookies, route, turn, redirects; up to the answer at their end.
+"""One request: cookies, route, turn and redirects, up to the final response.
 
 Each source that keeps cookies (R95) has one jar for each proxy: nobody's serve anybody else (SEC-10).
 """

@@ -1,4 +1,4 @@
-"""Waiting for our turn: the host's pace, a call's own pace, and a place among those who call at the same time."""
+"""Rate limits and deadlines of a call: the host's pace, the call's own, and a slot among concurrent calls."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ _OF_THE_WIRE = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
 
 
 class Budget:
-    """What is left of it; waiting for our own turn is not counted."""
+    """The time that is left for a call; waiting for our own turn is not counted."""
 
     def __init__(self, deadlines: Deadlines) -> None:
         self.deadlines = deadlines
@@ -42,7 +42,7 @@ class Budget:
 
 
 class Spending:
-    """A stretch of that time, as a context. A class of its own, and no generator: there are several in every poll."""
+    """Runs a part of a call within its budget. A class, not a generator: there are several in every poll."""
 
     __slots__ = ("_began", "_budget", "_host", "_limits", "_timeout")
 

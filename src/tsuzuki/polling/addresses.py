@@ -1,4 +1,4 @@
-"""Looks at an address once, for a person: what is there, what it says of waiting, and when we would look again."""
+"""Tries an address for a person: what is there, its validators and freshness, and when it would be polled next."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ from tsuzuki.model.titles import title_of
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.urls import canonical, parse
 from tsuzuki.polling.driver import Driver, SourceFetcher
-from tsuzuki.polling.policy import PollAnswered, PullPace, Watched, next_look, with_wishes
+from tsuzuki.polling.policy import PollAnswered, PullPace, WatchState, next_poll, with_wishes
 
 q = load_queries("tsuzuki.polling")
 
@@ -37,7 +37,7 @@ LARGEST_BODY = 1024 * 1024
 MOST_LOOKS = 100
 
 
-class Looks:
+class RecentFetches:
     """R96: what a look at an address brought is kept for a while: whoever follows it then causes no second fetch.
 
     In the database, because the one who looks and the one who polls may be two processes.
@@ -67,8 +67,8 @@ class Looks:
         return None if kept is None else msgspec.msgpack.decode(kept, type=Reply)
 
 
-class LookListener:
-    """Listens to a look, and knows what of it may be kept."""
+class FetchListener:
+    """Collects the answers of a trial, and knows which may be stored."""
 
     def __init__(self) -> None:
         self._replies: dict[str, Reply] = {}
@@ -153,7 +153,7 @@ class TriedAddress(msgspec.Struct, frozen=True, kw_only=True):
 class Trier:
     """Tries addresses, so many at a time. A SourceError comes out as it is; TooManyRequests beyond that number."""
 
-    def __init__(self, driver: Driver, registry: Registry, pace: PullPace, looks: Looks | None = None) -> None:
+    def __init__(self, driver: Driver, registry: Registry, pace: PullPace, looks: RecentFetches | None = None) -> None:
         """`looks` keeps what was seen, for whoever follows it then (R96)."""
         self._looks = looks
         self._driver = driver
@@ -198,7 +198,7 @@ class Trier:
         origin = SourceIdentity(source=url)
         if self._looks is None:
             return await self._driver.run(discover(url), origin)
-        listener = LookListener()
+        listener = FetchListener()
         found = await self._driver.with_listener(listener).run(discover(url), origin)
         await self._looks.keep(listener.of(feed.url for feed in found.feeds))
         return found
@@ -247,10 +247,10 @@ class Trier:
         headers = {} if outcome is None else outcome.headers
         fresh_for = freshness(headers, now)
         wait = retry_after(None if outcome is None else outcome.retry_after, now, ceiling=self._pace.ceiling)
-        watched = Watched(kind="series" if kind == "series" else "feed", last_release_at=now)
+        watched = WatchState(kind="series" if kind == "series" else "feed", last_release_at=now)
         if outcome is not None and outcome.harvest is not None:
             watched = with_wishes(watched, outcome.harvest)
-        look = next_look(watched, PollAnswered(wait, fresh_for), self._pace, now)
+        look = next_poll(watched, PollAnswered(wait, fresh_for), self._pace, now)
         at = look.at if look.at is not None else now
         state = TriedFetchState(
             etag=None if outcome is None else outcome.validators.etag,

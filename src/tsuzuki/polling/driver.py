@@ -1,4 +1,4 @@
-"""Calls sources: does what a connector yields, and hands the answer, or the failure, back at the same place."""
+"""Calls sources: does what a connector yields, and sends the answer, or the failure, back into it."""
 
 import time
 from collections import OrderedDict
@@ -43,7 +43,7 @@ class SourceFetcher(Protocol):
 
 
 class CallListener(Protocol):
-    """Somebody who is told of every call: what was asked, what came of it, and how long that took."""
+    """Is told of every call: the request, the outcome, and how long it took."""
 
     def __call__(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None: ...
 
@@ -146,11 +146,11 @@ class Driver:
         self.answered = answered
 
     def answering_to(self, answered: Callable[[SourceId], Awaitable[None]]) -> "Driver":
-        """The same driver, with somebody who is told which sources answer."""
+        """The same driver, which reports the sources that answer."""
         return Driver(self._fetcher, self._parsers, answered=answered)
 
     def with_listener(self, listener: CallListener) -> "Driver":
-        """The same driver, with somebody who is told of every call."""
+        """The same driver, which reports every call to this listener."""
         return self.through(lambda fetcher: _ListenedFetcher(fetcher, listener))
 
     def through(self, wrap: Callable[[SourceFetcher], SourceFetcher]) -> "Driver":

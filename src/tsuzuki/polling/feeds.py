@@ -31,11 +31,11 @@ from tsuzuki.polling.policy import (
     DueFeed,
     MovedTo,
     PollAnswered,
-    Watched,
+    WatchState,
     is_believed,
     mask_of,
     moved_again,
-    next_look,
+    next_poll,
     numbers_of,
     wants_full_fetch,
     with_wishes,
@@ -174,7 +174,7 @@ class FeedPoll:
         wait = retry_after(fetched.retry_after, now, ceiling=pace.ceiling)
         fresh_for = None if expires_at is None else Millis(max(0, expires_at - now))
         watched = self._watched if fetched.harvest is None else with_wishes(self._watched, fetched.harvest)
-        look = next_look(watched, PollAnswered(wait, fresh_for), pace, now, jitter=self._context.jitter())
+        look = next_poll(watched, PollAnswered(wait, fresh_for), pace, now, jitter=self._context.jitter())
         assert look.at is not None
         return PollAnswer(
             next_check_at=look.at,
@@ -209,10 +209,10 @@ class FeedPoll:
         return fetched.headers.get("cache-control"), None if told is None else Millis(now + told)
 
     @property
-    def _watched(self) -> Watched:
+    def _watched(self) -> WatchState:
         target = self._target
         return copied(
-            Watched,
+            WatchState,
             target,
             kind="feed",
             skip_hours=numbers_of(target.skip_hours),

@@ -21,7 +21,16 @@ from tsuzuki.model.ids import FeedId, WatchId
 from tsuzuki.model.requests import Ask, Reply
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.polling.moved_feeds import lock_moving_feed_tx, move_feed_tx
-from tsuzuki.polling.policy import ClaimedWatch, Failed, Look, PullPace, SeriesTarget, Watched, is_broken, next_look
+from tsuzuki.polling.policy import (
+    ClaimedWatch,
+    NextPoll,
+    PollFailed,
+    PullPace,
+    SeriesTarget,
+    WatchState,
+    is_broken,
+    next_poll,
+)
 from tsuzuki.polling.store import put_off_tx
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.tasks import NewTask, enqueue_many_tx
@@ -219,7 +228,7 @@ class Outcomes:
         watch: ClaimedWatch,
         error: SourceError,
         *,
-        watched: Watched,
+        watched: WatchState,
         gone_since: Millis | None,
         record: PollRecord | None = None,
     ) -> None:
@@ -336,7 +345,7 @@ def _row(poll: EndedPoll) -> dict[str, Any]:
 
 
 def after_failure(
-    watched: Watched,
+    watched: WatchState,
     watch: ClaimedWatch,
     error: SourceError,
     *,
@@ -347,11 +356,13 @@ def after_failure(
     """What to write after a failed poll. REL-33: a 410 suspends once a second one a day later confirms it."""
     pace = context.pace
     wait = None if error.retry_after is None else Millis(min(error.retry_after, pace.ceiling))
-    look = next_look(watched, Failed(watch.consecutive_failures + 1, wait), pace, now, jitter=context.jitter())
+    look = next_poll(watched, PollFailed(watch.consecutive_failures + 1, wait), pace, now, jitter=context.jitter())
     gone = isinstance(error, Gone)
     confirmed = gone and gone_since is not None and now - gone_since >= CONFIRM_GONE_AFTER - NEARLY
     if gone and not confirmed:
-        look = Look(Millis(now + min(CONFIRM_GONE_AFTER, pace.ceiling)), look.priority, "to confirm that it is gone")
+        look = NextPoll(
+            Millis(now + min(CONFIRM_GONE_AFTER, pace.ceiling)), look.priority, "to confirm that it is gone"
+        )
     assert look.at is not None
     return PollFailure(
         next_check_at=look.at,

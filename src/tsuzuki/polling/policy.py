@@ -1,6 +1,6 @@
 """When to poll a watch again, and why. Pure: the clock and the jitter are arguments.
 
-A learned rhythm may replace `next_look` one day; it gets the same values and owes the same answer.
+A learned rhythm may replace `next_poll` one day; it gets the same values and owes the same answer.
 """
 
 from collections.abc import Iterable
@@ -50,8 +50,8 @@ class PullPace(msgspec.Struct, frozen=True):
     ceiling: Millis
 
 
-class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """What the policy may know of a watch."""
+class WatchState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the policy knows of a watch."""
 
     kind: Literal["feed", "series"]
     last_release_at: Millis | None
@@ -73,7 +73,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
     """R24: not polled again after a complete harvest."""
 
 
-def with_wishes(watched: Watched, harvest: FeedHarvest) -> Watched:
+def with_wishes(watched: WatchState, harvest: FeedHarvest) -> WatchState:
     """With what the publisher asks for now: ttl, and hours and days to skip."""
     return msgspec.structs.replace(watched, ttl=harvest.ttl, skip_hours=harvest.skip_hours, skip_days=harvest.skip_days)
 
@@ -85,7 +85,7 @@ class PollAnswered(msgspec.Struct, frozen=True):
     fresh_for: Millis | None = None
 
 
-class Failed(msgspec.Struct, frozen=True):
+class PollFailed(msgspec.Struct, frozen=True):
     """The poll failed; `failures` counts this one too."""
 
     failures: int
@@ -100,53 +100,53 @@ class NextInterval(msgspec.Struct, frozen=True):
     is_own: bool = False
 
 
-class Look(msgspec.Struct, frozen=True):
-    """When to look again, how urgent that is among others, and why. `at` is None for never."""
+class NextPoll(msgspec.Struct, frozen=True):
+    """When to poll again, with which priority, and why. `at` is None for never."""
 
     at: Millis | None
     priority: Priority
     why: str
 
 
-def next_look(
-    watched: Watched, outcome: PollAnswered | Failed, pace: PullPace, now: Millis, *, jitter: float = 0.0
-) -> Look:
+def next_poll(
+    watched: WatchState, outcome: PollAnswered | PollFailed, pace: PullPace, now: Millis, *, jitter: float = 0.0
+) -> NextPoll:
     """When this watch is due again; `jitter` in [0, 1) spreads it."""
     resting = resting_priority(watched, now)
     plans = plans_of(watched, resting, pace)
-    if isinstance(outcome, Failed):
+    if isinstance(outcome, PollFailed):
         plan = min(plans, key=lambda plan: plan.interval)
         bounds = PullPace(plan.interval, pace.ceiling)
         delay, why = failure_delay(watched.kind, outcome, bounds)
-        look = Look(Millis(now + spread(delay, bounds, jitter)), demoted(resting), why)
+        look = NextPoll(Millis(now + spread(delay, bounds, jitter)), demoted(resting), why)
         return look if plan.is_own else outside_skipped(look, watched, jitter=jitter)
     if watched.fetch_once:
-        return Look(None, resting, COMPLETE)
+        return NextPoll(None, resting, COMPLETE)
     looks = [_after_answer(plan, watched, outcome, pace=pace, now=now, jitter=jitter) for plan in plans]
     at, why = min(looks)
-    return Look(at, resting, why)
+    return NextPoll(at, resting, why)
 
 
 def _after_answer(
-    plan: "NextInterval", watched: Watched, answered: PollAnswered, *, pace: PullPace, now: Millis, jitter: float
+    plan: "NextInterval", watched: WatchState, answered: PollAnswered, *, pace: PullPace, now: Millis, jitter: float
 ) -> tuple[Millis, str]:
     """R94: a reader's own interval wins over what the publisher wishes, but never over Retry-After."""
     bounds = PullPace(plan.interval, pace.ceiling)
     wishes = PollAnswered(answered.retry_after) if plan.is_own else answered
     wait, told = success_delay(wishes, bounds, ttl=None if plan.is_own else watched.ttl)
-    look = Look(Millis(now + spread(wait, bounds, jitter)), HOT, told or plan.why)
+    look = NextPoll(Millis(now + spread(wait, bounds, jitter)), HOT, told or plan.why)
     if not plan.is_own:
         look = outside_skipped(look, watched, jitter=jitter)
     assert look.at is not None
     return look.at, look.why
 
 
-def outside_skipped(look: Look, watched: Watched, *, jitter: float) -> Look:
+def outside_skipped(look: NextPoll, watched: WatchState, *, jitter: float) -> NextPoll:
     """R94: then, or when what the publisher skips is over."""
     if look.at is None:
         return look
     at = end_of_skipped(look.at, watched.skip_hours, watched.skip_days, jitter=jitter)
-    return look if at == look.at else Look(at, look.priority, SKIPPED)
+    return look if at == look.at else NextPoll(at, look.priority, SKIPPED)
 
 
 def end_of_skipped(moment: Millis, hours: Iterable[int], days: Iterable[int], *, jitter: float) -> Millis:
@@ -179,7 +179,7 @@ def spread(delay: Millis, pace: PullPace, jitter: float) -> Millis:
     return Millis(max(delay, int(min(delay * (1 + SPREAD * jitter), pace.ceiling))))
 
 
-def resting_priority(watched: Watched, now: Millis) -> Priority:
+def resting_priority(watched: WatchState, now: Millis) -> Priority:
     """R24: hot after a release, warm after a quiet week, cold after a quiet month; many readers keep it hot."""
     if watched.followers > MANY_READERS or watched.last_release_at is None:
         return HOT
@@ -194,7 +194,7 @@ def demoted(priority: Priority) -> Priority:
     return WARM if priority == HOT else COLD
 
 
-def plans_of(watched: Watched, priority: Priority, pace: PullPace) -> list[NextInterval]:
+def plans_of(watched: WatchState, priority: Priority, pace: PullPace) -> list[NextInterval]:
     """The ordinary time between two looks, as each of its readers wants it, and why it is that."""
     plans = []
     if watched.wished_interval is not None:
@@ -207,7 +207,7 @@ def plans_of(watched: Watched, priority: Priority, pace: PullPace) -> list[NextI
     return [_allowed(plan, watched, pace) for plan in plans]
 
 
-def _allowed(plan: NextInterval, watched: Watched, pace: PullPace) -> NextInterval:
+def _allowed(plan: NextInterval, watched: WatchState, pace: PullPace) -> NextInterval:
     if watched.poll_floor is not None and watched.poll_floor > plan.interval:
         plan = NextInterval(watched.poll_floor, "the fastest plan among its readers", is_own=plan.is_own)
     return NextInterval(Millis(min(plan.interval, pace.ceiling)), plan.why, is_own=plan.is_own)
@@ -231,7 +231,7 @@ def why_failed(failures: int) -> str:
     return f"failure {failures} in a row"
 
 
-def failure_delay(kind: str, failed: Failed, pace: PullPace) -> tuple[Millis, str]:
+def failure_delay(kind: str, failed: PollFailed, pace: PullPace) -> tuple[Millis, str]:
     """R22, R23: how long to leave a failing source alone, always within [interval, ceiling]."""
     # 1.8 ** 1208 overflows a float, and any exponent over 40 is beyond every ceiling.
     backoff = pace.interval * BACKOFF_BASE ** min(failed.failures, LARGEST_EXPONENT)

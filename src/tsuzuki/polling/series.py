@@ -23,7 +23,7 @@ from tsuzuki.polling.outcomes import (
     refuse_unended,
     save_alone_tx,
 )
-from tsuzuki.polling.policy import ClaimedWatch, PollAnswered, SeriesTarget, Watched, next_look
+from tsuzuki.polling.policy import ClaimedWatch, PollAnswered, SeriesTarget, WatchState, next_poll
 from tsuzuki.queue.tasks import enqueue_many_tx
 
 q = load_queries("tsuzuki.polling")
@@ -101,7 +101,7 @@ class SeriesPoll:
     def _answer(self, last_release_at: Millis | None, now: Millis) -> PollAnswer:
         pace = self._context.pace
         watched = msgspec.structs.replace(self._watched, last_release_at=last_release_at)
-        look = next_look(watched, PollAnswered(), pace, now, jitter=self._context.jitter())
+        look = next_poll(watched, PollAnswered(), pace, now, jitter=self._context.jitter())
         return PollAnswer(
             next_check_at=look.at if look.at is not None else Millis(now + pace.ceiling),
             why=look.why,
@@ -124,6 +124,6 @@ class SeriesPoll:
         )
 
     @property
-    def _watched(self) -> Watched:
+    def _watched(self) -> WatchState:
         target = self._target
-        return copied(Watched, target, kind="series", fetch_once=target.update_strategy == "ONLY_FETCH_ONCE")
+        return copied(WatchState, target, kind="series", fetch_once=target.update_strategy == "ONLY_FETCH_ONCE")

@@ -20,7 +20,7 @@ from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import NotFound, NotOurTurn, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
 from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis
-from tsuzuki.polling.addresses import Looks, ReplayFetcher
+from tsuzuki.polling.addresses import RecentFetches, ReplayFetcher
 from tsuzuki.polling.claims import ClaimLimits, Claims, PollOptions
 from tsuzuki.polling.driver import Driver, FolderOf
 from tsuzuki.polling.feeds import FeedPoll
@@ -87,7 +87,7 @@ class Poller:
         folder_of: FolderOf,
         options: PollOptions = PollOptions(),  # noqa: B008  frozen
         recorder: Recorder | None = None,
-        looks: Looks | None = None,
+        looks: RecentFetches | None = None,
     ) -> None:
         """`recorder` is told of scheduled polls of series; whoever crawls keeps a record of their own."""
         self._db = db

@@ -49,16 +49,16 @@ class ChapterNeighbours(msgspec.Struct, frozen=True):
 
 def reader_page(site: Site) -> Resource:
     """The page reader."""
-    looks, chapters = site.reading.series, site.catalogue.chapters
+    series_service, chapters = site.reading.series, site.catalogue.chapters
 
     async def show_chapter(request: Request, caller: Caller) -> Response:
         frame = await site.frame(request, caller, "library")
-        series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
+        series = await series_service.get(frame.shelf.id, id_of(request, "series_id"))
         chapter_id = ChapterId(number_at(request, "chapter_id"))
-        chapter = await looks.chapter(frame.shelf.id, series.details.public_id, chapter_id)
+        chapter = await series_service.chapter(frame.shelf.id, series.details.public_id, chapter_id)
         series_id = show_id(series.details.public_id)
         release = _release(chapter, request)
-        order = await looks.order(frame.shelf.id, series.details.public_id)
+        order = await series_service.order(frame.shelf.id, series.details.public_id)
         return site.show(
             frame,
             "reader.html",
@@ -74,7 +74,7 @@ def reader_page(site: Site) -> Resource:
             fits=FITS,
             mode=None if series.follow is None else series.follow.preferences.mode,
             guess=_guess(series, release),
-            next_release=await _next_release(looks, frame.shelf.id, series, _after(order, chapter_id)),
+            next_release=await _next_release(series_service, frame.shelf.id, series, _after(order, chapter_id)),
             fit=None if series.follow is None else series.follow.preferences.fit,
         )
 
@@ -127,12 +127,12 @@ def _after(order: Sequence[ChapterName], chapter_id: ChapterId) -> ChapterId | N
 
 
 async def _next_release(
-    looks: SeriesService, shelf_id: ShelfId, series: SeriesOverview, chapter_id: ChapterId | None
+    series_service: SeriesService, shelf_id: ShelfId, series: SeriesOverview, chapter_id: ChapterId | None
 ) -> ReleaseId | None:
     """Whose first pages are fetched ahead; None where there is nothing to fetch."""
     if chapter_id is None:
         return None
-    release = (await looks.chapter(shelf_id, series.details.public_id, chapter_id)).preferred
+    release = (await series_service.chapter(shelf_id, series.details.public_id, chapter_id)).preferred
     return release.id if release and release.is_readable and release.is_available else None
 
 

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.images.downloads import KeptChapter
+from tsuzuki.images.downloads import Download
 from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, PublicId, ReleaseId, SeriesSourceId, ShelfId, show_id
 from tsuzuki.model.numbers import parse_number
@@ -72,12 +72,12 @@ class ChapterLine(msgspec.Struct, frozen=True, kw_only=True):
     at: Millis
     releases: list[ReleaseLine]
     release: SeriesRelease | None
-    kept: KeptChapter | None
+    kept: Download | None
     above: Gap | None
 
 
 def chapter_lines(
-    chapters: Sequence[ChapterWithReleases], gaps: Gaps, kept: Mapping[ReleaseId, KeptChapter], *, series_id: str
+    chapters: Sequence[ChapterWithReleases], gaps: Gaps, kept: Mapping[ReleaseId, Download], *, series_id: str
 ) -> list[ChapterLine]:
     """In their order; each gap is told once, above the chapter that it follows."""
     missing = {gap.first - 1: gap for gap in gaps.ranges} if gaps.of == "chapters" else {}
@@ -108,7 +108,7 @@ def release_lines(chapter: ChapterWithReleases, series_id: str) -> list[ReleaseL
 
 
 def _line(
-    chapter: ChapterWithReleases, kept: Mapping[ReleaseId, KeptChapter], series_id: str, above: Gap | None
+    chapter: ChapterWithReleases, kept: Mapping[ReleaseId, Download], series_id: str, above: Gap | None
 ) -> ChapterLine:
     row = chapter.row
     return ChapterLine(
@@ -147,8 +147,8 @@ class NextChapter(msgspec.Struct, frozen=True):
 async def _show(site: Site, request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
     """The page, or with `part=chapters` only its list of chapters; the acts show it again where something is wrong."""
     frame = await site.frame(request, caller, "library")
-    public_id, looks = id_of(request, "series_id"), site.reading.series
-    series = await looks.get(frame.shelf.id, public_id)
+    public_id, series_service = id_of(request, "series_id"), site.reading.series
+    series = await series_service.get(frame.shelf.id, public_id)
     values = await _listed(site, request, frame, series)
     if request.query_params.get("part") == "chapters":
         return site.show(frame, "series_chapters.html", **values)
@@ -162,9 +162,9 @@ async def _show(site: Site, request: Request, caller: Caller, form_state: FormSt
         can_look=any(line.stop not in ("source_off", "paused") for line in lines),
         pause=await site.crawling.sources.show_pause(),
         opened=opened,
-        onward=_onward(values["id"], await looks.order(frame.shelf.id, public_id), opened),
+        onward=_onward(values["id"], await series_service.order(frame.shelf.id, public_id), opened),
         group_id=await _group(site, frame, series),
-        offered=await looks.offered(public_id),
+        offered=await series_service.offered(public_id),
         statuses=STATUSES,
         choices=CHOICES,
         notes=_notes(request, frame, values["id"]),
@@ -176,7 +176,7 @@ async def _show(site: Site, request: Request, caller: Caller, form_state: FormSt
 async def _listed(site: Site, request: Request, frame: Frame, series: SeriesOverview) -> dict[str, Any]:
     public_id, shelf_id = series.details.public_id, frame.shelf.id
     chapters, total = await site.reading.series.chapters(shelf_id, public_id, slice_of(request, PAGE))
-    kept = await site.pictures.kept.among(shelf_id, [one.id for each in chapters for one in each.releases])
+    kept = await site.pictures.downloads.among(shelf_id, [one.id for each in chapters for one in each.releases])
     return {
         "id": show_id(public_id),
         "series": series,
@@ -258,7 +258,7 @@ MOST_AT_ONCE = 500
 
 def chapter_acts(site: Site) -> tuple[Resource, ...]:
     """`/mark` and `/keep` some of its chapters; `/refresh` asks every source for its chapters now."""
-    progress, looks, kept = site.reading.progress, site.reading.series, site.pictures.kept
+    progress, series_service, downloads = site.reading.progress, site.reading.series, site.pictures.downloads
 
     async def mark(request: Request, shelf: MemberShelf) -> Response:
         """Chapters by id, all up to one, or all; `again` is the moment of a mark that made some unread.
@@ -279,7 +279,7 @@ def chapter_acts(site: Site) -> tuple[Resource, ...]:
 
     async def refresh(request: Request, shelf: MemberShelf) -> Response:
         await read_form(request)
-        series = await looks.get(shelf.id, id_of(request, "series_id"))
+        series = await series_service.get(shelf.id, id_of(request, "series_id"))
         came = await asyncio.gather(
             *(_ask_source(site, shelf.id, source.id) for source in series.sources if source.is_on)
         )
@@ -293,13 +293,13 @@ def chapter_acts(site: Site) -> tuple[Resource, ...]:
         wanted, dropped = number_of(form.one("keep")), number_of(form.one("drop"))
         if wanted is not None:
             try:
-                await kept.keep(shelf.id, ReleaseId(wanted))
+                await downloads.keep(shelf.id, ReleaseId(wanted))
             except LimitExceeded:
                 if wants_json(request):
                     raise
                 return see(back_to(series_id, fail="keep_full"))
         elif dropped is not None:
-            await kept.drop(shelf.id, ReleaseId(dropped))
+            await downloads.drop(shelf.id, ReleaseId(dropped))
         else:
             raise Invalid(_("The form could not be read."))
         if wants_json(request):
@@ -347,7 +347,7 @@ def _answered(request: Request, form: Form, changed: int, **undo: str) -> Respon
 
 def following_acts(site: Site) -> tuple[Resource, ...]:
     """`/follow`, and `/unfollow`, which says first what goes."""
-    follows, looks = site.reading.follows, site.reading.series
+    follows, series_service = site.reading.follows, site.reading.series
 
     async def follow(request: Request, shelf: MemberShelf) -> Response:
         await read_form(request)
@@ -360,7 +360,7 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
 
     async def ask_leave(request: Request, caller: Caller) -> Response:
         frame = await site.frame(request, caller, "library")
-        series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
+        series = await series_service.get(frame.shelf.id, id_of(request, "series_id"))
         follow = None if series.follow is None else await follows.get(frame.shelf.id, series.follow.public_id)
         new = 0 if follow is None else follow.new
         takes = frame.locale.ngettext(
@@ -379,7 +379,7 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
 
     async def leave(request: Request, shelf: MemberShelf) -> Response:
         await read_form(request)
-        series = await looks.get(shelf.id, id_of(request, "series_id"))
+        series = await series_service.get(shelf.id, id_of(request, "series_id"))
         if series.follow is not None:
             await follows.leave(shelf.id, series.follow.public_id)
         return see(back_to(show_id(series.details.public_id), done="left"))
@@ -401,10 +401,10 @@ V = TypeVar("V")
 
 def setting_acts(site: Site) -> tuple[Resource, ...]:
     """`/settings` is the form; `/reading` takes what the reader is told: mode and fit."""
-    follows, looks, show = site.reading.follows, site.reading.series, partial(_show, site)
+    follows, series_service, show = site.reading.follows, site.reading.series, partial(_show, site)
 
     async def followed(shelf_id: ShelfId, series: PublicId) -> PlainFollowRow | None:
-        return (await looks.get(shelf_id, series)).follow
+        return (await series_service.get(shelf_id, series)).follow
 
     async def change(request: Request, caller: Caller, form: Form) -> Response:
         shelf_id, series = await site.shelf_id(caller), id_of(request, "series_id")

@@ -1,4 +1,4 @@
-"""What the operator does with series that are one work, or two."""
+"""Merging and splitting series, as the operator does it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

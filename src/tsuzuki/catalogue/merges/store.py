@@ -1,4 +1,4 @@
-"""Merging and splitting, row by row."""
+"""Queries that merge and split series."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.catalogue.merges")
 
 
-class Rows(msgspec.Struct, frozen=True):
+class MovedRows(msgspec.Struct, frozen=True):
     """How many rows moved, and how many were on both sides."""
 
     moved: int
@@ -62,21 +62,21 @@ async def join_entries_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> int:
     return joined
 
 
-async def join_progress_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> Rows:
+async def join_progress_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> MovedRows:
     """The same for progress."""
     both = {"from_id": gone, "into_id": into}
     joined = await tx.run(q.join_progress, **both)
     await tx.run(q.drop_joined_progress, **both)
-    return Rows(await tx.run(q.move_progress, **both), joined)
+    return MovedRows(await tx.run(q.move_progress, **both), joined)
 
 
-async def join_chapters_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> tuple[Rows, list[CopiedChapter]]:
+async def join_chapters_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> tuple[MovedRows, list[CopiedChapter]]:
     """Give all chapters to the series that stays; those that both had, with what their twins knew, to be indexed."""
     both = {"from_id": gone, "into_id": into}
     await tx.run(q.fill_chapters, **both)
     titled = await tx.many(CopiedChapter, q.titled_pairs, **both)
     joined = await tx.run(q.drop_joined_chapters, **both)
-    return Rows(await tx.run(q.move_chapters, **both), joined), titled
+    return MovedRows(await tx.run(q.move_chapters, **both), joined), titled
 
 
 async def settle_entries_tx(tx: Tx, series_id: SeriesId, now: Millis) -> int:
@@ -87,7 +87,7 @@ async def settle_entries_tx(tx: Tx, series_id: SeriesId, now: Millis) -> int:
     return moved
 
 
-async def join_follows_tx(tx: Tx, gone: SeriesId, into: SeriesId, now: Millis) -> Rows:
+async def join_follows_tx(tx: Tx, gone: SeriesId, into: SeriesId, now: Millis) -> MovedRows:
     """One follow for each shelf; what shelves had when they left either is kept for them."""
     both = {"from_id": gone, "into_id": into}
     await tx.run(q.join_former_follows, **both)
@@ -95,7 +95,7 @@ async def join_follows_tx(tx: Tx, gone: SeriesId, into: SeriesId, now: Millis) -
     await tx.run(q.move_former_follows, **both)
     joined = await tx.run(q.join_follows, **both, now=now)
     await tx.run(q.drop_joined_follows, **both)
-    return Rows(await tx.run(q.move_follows, **both, now=now), joined)
+    return MovedRows(await tx.run(q.move_follows, **both, now=now), joined)
 
 
 async def end_series_tx(
@@ -134,7 +134,7 @@ async def part_sources_tx(
 class SplitChapters(msgspec.Struct, frozen=True):
     """What a split gave to the new series: chapters that it alone has, and copies of those that both have."""
 
-    chapters: Rows
+    chapters: MovedRows
     releases: int
     entries: int
     progress: int
@@ -150,7 +150,7 @@ async def part_chapters_tx(tx: Tx, series_id: SeriesId, new_id: SeriesId, now: M
     entries = await tx.run(q.copy_entries, **both)
     progress = await tx.run(q.copy_progress, **both)
     moved = await tx.run(q.part_chapters, **both)
-    return SplitChapters(Rows(moved, copied), releases, entries, progress)
+    return SplitChapters(MovedRows(moved, copied), releases, entries, progress)
 
 
 async def chapters_of_tx(tx: Tx, series_id: SeriesId) -> list[CopiedChapter]:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.html.sanitiser import SafeHtml, flattened
-from tsuzuki.images.media import Link, MediaLinks
+from tsuzuki.images.media import MediaLink, MediaLinks
 from tsuzuki.images.policy import Kind
 from tsuzuki.inbox.entries import Entry
 from tsuzuki.model.errors import SourceError
@@ -137,7 +137,7 @@ class Players:
         """A player of what is at this address; None where there is nothing to play."""
         if kind is None or not address.startswith(("http://", "https://")):
             return None
-        source = self._links.url(Link(kind, address))
+        source = self._links.url(MediaLink(kind, address))
         words = escape(name.strip() or label_of("medium", kind), quote=True)
         known_as = escape(address, quote=True)
         # what a browser cannot play it says itself; the link beside leads to the file wherever this player fails

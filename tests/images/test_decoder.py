@@ -7,8 +7,8 @@ import pytest
 
 from tests.images.builders import a_bomb, a_flicker, a_picture, an_animation
 from tests.scale import scaled
-from tsuzuki.images.decoding import MOST_FRAMES, Head, Small, examine, shrink
-from tsuzuki.images.fetching import sniff
+from tsuzuki.images.decoder import MOST_FRAMES, ImageHead, Thumbnail, examine, shrink
+from tsuzuki.images.fetcher import sniff
 from tsuzuki.images.services import DECODING
 from tsuzuki.model.errors import NotAnImage, TooLarge
 from tsuzuki.parsing.pool import ParsePool
@@ -31,7 +31,7 @@ def test_what_decodes_is_what_its_header_says(kind, written):
     picture = a_picture(kind, (70, 50))
     head = sniff(picture)
     assert head is not None
-    assert examine(written(picture)) == Head(head.media_type, 70, 50)
+    assert examine(written(picture)) == ImageHead(head.media_type, 70, 50)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,7 +81,7 @@ def test_a_thumbnail_of_a_long_strip_shows_its_beginning(written):
 
 
 def test_a_thumbnail_of_an_animation_is_its_first_frame(written):
-    assert isinstance(shrink(written(an_animation(5, (300, 200))), 160), Small)
+    assert isinstance(shrink(written(an_animation(5, (300, 200))), 160), Thumbnail)
 
 
 async def test_the_largest_image_that_we_accept_is_decoded_within_the_bounds_of_its_process(written):

@@ -1,4 +1,4 @@
-"""What is done to images in the bounded processes: decoding them whole, and making them small.
+"""Decoding and shrinking images, in the parser processes.
 
 These functions run in children of a `ParsePool`, which have little memory, little time and no way to write (SEC-24).
 They are given the name of a file, because an image is larger than what one likes to copy through a pipe.
@@ -36,8 +36,8 @@ MOST_PIXELS = 80_000_000
 LONGEST_SIDE = 65_535
 
 
-class Head(msgspec.Struct, frozen=True):
-    """What an image is, by its header or by decoding it."""
+class ImageHead(msgspec.Struct, frozen=True):
+    """Type and size of an image, by its header or by decoding it."""
 
     media_type: MediaType
     width: int
@@ -64,7 +64,7 @@ _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF")
 _QUALITY = 80
 
 
-class Small(msgspec.Struct, frozen=True):
+class Thumbnail(msgspec.Struct, frozen=True):
     """A smaller image, as WebP."""
 
     data: bytes
@@ -72,7 +72,7 @@ class Small(msgspec.Struct, frozen=True):
     height: int
 
 
-def examine(path: str) -> Head:
+def examine(path: str) -> ImageHead:
     """What the file is, every frame of it decoded; NotAnImage or TooLarge with the reason."""
     with _opened(path) as image:
         frames: int = getattr(image, "n_frames", 1)
@@ -81,10 +81,10 @@ def examine(path: str) -> Head:
         for frame in range(frames):
             image.seek(frame)
             image.load()
-        return Head(_TYPES[image.format or ""], image.width, image.height)
+        return ImageHead(_TYPES[image.format or ""], image.width, image.height)
 
 
-def shrink(path: str, width: int) -> Small:
+def shrink(path: str, width: int) -> Thumbnail:
     """The first frame, at most this wide; never larger than it was."""
     with _opened(path) as image:
         tall = min(image.height, TALLEST * image.width)
@@ -95,7 +95,7 @@ def shrink(path: str, width: int) -> Small:
         small.thumbnail((width, TALLEST * width), reducing_gap=2.0)
         written = BytesIO()
         small.save(written, "WEBP", quality=_QUALITY)
-        return Small(written.getvalue(), small.width, small.height)
+        return Thumbnail(written.getvalue(), small.width, small.height)
 
 
 @contextmanager

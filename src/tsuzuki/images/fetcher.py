@@ -14,7 +14,7 @@ from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.details import NO_MANGA, DetailsService
 from tsuzuki.connectors.protocol import ImageOutcome
 from tsuzuki.db import Database, load_queries
-from tsuzuki.images.decoding import LONGEST_SIDE, MOST_PIXELS, Head
+from tsuzuki.images.decoder import LONGEST_SIDE, MOST_PIXELS, ImageHead
 from tsuzuki.images.files import Draft, Image, ImageSubject
 from tsuzuki.images.policy import IMAGE_CAP
 from tsuzuki.model.errors import NotAnImage, NotFound, RefusedAddress, SourceError, TooLarge
@@ -31,11 +31,11 @@ q = load_queries("tsuzuki.images")
 
 
 class Arrival:
-    """One image that comes. `head` and `image` are set in this order, or raise what went wrong."""
+    """An image that is being fetched. `head` and `image` are set in this order, or raise what went wrong."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
-        self.head: asyncio.Future[Head] = loop.create_future()
+        self.head: asyncio.Future[ImageHead] = loop.create_future()
         self.image: asyncio.Future[Image] = loop.create_future()
         self._beginning = bytearray()
         self._descriptor: int | None = None
@@ -62,7 +62,7 @@ class Arrival:
         if self.head.done():
             self._show(draft.size - HELD_BACK)
 
-    def finish_head(self) -> Head:
+    def finish_head(self) -> ImageHead:
         """The head of one whose bytes have all come; NotAnImage when they were not enough to tell."""
         if not self.head.done():
             head = sniff(bytes(self._beginning), is_whole=True)
@@ -78,7 +78,7 @@ class Arrival:
 
     def found(self, image: Image) -> None:
         """Another process has brought and verified it."""
-        self.head.set_result(Head(image.media_type, image.width, image.height))
+        self.head.set_result(ImageHead(image.media_type, image.width, image.height))
         self.image.set_result(image)
 
     def fail(self, error: BaseException) -> None:
@@ -156,8 +156,8 @@ class ImageClient(Protocol):
     async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply: ...
 
 
-class Coming(msgspec.Struct, frozen=True):
-    """Bytes on their way, and where from; `address` is None where it may not be stored (R66)."""
+class IncomingImage(msgspec.Struct, frozen=True):
+    """An image's bytes as they come, and from where; `address` is None where it may not be stored (R66)."""
 
     pieces: Pieces
     address: str | None
@@ -171,7 +171,7 @@ class Cover(msgspec.Struct, frozen=True):
 
 
 class ImageFetcher:
-    """Opens the way to any image."""
+    """Fetches any image."""
 
     def __init__(
         self, db: Database, client: ImageClient, calls: Calls, *, chapters: Chapters, details: DetailsService
@@ -190,7 +190,7 @@ class ImageFetcher:
             task.cancel()
         await asyncio.gather(*telling, return_exceptions=True)
 
-    def open(self, subject: ImageSubject, address: str, *, again: bool) -> AbstractAsyncContextManager[Coming]:
+    def open(self, subject: ImageSubject, address: str, *, again: bool) -> AbstractAsyncContextManager[IncomingImage]:
         """The image's bytes. With `again`, addresses that were remembered are asked for anew."""
         if subject.release_id is not None:
             return self._page(subject, again=again)
@@ -199,15 +199,15 @@ class ImageFetcher:
         return self._from_article(address)
 
     @asynccontextmanager
-    async def _page(self, subject: ImageSubject, *, again: bool) -> AsyncIterator[Coming]:
+    async def _page(self, subject: ImageSubject, *, again: bool) -> AsyncIterator[IncomingImage]:
         assert subject.release_id is not None
         answer = await self._chapters.pages(subject.release_id, refresh=again)
         image = await self._chapters.image(answer, subject.position)
         async with self._called(image.call, image.want) as pieces:
-            yield Coming(pieces, None if answer.expires else image.image_url)
+            yield IncomingImage(pieces, None if answer.expires else image.image_url)
 
     @asynccontextmanager
-    async def _cover(self, subject: ImageSubject) -> AsyncIterator[Coming]:
+    async def _cover(self, subject: ImageSubject) -> AsyncIterator[IncomingImage]:
         assert subject.series_source_id is not None
         cover = await self._where(subject.series_source_id)
         source_id, url = cover.source_id, cover.url
@@ -218,7 +218,7 @@ class ImageFetcher:
             raise NotFound(NO_MANGA)
         call = await self._calls.to(source)
         async with self._called(call, call.connector.image(call.config, url)) as pieces:
-            yield Coming(pieces, url)
+            yield IncomingImage(pieces, url)
 
     async def _where(self, manga_id: SeriesSourceId) -> Cover:
         """Where the cover is; many lists do not tell, and the details do."""
@@ -231,10 +231,10 @@ class ImageFetcher:
         return cover
 
     @asynccontextmanager
-    async def _from_article(self, address: str) -> AsyncIterator[Coming]:
+    async def _from_article(self, address: str) -> AsyncIterator[IncomingImage]:
         ask = Ask(address, headers=_ACCEPT)
         async with self._streamed(ask, ARTICLES) as answer, aclosing(answer.chunks(IMAGE_CAP)) as pieces:
-            yield Coming(pieces, None)
+            yield IncomingImage(pieces, None)
 
     @asynccontextmanager
     async def _called(self, call: SourceCall, want: Want) -> AsyncIterator[Pieces]:
@@ -272,7 +272,7 @@ class ImageFetcher:
             yield answer
 
     def _tell(self, call: SourceCall, outcome: ImageOutcome) -> None:
-        """Nobody waits for this, and nothing hangs on it."""
+        """Report the outcome to the source; nobody waits for it."""
         ask = call.connector.image_report(outcome)
         if ask is not None and len(self._telling) < _MOST_REPORTS:
             telling = asyncio.create_task(self._report(ask, call.origin))
@@ -285,7 +285,7 @@ class ImageFetcher:
 
 
 class _Outcome:
-    """How an image comes, for hosts that want to be told."""
+    """How an image arrives, for hosts that want a report."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -330,7 +330,7 @@ _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 _SHORTEST = 12
 
 
-def sniff(data: bytes, *, is_whole: bool = False) -> Head | None:
+def sniff(data: bytes, *, is_whole: bool = False) -> ImageHead | None:
     """The head of an image that begins with these bytes; None when it takes more of them.
 
     NotAnImage for anything else, TooLarge for dimensions that we do not accept.
@@ -346,7 +346,7 @@ def sniff(data: bytes, *, is_whole: bool = False) -> Head | None:
     return None if head is None else _within_bounds(head)
 
 
-def _reader_of(data: bytes) -> Callable[[bytes], Head | None] | None:
+def _reader_of(data: bytes) -> Callable[[bytes], ImageHead | None] | None:
     if data.startswith(b"\xff\xd8\xff"):
         return _jpeg
     if data.startswith(_PNG):
@@ -374,7 +374,7 @@ def _what_it_is(data: bytes) -> str:
     return "it begins like no type that we show (JPEG, PNG, WebP, GIF, AVIF)"
 
 
-def _within_bounds(head: Head) -> Head:
+def _within_bounds(head: ImageHead) -> ImageHead:
     width, height = head.width, head.height
     if not width or not height:
         raise NotAnImage("The image has no size.")
@@ -385,35 +385,35 @@ def _within_bounds(head: Head) -> Head:
     return head
 
 
-def _png(data: bytes) -> Head | None:
+def _png(data: bytes) -> ImageHead | None:
     if len(data) < 24:
         return None
     if data[12:16] != b"IHDR":
         raise NotAnImage("The PNG does not begin with its header.")
-    return Head("image/png", int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big"))
+    return ImageHead("image/png", int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big"))
 
 
-def _gif(data: bytes) -> Head | None:
-    return Head("image/gif", int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
+def _gif(data: bytes) -> ImageHead | None:
+    return ImageHead("image/gif", int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little"))
 
 
-def _webp_size(data: bytes) -> Head | None:
+def _webp_size(data: bytes) -> ImageHead | None:
     if len(data) < 30:
         return None
     kind = data[12:16]
     if kind == b"VP8X":
         width, height = (1 + int.from_bytes(data[start : start + 3], "little") for start in (24, 27))
-        return Head("image/webp", width, height)
+        return ImageHead("image/webp", width, height)
     if kind == b"VP8L":
         bits = int.from_bytes(data[21:25], "little")
-        return Head("image/webp", 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
+        return ImageHead("image/webp", 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
     if kind == b"VP8 ":
         width, height = (int.from_bytes(data[start : start + 2], "little") & 0x3FFF for start in (26, 28))
-        return Head("image/webp", width, height)
+        return ImageHead("image/webp", width, height)
     raise NotAnImage("The WebP holds nothing that we know.")
 
 
-def _jpeg(data: bytes) -> Head | None:
+def _jpeg(data: bytes) -> ImageHead | None:
     """Walked segment by segment to the one with the size."""
     place = 2
     while place + 4 <= len(data):
@@ -430,12 +430,12 @@ def _jpeg(data: bytes) -> Head | None:
             raise NotAnImage("The JPEG does not say how large it is.")
         if marker in _JPEG_SIZES:
             height, width = (int.from_bytes(data[start : start + 2], "big") for start in (place + 5, place + 7))
-            return None if len(data) < place + 9 else Head("image/jpeg", width, height)
+            return None if len(data) < place + 9 else ImageHead("image/jpeg", width, height)
         place += 2 + max(2, int.from_bytes(data[place + 2 : place + 4], "big"))
     return None
 
 
-def _avif(data: bytes) -> Head | None:
+def _avif(data: bytes) -> ImageHead | None:
     """The largest of the sizes in the `meta` box: that of a grid is larger than those of its tiles."""
     meta = _box(data, b"meta")
     if meta is None:
@@ -447,7 +447,9 @@ def _avif(data: bytes) -> Head | None:
         place = meta.find(b"ispe", place + 4)
     if not sizes:
         raise NotAnImage("The AVIF does not say how large it is.")
-    return Head("image/avif", max(width for width, _ in sizes), max(int.from_bytes(tall, "big") for _, tall in sizes))
+    return ImageHead(
+        "image/avif", max(width for width, _ in sizes), max(int.from_bytes(tall, "big") for _, tall in sizes)
+    )
 
 
 def _box(data: bytes, name: bytes) -> bytes | None:

@@ -11,7 +11,7 @@ from tests.net.builders import SOMEONE, a_client, a_server, answer, by_path
 from tsuzuki.catalogue.calls import SourceCall
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, ImageOutcome
-from tsuzuki.images.fetching import ImageFetcher
+from tsuzuki.images.fetcher import ImageFetcher
 from tsuzuki.model.errors import HttpStatus, NotAnImage, RefusedAddress
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.requests import Ask, ReadFolder
