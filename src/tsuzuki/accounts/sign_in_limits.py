@@ -114,7 +114,7 @@ class Limiter:
         # What is remembered of this key; nobody waits for it.
         return max(
             [
-                wait(await tx.maybe(FailureRecord, q.look_at_guard, key=key) or FailureRecord(), now, limits)
+                wait(await tx.maybe(FailureRecord, q.read_failures, key=key) or FailureRecord(), now, limits)
                 for key, limits in budgets.items()
             ]
         )

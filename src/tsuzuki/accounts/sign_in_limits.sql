@@ -1,4 +1,4 @@
--- name: look_at_guard
+-- name: read_failures
 select recent, blocked_until from sign_in_guard where key = :key;
 
 -- name: lock_failures

@@ -77,7 +77,7 @@ class ListingWriter:
             raise Contention("Somebody mapped this series in the same moment.")
         await touch_listed_tx(tx, [(made, found)], now)
         await watch_mapping_tx(tx, made, url=found.url, base_url=source.base_url, priority=COLD, due_at=now, now=now)
-        await tx.run(q.rest_unfollowed, series_source_id=made, reason=NOBODY_FOLLOWS, now=now)
+        await tx.run(q.suspend_unfollowed, series_source_id=made, reason=NOBODY_FOLLOWS, now=now)
         return made
 
 

@@ -165,7 +165,7 @@ class SingleFlight:
     async def join(
         self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]], *, patience: float | None = None
     ) -> T:
-        """What the call under way brings; `work` is begun when there is none. StillAsking after `patience` seconds."""
+        """The result of the call under way, or of `work`, begun now. CallInProgress after `patience` seconds."""
         flight: asyncio.Task[T] | None = self._flying.get(key)
         if flight is None:
             flight = asyncio.create_task(work())

@@ -74,7 +74,7 @@ from (
 ) as listed
 where series_source.id = listed.id;
 
--- name: rest_unfollowed
+-- name: suspend_unfollowed
 -- I5: found by browsing, and not polled until somebody follows it.
 update watch set suspended_at = :now, suspended_reason = :reason where series_source_id = :series_source_id;
 

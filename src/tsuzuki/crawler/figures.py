@@ -106,7 +106,7 @@ class Figures:
         """Store the last minute and delete what is older than a week; how many rows that touched."""
         now = self._clock()
         queues = await self._tasks.stats()
-        minute = await self._db.read(lambda tx: tx.one(Minute, q.look_at_minute, since=now - MINUTE))
+        minute = await self._db.read(lambda tx: tx.one(Minute, q.minute_figures, since=now - MINUTE))
         figure = Figure(
             at=Millis(now // MINUTE * MINUTE),
             depth=sum(queue.depth for queue in queues),
@@ -130,7 +130,7 @@ class Figures:
         if (began := steady()) >= self._watches_good_until:
             now = self._clock()
             times = {"now": now, "minute_ago": now - MINUTE, "hour_ago": now - HOUR}
-            self._watches = await self._db.read(lambda tx: tx.many(WatchFigures, q.look_at_watches, **times))
+            self._watches = await self._db.read(lambda tx: tx.many(WatchFigures, q.count_watch_figures, **times))
             self._watches_good_until = steady() + min(SELDOM * (steady() - began), LONGEST_KEPT)
         return self._watches
 

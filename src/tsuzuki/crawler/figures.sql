@@ -1,4 +1,4 @@
--- name: look_at_minute
+-- name: minute_figures
 -- One pass over the watches, beside the writer. What is suspended is not failing: somebody knows.
 select
   (select count(*) from task where status = 'failed' and finished_at >= :since) as failed,
@@ -6,7 +6,7 @@ select
   coalesce(sum(case when consecutive_failures > 0 and suspended_at is null then 1 else 0 end), 0) as failing
 from watch;
 
--- name: look_at_watches
+-- name: count_watch_figures
 -- One pass over the watches, beside the writer, by class. Due is what waits for its poll; a lease that ran out leaves it due.
 select
   priority, count(*) as watched,

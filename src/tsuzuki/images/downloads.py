@@ -12,7 +12,7 @@ from tsuzuki.catalogue.calls import SourceNotCallable
 from tsuzuki.catalogue.chapters import NO_CHAPTER, Chapters
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.images.files import drop_unkept_copy_tx, lock_download_tx, page_of
+from tsuzuki.images.files import drop_unused_copy_tx, lock_download_tx, page_of
 from tsuzuki.images.policy import LONGEST_ERROR
 from tsuzuki.images.service import Images
 from tsuzuki.model.errors import NotFound, SourceError, TsuzukiError, Unavailable
@@ -101,7 +101,7 @@ class Downloads:
             copy = await tx.maybe(ReleaseCopy, q.add_copy, release_id=release_id, now=now)
             if copy is None:
                 raise NotFound(NO_CHAPTER)
-            await tx.run(q.add_kept, shelf_id=shelf_id, copy_id=copy.id, now=now)
+            await tx.run(q.add_download, shelf_id=shelf_id, copy_id=copy.id, now=now)
             if copy.status != "done":
                 # One task for a copy, however many shelves want it.
                 await enqueue_tx(tx, DOWNLOADS, f"copy-{copy.id}", DownloadTask(copy.id), now=now)
@@ -116,9 +116,9 @@ class Downloads:
 
         async def drop(tx: Tx) -> None:
             await lock_download_tx(tx, release_id)
-            if not await tx.run(q.drop_kept, shelf_id=shelf_id, release_id=release_id):
+            if not await tx.run(q.delete_download, shelf_id=shelf_id, release_id=release_id):
                 raise NotFound(NOT_KEPT)
-            await drop_unkept_copy_tx(tx, release_id)
+            await drop_unused_copy_tx(tx, release_id)
 
         await self._db.with_tx(drop)
 
@@ -135,7 +135,7 @@ class Downloads:
             more = len(rows) > most
             rows = rows[:most]
             cursor = PageCursor(rows[-1].created_at, rows[-1].copy_id) if more else None
-            return Page(rows, await tx.one(int, q.count_kept, shelf_id=shelf_id), cursor)
+            return Page(rows, await tx.one(int, q.count_downloads, shelf_id=shelf_id), cursor)
 
         return await self._db.read(read)
 
@@ -148,7 +148,7 @@ class Downloads:
     async def downloaded_of(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> set[ReleaseId]:
         """Those of these releases that are completely downloaded: `is_downloaded` in lists."""
         wanted = {"shelf_id": shelf_id, "release_ids": list(release_ids)}
-        return set(await self._db.read(lambda tx: tx.many(ReleaseId, q.kept_releases, **wanted)))
+        return set(await self._db.read(lambda tx: tx.many(ReleaseId, q.downloaded_releases, **wanted)))
 
 
 async def find_download_tx(tx: Tx, shelf_id: ShelfId, release_id: ReleaseId) -> Download | None:

@@ -434,13 +434,13 @@ class ImageCache:
         return count
 
     async def _forget_copies(self) -> int:
-        unkept = await self._db.read(lambda tx: tx.many(ReleaseId, q.unkept_copies, most=_CHUNK))
+        unkept = await self._db.read(lambda tx: tx.many(ReleaseId, q.unused_copies, most=_CHUNK))
         return sum([await self._forget_copy(release_id) for release_id in unkept])
 
     async def _forget_copy(self, release_id: ReleaseId) -> bool:
         async def forget(tx: Tx) -> bool:
             await lock_download_tx(tx, release_id)
-            return await drop_unkept_copy_tx(tx, release_id)
+            return await drop_unused_copy_tx(tx, release_id)
 
         return await self._db.with_tx(forget)
 
@@ -460,6 +460,6 @@ async def lock_download_tx(tx: Tx, release_id: ReleaseId) -> None:
     await tx.maybe(int, q.lock_download, release_id=release_id)
 
 
-async def drop_unkept_copy_tx(tx: Tx, release_id: ReleaseId) -> bool:
+async def drop_unused_copy_tx(tx: Tx, release_id: ReleaseId) -> bool:
     """Forget a locked copy that no shelf keeps; False when one does."""
-    return bool(await tx.run(q.drop_unkept_copy, release_id=release_id))
+    return bool(await tx.run(q.drop_unused_copy, release_id=release_id))

@@ -154,15 +154,15 @@ returning {copy_columns};
 -- name: find_copy
 select {copy_columns} from chapter_copy where id = :id;
 
--- name: add_kept
+-- name: add_download
 insert into kept_chapter (shelf_id, copy_id, created_at) values (:shelf_id, :copy_id, :now)
 on conflict (shelf_id, copy_id) do nothing;
 
--- name: drop_kept
+-- name: delete_download
 delete from kept_chapter
 where shelf_id = :shelf_id and copy_id in (select id from chapter_copy where release_id = :release_id);
 
--- name: unkept_copies
+-- name: unused_copies
 -- Of shelves that were deleted.
 select release_id from chapter_copy
 where not exists (select 1 from kept_chapter where kept_chapter.copy_id = chapter_copy.id)
@@ -172,7 +172,7 @@ limit :most;
 -- One writer at a time on SQLite: nobody begins to keep it while it is let go.
 select id from chapter_copy where release_id = :release_id;
 
--- name: drop_unkept_copy
+-- name: drop_unused_copy
 -- The pages go along; the images stay in the cache until there is no room for them.
 delete from chapter_copy
 where release_id = :release_id
@@ -207,7 +207,7 @@ where kept_chapter.shelf_id = :shelf_id and (kept_chapter.created_at, kept_chapt
 order by kept_chapter.created_at desc, kept_chapter.copy_id desc
 limit :most;
 
--- name: count_kept
+-- name: count_downloads
 select count(*) from kept_chapter where shelf_id = :shelf_id;
 
 -- name: downloads_among
@@ -215,7 +215,7 @@ select count(*) from kept_chapter where shelf_id = :shelf_id;
 where kept_chapter.shelf_id = :shelf_id
   and chapter_copy.release_id in (select cast(value as bigint) from json_each(cast(:release_ids as text)));
 
--- name: kept_releases
+-- name: downloaded_releases
 select chapter_copy.release_id
 from kept_chapter join chapter_copy on chapter_copy.id = kept_chapter.copy_id
 where kept_chapter.shelf_id = :shelf_id and chapter_copy.status = 'done'

@@ -317,7 +317,7 @@ select count(*) from entry
 where shelf_id = :shelf_id and {is_wanted} and {moment} >= :since
   and sort_at >= case when cast(:by_published as boolean) then cast(:since as bigint) else 0 end;
 
--- name: count_sought
+-- name: count_entries_at
 with hit as ({hits})
 select count(*) from {hit_entries}
 where shelf_id = :shelf_id and item_id = hit.found and {is_wanted} and {moment} >= :since;

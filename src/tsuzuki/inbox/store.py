@@ -156,7 +156,7 @@ async def count_entries_tx(tx: Tx, where: Where, wanted: EntryFilter) -> int:
     since = {"since": wanted.since, "by_published": wanted.by_published}
     if wanted.search is not None:
         words = match(tx.engine, parse_terms(wanted.search))
-        return 0 if words is None else await tx.one(int, q.count_sought, **where, **since, match=words)
+        return 0 if words is None else await tx.one(int, q.count_entries_at, **where, **since, match=words)
     if wanted.since:
         return await tx.one(int, q.count_since, **where, **since)
     place = {name: value for name, value in where.items() if name not in {"unread", "saved"}}

@@ -137,7 +137,7 @@ set consecutive_failures = consecutive_failures + 1, last_failed_at = :now, last
 where id = :id
 returning consecutive_failures;
 
--- name: let_rest
+-- name: pause_channel
 update channel set rests_until = :until where id = :id;
 
 -- name: claim_probe

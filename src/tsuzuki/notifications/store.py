@@ -69,7 +69,7 @@ async def channel_failed_tx(tx: Tx, channel_id: ChannelId, *, error: str, now: M
     failures = await tx.maybe(int, q.channel_failed, id=channel_id, error=error, now=now)
     pause = breaker_pause(failures or 0)
     if pause is not None:
-        await tx.run(q.let_rest, id=channel_id, until=now + pause)
+        await tx.run(q.pause_channel, id=channel_id, until=now + pause)
 
 
 async def claim_probe_tx(tx: Tx, channel_id: ChannelId, now: Millis) -> bool:

@@ -54,8 +54,8 @@ class RecentFetches:
 
         async def keep(tx: Tx) -> None:
             for url, reply in sorted(looks):
-                await tx.run(q.keep_look, url=url, reply=reply, now=now)
-            await tx.run(q.forget_looks, oldest=Millis(now - KEPT_FOR), most=MOST_LOOKS)
+                await tx.run(q.store_fetch, url=url, reply=reply, now=now)
+            await tx.run(q.delete_old_fetches, oldest=Millis(now - KEPT_FOR), most=MOST_LOOKS)
 
         if looks:
             await with_tx_again(self._db, keep)
@@ -63,7 +63,7 @@ class RecentFetches:
     async def take(self, url: str) -> Reply | None:
         """What this address answered lately, once; None when nobody looked."""
         oldest = Millis(self._clock() - KEPT_FOR)
-        kept = await self._db.with_tx(lambda tx: tx.maybe(bytes, q.take_look, url=url, oldest=oldest))
+        kept = await self._db.with_tx(lambda tx: tx.maybe(bytes, q.take_fetch, url=url, oldest=oldest))
         return None if kept is None else msgspec.msgpack.decode(kept, type=Reply)
 
 

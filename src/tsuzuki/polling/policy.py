@@ -112,7 +112,7 @@ def next_poll(
     watched: WatchState, outcome: PollAnswered | PollFailed, pace: PullPace, now: Millis, *, jitter: float = 0.0
 ) -> NextPoll:
     """When this watch is due again; `jitter` in [0, 1) spreads it."""
-    resting = resting_priority(watched, now)
+    resting = base_priority(watched, now)
     plans = plans_of(watched, resting, pace)
     if isinstance(outcome, PollFailed):
         plan = min(plans, key=lambda plan: plan.interval)
@@ -179,7 +179,7 @@ def spread(delay: Millis, pace: PullPace, jitter: float) -> Millis:
     return Millis(max(delay, int(min(delay * (1 + SPREAD * jitter), pace.ceiling))))
 
 
-def resting_priority(watched: WatchState, now: Millis) -> Priority:
+def base_priority(watched: WatchState, now: Millis) -> Priority:
     """R24: hot after a release, warm after a quiet week, cold after a quiet month; many readers keep it hot."""
     if watched.followers > MANY_READERS or watched.last_release_at is None:
         return HOT

@@ -182,15 +182,15 @@ select
   ) as per_second
 from watch where suspended_at is null and last_checked_at is not null;
 
--- name: keep_look
+-- name: store_fetch
 insert into looked_at (url, reply, at) values (:url, :reply, :now)
 on conflict (url) do update set reply = excluded.reply, at = excluded.at;
 
--- name: forget_looks
+-- name: delete_old_fetches
 -- What is old, or beyond what is kept.
 delete from looked_at where at < :oldest or at < (select at from looked_at order by at desc limit 1 offset :most);
 
--- name: take_look
+-- name: take_fetch
 delete from looked_at where url = :url and at >= :oldest returning reply;
 
 -- name: refreshes

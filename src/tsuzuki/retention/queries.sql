@@ -68,7 +68,7 @@ entry.id in {wanted_rows} and {is_read} and not {is_bookmarked} and entry.id < (
       and {since} < cast(:now as bigint) - ({kept_for})
   )
 
--- name: keep_pruned
+-- name: add_tombstones_of_pruned
 -- REL-39d: what no feed holds would be news when its feed brings it.
 insert into entry_tombstone (shelf_id, feed_id, key, at)
 select entry.shelf_id, entry.feed_id, item.key, cast(:now as bigint)

@@ -68,7 +68,7 @@ async def count_old_of_shelf_tx(tx: Tx, shelf_id: ShelfId, *, before: Millis, mo
 async def prune_entries_tx(tx: Tx, entries: Sequence[int], *, now: Millis, keep_read: Millis) -> int:
     """Remove those of these entries that are still old, read, and neither saved nor bookmarked; how many."""
     rows = [[entry] for entry in entries]
-    await tx.run(q.keep_pruned, rows=rows, now=now, keep_read=keep_read)
+    await tx.run(q.add_tombstones_of_pruned, rows=rows, now=now, keep_read=keep_read)
     return await tx.run(q.prune_entries, rows=rows, now=now, keep_read=keep_read)
 
 

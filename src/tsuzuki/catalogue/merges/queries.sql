@@ -229,7 +229,7 @@ values (
 )
 returning id;
 
--- name: part_sources
+-- name: split_sources
 update series_source set series_id = :new_id, updated_at = :now
 where series_id = :series_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
@@ -266,15 +266,15 @@ where chapter.series_id = :series_id and {is_on_new} and {is_on_old};
 -- fragment: is_parted
 in (select id from series_source where series_source.series_id = :new_id)
 
--- name: part_releases
+-- name: split_releases
 update release set chapter_id = twin.copy_id from {twins}
 where release.chapter_id = twin.old_id and release.series_source_id {is_parted};
 
--- name: part_appearances
+-- name: split_appearances
 update appearance set chapter_id = twin.copy_id from {twins}
 where appearance.chapter_id = twin.old_id and appearance.series_source_id {is_parted};
 
--- name: part_copies
+-- name: split_copies
 update chapter_copy set chapter_id = twin.copy_id from {twins}
 where chapter_copy.chapter_id = twin.old_id and chapter_copy.release_id in (
   select release.id from release where release.chapter_id = twin.copy_id
@@ -300,7 +300,7 @@ from {twins} join progress on progress.chapter_id = twin.old_id;
 -- name: copied_chapters
 select copy.id, copy.title from chapter as copy where copy.series_id = :new_id;
 
--- name: part_chapters
+-- name: split_chapters
 -- Those that only the parted sources have.
 update chapter set series_id = :new_id where series_id = :series_id and {is_on_new};
 
@@ -325,7 +325,7 @@ insert into former_follow (
 select shelf_id, cast(:new_id as bigint), group_id, status, notify, preferences, entries, created_at, left_at
 from former_follow where series_id = :series_id;
 
--- name: part_jobs
+-- name: split_jobs
 update crawl_job set series_id = :new_id
 where series_id = :series_id
   and source_id in (select source_id from series_source where series_source.series_id = :new_id)

@@ -24,11 +24,11 @@ from tsuzuki.catalogue.merges.store import (
     list_follows_tx,
     list_former_series_tx,
     list_sources_tx,
-    part_chapters_tx,
-    part_sources_tx,
     point_former_series_tx,
     recompute_latest_tx,
     settle_entries_tx,
+    split_chapters_tx,
+    split_sources_tx,
 )
 from tsuzuki.catalogue.types import FormerSeries, MergeOutcome, MergeSeriesRow, MergeSourceRow, SeriesFacts
 from tsuzuki.coord.wakeup import AfterCommit
@@ -170,8 +170,8 @@ class SeriesMerges(msgspec.Struct, frozen=True):
             await delete_former_series_tx(tx, again.public_id)
         new_id = await add_series_tx(tx, public_id, about, now)
         ids = [source.id for source in leaving]
-        await part_sources_tx(tx, whole.id, new_id, ids, now=now)
-        parted_ = await part_chapters_tx(tx, whole.id, new_id, now)
+        await split_sources_tx(tx, whole.id, new_id, ids, now=now)
+        parted_ = await split_chapters_tx(tx, whole.id, new_id, now)
         moved = await settle_entries_tx(tx, new_id, now)
         follows = [(self.new_id(), follow) for follow in await list_follows_tx(tx, whole.id)]
         await copy_follows_tx(tx, whole.id, new_id, follows, now=now)

@@ -122,12 +122,12 @@ async def add_series_tx(tx: Tx, public_id: PublicId, about: SeriesFacts, now: Mi
     return await tx.one(SeriesId, q.add_series, public_id=public_id, now=now, **msgspec.structs.asdict(about))
 
 
-async def part_sources_tx(
+async def split_sources_tx(
     tx: Tx, series_id: SeriesId, new_id: SeriesId, ids: Sequence[SeriesSourceId], *, now: Millis
 ) -> int:
     """Give these sources to the new series; how many."""
-    moved = await tx.run(q.part_sources, series_id=series_id, new_id=new_id, ids=ids, now=now)
-    await tx.run(q.part_jobs, series_id=series_id, new_id=new_id)
+    moved = await tx.run(q.split_sources, series_id=series_id, new_id=new_id, ids=ids, now=now)
+    await tx.run(q.split_jobs, series_id=series_id, new_id=new_id)
     return moved
 
 
@@ -140,16 +140,16 @@ class SplitChapters(msgspec.Struct, frozen=True):
     progress: int
 
 
-async def part_chapters_tx(tx: Tx, series_id: SeriesId, new_id: SeriesId, now: Millis) -> SplitChapters:
+async def split_chapters_tx(tx: Tx, series_id: SeriesId, new_id: SeriesId, now: Millis) -> SplitChapters:
     """Chapters of the parted sources; what both sides have is copied with everything that readers have of it."""
     both: dict[str, Any] = {"series_id": series_id, "new_id": new_id}
     copied = await tx.run(q.copy_chapters, **both, now=now)
-    releases = await tx.run(q.part_releases, **both)
-    await tx.run(q.part_appearances, **both)
-    await tx.run(q.part_copies, **both)
+    releases = await tx.run(q.split_releases, **both)
+    await tx.run(q.split_appearances, **both)
+    await tx.run(q.split_copies, **both)
     entries = await tx.run(q.copy_entries, **both)
     progress = await tx.run(q.copy_progress, **both)
-    moved = await tx.run(q.part_chapters, **both)
+    moved = await tx.run(q.split_chapters, **both)
     return SplitChapters(MovedRows(moved, copied), releases, entries, progress)
 
 
