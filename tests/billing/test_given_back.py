@@ -6,7 +6,7 @@ from tests.billing.builders import a_request, member_of
 from tests.billing.stripe import a_refund, an_event, send
 from tests.billing.test_dunning import pass_days, statuses
 from tsuzuki.billing.books import OPERATOR
-from tsuzuki.billing.policy import ChargedPeriod, spread
+from tsuzuki.billing.policy import ChargedPeriod, spread_credit
 from tsuzuki.billing.store import list_items_for_tenant_tx
 from tsuzuki.billing.types import NewBolt11
 from tsuzuki.model.times import HOUR, Millis
@@ -42,7 +42,7 @@ async def balance(billing, tenant):
     ],
 )
 def test_what_is_given_back_goes_first_where_it_was_charged(cents, charged, unpaid, expected):
-    assert spread(cents, charged, unpaid) == expected
+    assert spread_credit(cents, charged, unpaid) == expected
 
 
 async def test_who_never_paid_is_asked_whenever_a_shelf_wakes(billing, tenant):

@@ -18,7 +18,7 @@ from tsuzuki.billing.policy import (
     prorated,
     reminders_due,
     retry_delay,
-    standing,
+    tenant_standing,
 )
 from tsuzuki.model.times import DAY, SECOND, Millis, from_iso, iso
 
@@ -134,8 +134,8 @@ def test_a_change_on_the_boundary_is_charged_for_the_whole_new_period_and_none_o
 def test_reminders_at_0_3_and_6_days_then_delinquent_at_7_and_churned_at_30(days, reminders, stands):
     """R84"""
     now = Millis(int(days * DAY))
-    assert (reminders_due(Millis(0), now), standing(Millis(0), now)) == (reminders, stands)
-    assert standing(None, now) == "good"
+    assert (reminders_due(Millis(0), now), tenant_standing(Millis(0), now)) == (reminders, stands)
+    assert tenant_standing(None, now) == "good"
 
 
 def test_a_failed_sync_is_tried_again_after_30_s_doubling_to_15_min_six_times():

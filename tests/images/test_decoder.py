@@ -8,7 +8,7 @@ import pytest
 from tests.images.builders import a_bomb, a_flicker, a_picture, an_animation
 from tests.scale import scaled
 from tsuzuki.images.decoder import MOST_FRAMES, ImageHead, Thumbnail, examine, shrink
-from tsuzuki.images.fetcher import sniff
+from tsuzuki.images.fetcher import sniff_image
 from tsuzuki.images.services import DECODING
 from tsuzuki.model.errors import NotAnImage, TooLarge
 from tsuzuki.parsing.pool import ParsePool
@@ -29,7 +29,7 @@ def written(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_decodes_is_what_its_header_says(kind, written):
     picture = a_picture(kind, (70, 50))
-    head = sniff(picture)
+    head = sniff_image(picture)
     assert head is not None
     assert examine(written(picture)) == ImageHead(head.media_type, 70, 50)
 
@@ -66,7 +66,7 @@ def test_what_another_decoder_of_pillow_would_read_is_refused(written):
 def test_a_thumbnail_is_webp_of_the_width_that_was_asked_for(written):
     small = shrink(written(a_picture("JPEG", (1000, 1500))), 160)
     assert (small.width, small.height) == (160, 240)
-    head = sniff(small.data)
+    head = sniff_image(small.data)
     assert head is not None
     assert (head.media_type, head.width, head.height) == ("image/webp", 160, 240)
 
@@ -104,6 +104,6 @@ def test_no_damage_to_an_image_makes_anything_but_a_named_error(written):
         for _ in range(rng.randrange(1, 6)):
             data[rng.randrange(len(data))] = rng.randrange(256)
         with suppress(NotAnImage, TooLarge):
-            sniff(bytes(data), is_whole=True)
+            sniff_image(bytes(data), is_whole=True)
         with suppress(NotAnImage, TooLarge):
             examine(written(data))

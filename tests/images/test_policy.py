@@ -3,7 +3,7 @@
 import pytest
 
 from tests.images.media_builders import a_wave
-from tsuzuki.images.policy import ByteRange, ContentRange, Kind, kind_of, read_part, read_range, sniff
+from tsuzuki.images.policy import ByteRange, ContentRange, Kind, kind_of, read_part, read_range, sniff_media
 from tsuzuki.model.errors import NotMedia
 
 
@@ -21,7 +21,7 @@ from tsuzuki.model.errors import NotMedia
     ],
 )
 def test_what_browsers_play_is_known_by_its_first_bytes(head, audio, video):
-    found = sniff(head)
+    found = sniff_media(head)
     assert (found.called("audio"), found.called("video")) == (audio, video)
 
 
@@ -44,7 +44,7 @@ def test_what_browsers_play_is_known_by_its_first_bytes(head, audio, video):
 )
 def test_sec_12_nothing_else_is_a_recording_whatever_it_is_called(head):
     with pytest.raises(NotMedia):
-        sniff(head)
+        sniff_media(head)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from tests.builders import NOON
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.model.ids import SourceId
 from tsuzuki.net.guard import AddressGuard, AllowList
-from tsuzuki.sources.policy import is_matchable, language_of, match_key, standing
+from tsuzuki.sources.policy import is_matchable, language_of, match_key, source_standing
 from tsuzuki.sources.sites import callable_with
 from tsuzuki.sources.types import Source
 
@@ -82,7 +82,7 @@ def test_how_a_source_fares_is_one_word_the_most_lasting_first(is_enabled, is_in
         created_at=NOON,
         updated_at=NOON,
     )
-    assert standing(source, is_installed=is_installed, is_paused=is_paused) == word
+    assert source_standing(source, is_installed=is_installed, is_paused=is_paused) == word
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1", "http://localhost:1", "http://[::1]:80/x"])

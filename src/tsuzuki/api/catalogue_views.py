@@ -14,7 +14,7 @@ from tsuzuki.catalogue.types import ListedRelease, Manga, PageRow
 from tsuzuki.connectors.filters import CheckBox, Filter, FilterGroup, GroupedFilter, Select, Sort, TextFilter, TriState
 from tsuzuki.connectors.protocol import Abilities
 from tsuzuki.model.times import SECOND, iso
-from tsuzuki.sources.policy import Standing, standing
+from tsuzuki.sources.policy import Standing, source_standing
 from tsuzuki.sources.types import Pause, Source
 
 
@@ -187,7 +187,7 @@ def source_view(source: Source, abilities: Abilities | None, *, pause: Pause | N
     can = abilities or Abilities(latest=source.supports_latest)
     health = _health_view(
         source,
-        status=standing(source, is_installed=abilities is not None, is_paused=pause is not None),
+        status=source_standing(source, is_installed=abilities is not None, is_paused=pause is not None),
         paused_at=None if pause is None else iso(pause.at),
         paused_reason=None if pause is None else pause.reason or None,
     )

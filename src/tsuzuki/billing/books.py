@@ -19,7 +19,7 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import find_tenant_tx, get_tenant_tx
 from tsuzuki.accounts.types import SYSTEM, Actor, Slice, Tenant
 from tsuzuki.billing.ledger import write_off_tx
-from tsuzuki.billing.policy import DELINQUENT_AFTER, standing
+from tsuzuki.billing.policy import DELINQUENT_AFTER, tenant_standing
 from tsuzuki.billing.store import (
     AnsweredRequest,
     credit_applied_tx,
@@ -226,7 +226,7 @@ class Books:
             cents=sum(invoice.amount_cents for invoice in unpaid),
             currency=oldest.currency,
             sleeps_at=Millis(oldest.created_at + DELINQUENT_AFTER),
-            is_late=standing(oldest.created_at, now) != "good",
+            is_late=tenant_standing(oldest.created_at, now) != "good",
         )
 
     # -- the operator's hand

@@ -16,7 +16,7 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import get_tenant_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.billing.ledger import bill_tx, void_open_invoices_tx
-from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, reminders_due, standing
+from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, reminders_due, tenant_standing
 from tsuzuki.billing.store import get_invoice_tx, list_open_invoices_tx, list_shelves_for_tenant_tx, set_shelf_status_tx
 from tsuzuki.billing.types import Invoice, RentedShelf
 from tsuzuki.coord.wakeup import AfterCommit
@@ -50,7 +50,7 @@ def due(invoice: Invoice, reminder: int, now: Millis) -> Message:
     return _of("invoice.due", invoice, text, count=reminder, now=now)
 
 
-def asleep(invoice: Invoice, shelves: Sequence[str], now: Millis) -> Message:
+def asleep_message(invoice: Invoice, shelves: Sequence[str], now: Millis) -> Message:
     """That shelves sleep because an invoice is overdue."""
     amount = money(invoice.amount_cents, invoice.currency)
     text = (
@@ -102,14 +102,14 @@ async def apply_dunning_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Act
     """Gather, decide, apply; a repeat finds nothing more to do."""
     account = await lock_account_tx(tx, tenant_id)
     unpaid = await list_open_invoices_tx(tx, tenant_id)
-    stands = standing(unpaid[0].created_at if unpaid else None, now)
+    stands = tenant_standing(unpaid[0].created_at if unpaid else None, now)
     if stands == "good":
         return await _remind_tx(tx, unpaid, now) + await _wake_tx(tx, account, now)
     slept = await _put_to_sleep_tx(tx, tenant_id, now)
     if stands == "churned":  # nobody is reminded of what is written off, or told twice at once that it is over
         return slept + await _give_up_tx(tx, tenant_id, slept, now)
     if slept:
-        await notify_tenant_tx(tx, slept[0], asleep(unpaid[0], _names(slept), now))
+        await notify_tenant_tx(tx, slept[0], asleep_message(unpaid[0], _names(slept), now))
     return await _remind_tx(tx, unpaid, now) + slept
 
 

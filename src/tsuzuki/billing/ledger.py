@@ -22,7 +22,7 @@ from tsuzuki.billing.policy import (
     monthly_cents,
     next_renewal,
     period_at,
-    spread,
+    spread_credit,
 )
 from tsuzuki.billing.store import (
     credit_applied_tx,
@@ -85,7 +85,7 @@ async def _void_tx(tx: Tx, invoice: Invoice, now: Millis) -> list[Activity]:
     return [await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.voided", snapshot, now=now)]
 
 
-async def give_back_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
+async def place_credits_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
     """Place every line that gives something back; what was paid by it. A repeat finds nothing more to place."""
     await lock_account_tx(tx, tenant_id)
     done: list[Activity] = []
@@ -141,7 +141,7 @@ async def _place_tx(tx: Tx, item: InvoiceItem, now: Millis) -> list[Activity]:
         ChargedPeriod, q.list_charged, shelf_id=item.shelf_id, period_end=item.period_end, item_id=item.id
     )
     unpaid = await list_open_invoices_tx(tx, item.tenant_id)
-    pieces = spread(-item.amount_cents, charged, [(one.id, one.amount_cents) for one in unpaid])
+    pieces = spread_credit(-item.amount_cents, charged, [(one.id, one.amount_cents) for one in unpaid])
     await _split_tx(tx, item, pieces)
     done: list[Activity] = []
     for invoice_id, cents in pieces:
@@ -250,7 +250,7 @@ async def bill_tx(tx: Tx, activity: Activity, now: Millis) -> list[Activity] | N
     await lock_account_tx(tx, activity.tenant_id)
     if not await insert_invoice_item_for_activity_tx(tx, activity, now):
         return None
-    return await give_back_tx(tx, activity.tenant_id, now)
+    return await place_credits_tx(tx, activity.tenant_id, now)
 
 
 async def insert_invoice_item_for_activity_tx(tx: Tx, activity: Activity, now: Millis) -> bool:
@@ -298,7 +298,7 @@ async def insert_invoice_items_for_renewal_tx(tx: Tx, tenant_id: TenantId, now: 
 
 async def settle_from_credit_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
     """Credit that came after an invoice pays it, or lowers what it asks for: nobody is dunned for what we hold."""
-    done = await give_back_tx(tx, tenant_id, now)
+    done = await place_credits_tx(tx, tenant_id, now)
     for invoice in await list_open_invoices_tx(tx, tenant_id):
         credit = await credit_left_tx(tx, tenant_id)
         if credit >= invoice.amount_cents:

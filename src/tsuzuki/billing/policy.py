@@ -100,7 +100,9 @@ class ChargedPeriod(msgspec.Struct, frozen=True):
 _TAKEN_FROM = ("unbilled", "open", "paid", "voided")
 
 
-def spread(cents: int, charged: Sequence[ChargedPeriod], unpaid: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def spread_credit(
+    cents: int, charged: Sequence[ChargedPeriod], unpaid: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
     """On which invoices so many cents that are given back go, and how many on each.
 
     First to what charged for that time: what is on no invoice yet needs nothing done, then what is open, then what was
@@ -129,7 +131,7 @@ def reminders_due(created_at: Millis, now: Millis) -> int:
     return sum(now - created_at >= after for after in REMINDERS)
 
 
-def standing(oldest_open: Millis | None, now: Millis) -> Literal["good", "delinquent", "churned"]:
+def tenant_standing(oldest_open: Millis | None, now: Millis) -> Literal["good", "delinquent", "churned"]:
     """R84: where a tenant stands whose oldest open invoice is from then."""
     age = -1 if oldest_open is None else now - oldest_open
     if age >= CHURN_AFTER:

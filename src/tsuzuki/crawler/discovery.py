@@ -18,7 +18,7 @@ from tsuzuki.model.ids import PublicId, SourceId
 from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.sources.comics import describe_comic_tx, known_series_tx, matching_comic_tx, watch_mapping_tx
+from tsuzuki.sources.comics import describe_comic_tx, mapped_series_keys_tx, matching_comic_tx, watch_mapping_tx
 from tsuzuki.sources.policy import is_matchable, match_key
 from tsuzuki.sources.series import add_series_source_tx, add_series_tx
 from tsuzuki.sources.sites import find_source_tx
@@ -60,7 +60,7 @@ class Discovery(msgspec.Struct, frozen=True):
     ) -> list[Named]:
         """What is new on a page, with its author, as lists are sparse. What cannot be read is found again next time."""
         by_key = {series.key: series for series in listed}
-        known = await self.db.read(lambda tx: known_series_tx(tx, source_id, by_key.values()))
+        known = await self.db.read(lambda tx: mapped_series_keys_tx(tx, source_id, by_key.values()))
         found = []
         for series in (each for key, each in by_key.items() if key not in known):
             try:
@@ -95,7 +95,7 @@ class Discovery(msgspec.Struct, frozen=True):
         """A comic of its own, unless title and author match exactly one that the source does not have yet."""
         title = details.title or series.title
         key = match_key(title, details.author)
-        if await known_series_tx(tx, source.id, [series]):
+        if await mapped_series_keys_tx(tx, source.id, [series]):
             return False
         comic = await matching_comic_tx(tx, source.id, key) if is_matchable(key) else None
         if comic is None:

@@ -50,7 +50,7 @@ class Arrival:
         if self.head.done():
             return
         self._beginning += data
-        head = sniff(bytes(self._beginning))
+        head = sniff_image(bytes(self._beginning))
         if head is not None:
             self.head.set_result(head)
             self._show(len(self._beginning) - HELD_BACK)
@@ -65,7 +65,7 @@ class Arrival:
     def finish_head(self) -> ImageHead:
         """The head of one whose bytes have all come; NotAnImage when they were not enough to tell."""
         if not self.head.done():
-            head = sniff(bytes(self._beginning), is_whole=True)
+            head = sniff_image(bytes(self._beginning), is_whole=True)
             assert head is not None
             self.head.set_result(head)
         return self.head.result()
@@ -330,7 +330,7 @@ _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 _SHORTEST = 12
 
 
-def sniff(data: bytes, *, is_whole: bool = False) -> ImageHead | None:
+def sniff_image(data: bytes, *, is_whole: bool = False) -> ImageHead | None:
     """The head of an image that begins with these bytes; None when it takes more of them.
 
     NotAnImage for anything else, TooLarge for dimensions that we do not accept.

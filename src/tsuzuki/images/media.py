@@ -10,7 +10,7 @@ import msgspec
 
 from tsuzuki.db import Database
 from tsuzuki.images.articles import KEY_SIZE, Signer, read_written, secret_tx, written
-from tsuzuki.images.policy import ENOUGH, ByteRange, Container, ContentRange, Kind, kind_of, read_part, sniff
+from tsuzuki.images.policy import ENOUGH, ByteRange, Container, ContentRange, Kind, kind_of, read_part, sniff_media
 from tsuzuki.model.errors import NotFound, NotMedia, TimedOut, TooLarge, Unavailable
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.requests import Ask, SourceIdentity
@@ -230,7 +230,7 @@ class MediaService:
 
     def _sniffed(self, link: MediaLink, head: bytes) -> Container:
         """What begins so, remembered; NotMedia for what is none."""
-        found = self._known[link.address] = sniff(head)
+        found = self._known[link.address] = sniff_media(head)
         self._known.move_to_end(link.address)
         while len(self._known) > _MOST_KNOWN:
             self._known.popitem(last=False)

@@ -154,7 +154,7 @@ def kind_of(declared: str, told: Kind) -> Kind:
     raise NotMedia(f"The publisher calls it {name[:80]}, which is neither audio nor video.")
 
 
-def sniff(head: bytes) -> Container:
+def sniff_media(head: bytes) -> Container:
     """What begins with these bytes; NotMedia for what no browser plays, whatever else it is."""
     found = next((kind for mark, kind in _MARKS if mark.match(head)), None) or _framed(head)
     if found is None:

@@ -23,9 +23,9 @@ from tsuzuki.polling.store import (
     claim_new_watches_tx,
     claim_of_hosts_tx,
     claim_watch_tx,
-    give_back_tx,
     put_off_tx,
     refreshes_tx,
+    release_watches_tx,
     waiting_hosts_tx,
     with_targets_tx,
 )
@@ -284,7 +284,7 @@ class Claims:
             taken += kept
             if not surplus:
                 break
-            await give_back_tx(tx, surplus)
+            await release_watches_tx(tx, surplus)
         return taken
 
     async def _is_skipped_tx(self, tx: Tx, watch: ClaimedWatch, now: Millis) -> bool:

@@ -118,7 +118,7 @@ def next_poll(
         plan = min(plans, key=lambda plan: plan.interval)
         bounds = PullPace(plan.interval, pace.ceiling)
         delay, why = failure_delay(watched.kind, outcome, bounds)
-        look = NextPoll(Millis(now + spread(delay, bounds, jitter)), demoted(resting), why)
+        look = NextPoll(Millis(now + add_jitter(delay, bounds, jitter)), demoted(resting), why)
         return look if plan.is_own else outside_skipped(look, watched, jitter=jitter)
     if watched.fetch_once:
         return NextPoll(None, resting, COMPLETE)
@@ -134,7 +134,7 @@ def _after_answer(
     bounds = PullPace(plan.interval, pace.ceiling)
     wishes = PollAnswered(answered.retry_after) if plan.is_own else answered
     wait, told = success_delay(wishes, bounds, ttl=None if plan.is_own else watched.ttl)
-    look = NextPoll(Millis(now + spread(wait, bounds, jitter)), HOT, told or plan.why)
+    look = NextPoll(Millis(now + add_jitter(wait, bounds, jitter)), HOT, told or plan.why)
     if not plan.is_own:
         look = outside_skipped(look, watched, jitter=jitter)
     assert look.at is not None
@@ -174,7 +174,7 @@ def numbers_of(mask: int) -> tuple[int, ...]:
     return tuple(number for number in range(mask.bit_length()) if mask >> number & 1)
 
 
-def spread(delay: Millis, pace: PullPace, jitter: float) -> Millis:
+def add_jitter(delay: Millis, pace: PullPace, jitter: float) -> Millis:
     """Add jitter, within the ceiling: never sooner than was promised."""
     return Millis(max(delay, int(min(delay * (1 + SPREAD * jitter), pace.ceiling))))
 

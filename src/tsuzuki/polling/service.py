@@ -33,8 +33,8 @@ from tsuzuki.polling.store import (
     ask_refresh_tx,
     claim_watch_tx,
     extend_lease_tx,
-    give_back_tx,
     put_off_tx,
+    release_watches_tx,
     repair_watches_tx,
     with_targets_tx,
 )
@@ -184,7 +184,7 @@ class Poller:
             raise
 
     async def _give_back(self, watch: ClaimedWatch) -> None:
-        await self._db.with_tx(lambda tx: give_back_tx(tx, [watch]))
+        await self._db.with_tx(lambda tx: release_watches_tx(tx, [watch]))
 
     async def _in_turn(self, watch: ClaimedWatch, turn: PollTurn) -> int | None:
         async with turn as may_begin:

@@ -148,7 +148,7 @@ async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool
     return bool(await tx.run(q.extend_lease, id=watch.id, lease_token=watch.lease_token, until=until))
 
 
-async def give_back_tx(tx: Tx, watches: Iterable[ClaimedWatch]) -> list[WatchId]:
+async def release_watches_tx(tx: Tx, watches: Iterable[ClaimedWatch]) -> list[WatchId]:
     """Give claimed watches back unpolled, due as they were; those that were still ours."""
     rows = [{"id": watch.id, "lease_token": watch.lease_token} for watch in watches]
     return await tx.bulk(WatchId, q.give_back, rows)

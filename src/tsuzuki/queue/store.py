@@ -16,7 +16,7 @@ from tsuzuki.queue.tasks import (
     DeadLetter,
     DeadLetterId,
     Enqueued,
-    NewRow,
+    NewTaskRow,
     QueueStats,
     Status,
     TaskId,
@@ -142,7 +142,7 @@ async def replay_tx(
     answers: dict[DeadLetterId, Enqueued] = {}
     for queue in sorted({letter.queue for letter in letters}):
         own = [letter for letter in letters if letter.queue == queue]
-        rows = [NewRow(letter.key, letter.payload, letter.priority, run_at or now) for letter in own]
+        rows = [NewTaskRow(letter.key, letter.payload, letter.priority, run_at or now) for letter in own]
         answers |= zip((letter.id for letter in own), await enqueue_rows_tx(tx, queue, rows, now), strict=True)
     replayed = [(letter_id, task.id) for letter_id, task in answers.items() if task.is_new]
     if replayed:

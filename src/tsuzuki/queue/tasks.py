@@ -175,7 +175,7 @@ class _KeyedTask(msgspec.Struct, frozen=True):
     key: str
 
 
-class NewRow(msgspec.Struct, frozen=True):
+class NewTaskRow(msgspec.Struct, frozen=True):
     """A task to be enqueued, its payload encoded."""
 
     key: str
@@ -206,13 +206,13 @@ async def enqueue_tx(
 async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]], *, now: Millis) -> list[Enqueued]:
     """One answer for each wanted task, in their order; of those with the same key the first counts."""
     rows = [
-        NewRow(task.key, msgspec.json.encode(task.payload).decode(), task.priority, task.run_at or now)
+        NewTaskRow(task.key, msgspec.json.encode(task.payload).decode(), task.priority, task.run_at or now)
         for task in wanted
     ]
     return await enqueue_rows_tx(tx, queue.name, rows, now)
 
 
-async def enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[NewRow], now: Millis) -> list[Enqueued]:
+async def enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[NewTaskRow], now: Millis) -> list[Enqueued]:
     """Enqueue; a task in the way that ended meanwhile is no longer in the way (REL-07)."""
     if not rows:
         return []

@@ -91,7 +91,7 @@ async def leave_series_tx(tx: Tx, shelf_id: ShelfId, gone: PlainFollowRow, now: 
     return await tx.run(q.delete_entries, shelf_id=shelf_id, series_id=gone.series_id)
 
 
-async def take_former_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> FormerFollow | None:
+async def take_former_follow_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> FormerFollow | None:
     """What the shelf had when it left this series, which is forgotten now."""
     former = await tx.maybe(FormerFollow, q.find_former, shelf_id=shelf_id, series_id=series_id)
     if former is not None:
@@ -159,7 +159,7 @@ class Follows:
         await lock_reading_tx(tx, shelf_id)
         if await find_follow_of_tx(tx, shelf_id, series_id) is not None:
             raise Conflict(_FOLLOWED)
-        former = await take_former_tx(tx, shelf_id, series_id)
+        former = await take_former_follow_tx(tx, shelf_id, series_id)
         row = await self._row_tx(tx, shelf_id, series_id, request, former=former)
         try:
             follow_id = await add_follow_tx(tx, shelf_id, row)

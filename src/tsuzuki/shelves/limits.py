@@ -62,7 +62,7 @@ async def check_shelf_limit_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding
     await lock_shelf_tx(tx, shelf_id)
     terms = await shelf_terms_tx(tx, shelf_id)
     if terms.status != "active":
-        raise LimitExceeded(asleep(terms.status))
+        raise LimitExceeded(why_asleep(terms.status))
     await desync_shelf_tx(tx, shelf_id)
     plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
     if plan.limits.room(limit) is None:
@@ -82,14 +82,14 @@ async def allow_waking_tx(tx: Tx, shelf_id: ShelfId, subscription_id: int) -> No
     """A reader wakes a suspended feed, for good or for one look; LimitExceeded when the plan does not let it."""
     terms = await shelf_terms_tx(tx, shelf_id)
     if terms.is_billed and terms.status != "active":
-        raise LimitExceeded(asleep(terms.status))
+        raise LimitExceeded(why_asleep(terms.status))
     if await tx.one(bool, q.is_held, id=subscription_id):
         raise LimitExceeded(
             "The plan of this shelf has no room for this feed; take others away, or choose another plan."
         )
 
 
-def asleep(status: str) -> str:
+def why_asleep(status: str) -> str:
     """Why nothing can be added to a shelf of this status, in words."""
     if status == "delinquent":
         return "Invoices of this shelf are overdue, so nothing can be added to it; pay them, and it wakes up."

@@ -12,7 +12,7 @@ from tsuzuki.model.numbers import SCALE, parse_number
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.types import (
     FormerSubscription,
-    NewRow,
+    NewSubscriptionRow,
     ReadChapter,
     ReleasePreferences,
     ReportedReading,
@@ -180,7 +180,7 @@ def changed(before: Subscription, change: SubscriptionChange, *, group_id: Group
     )
 
 
-def as_before(former: FormerSubscription, row: NewRow, *, keeps_group: bool) -> NewRow:
+def as_before(former: FormerSubscription, row: NewSubscriptionRow, *, keeps_group: bool) -> NewSubscriptionRow:
     """The reader's choices, with those of the former subscription where nothing is chosen."""
     return msgspec.structs.replace(
         row,

@@ -41,7 +41,7 @@ async def chapters_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, part: Slic
     )
 
 
-async def find_chapter_tx(
+async def find_listed_chapter_tx(
     tx: Tx, shelf_id: ShelfId, series_id: SeriesId, chapter_id: ChapterId
 ) -> ChapterProgressRow | None:
     """One of its chapters."""
@@ -133,7 +133,7 @@ class SeriesService:
 
         async def read(tx: Tx) -> ChapterWithReleases:
             series_id = await known_series_tx(tx, series)
-            row = await find_chapter_tx(tx, shelf_id, series_id, chapter_id)
+            row = await find_listed_chapter_tx(tx, shelf_id, series_id, chapter_id)
             if row is None:
                 raise NotFound(NO_CHAPTER)
             return (await _with_releases_tx(tx, shelf_id, series_id, [row]))[0]

@@ -28,8 +28,8 @@ from tsuzuki.shelves.types import (
     FeedName,
     FeedStatus,
     FormerSubscription,
-    NewRow,
     NewSubscription,
+    NewSubscriptionRow,
     Refreshing,
     Subscription,
     SubscriptionChange,
@@ -68,7 +68,7 @@ async def find_subscription_to_tx(tx: Tx, shelf_id: ShelfId, link: str, proxy: s
     )
 
 
-async def add_subscription_tx(tx: Tx, new: NewRow, now: Millis) -> None:
+async def add_subscription_tx(tx: Tx, new: NewSubscriptionRow, now: Millis) -> None:
     """Store it; UniqueViolation when the shelf has this feed."""
     await tx.run(q.add_subscription, **msgspec.structs.asdict(new), now=now)
 
@@ -86,7 +86,7 @@ async def store_former_tx(tx: Tx, shelf_id: ShelfId, gone: Subscription, now: Mi
     await tx.run(q.store_former_entries, shelf_id=shelf_id, feed_id=gone.feed_id)
 
 
-async def take_former_tx(
+async def take_former_subscription_tx(
     tx: Tx, shelf_id: ShelfId, *, since: Millis, public_id: PublicId | None = None, feed_id: FeedId | None = None
 ) -> FormerSubscription | None:
     """What the shelf had and left since then, by its id or its feed; None when there is no such."""
@@ -203,7 +203,7 @@ class Subscriptions:
         await check_shelf_limit_tx(tx, shelf_id, "follows")
         feed_id = await follow_feed_tx(tx, new.link, proxy=new.proxy, now=now)
         await fetch_whole_tx(tx, feed_id, now)
-        row = NewRow(
+        row = NewSubscriptionRow(
             public_id=public_id,
             shelf_id=shelf_id,
             feed_id=feed_id,
@@ -213,7 +213,7 @@ class Subscriptions:
             suspended_at=now if new.is_suspended else None,
             full_text=new.full_text,
         )
-        former = await take_former_tx(tx, shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
+        former = await take_former_subscription_tx(tx, shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
         if former is not None:
             return await self._return_tx(tx, as_before(former, row, keeps_group=new.group is None), former)
         await self._put_tx(tx, row)
@@ -232,11 +232,11 @@ class Subscriptions:
     async def _restore_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
         await check_shelf_limit_tx(tx, shelf_id, "follows")
         since = Millis(self._deps.clock() - KEPT)
-        former = await take_former_tx(tx, shelf_id, since=since, public_id=public_id)
+        former = await take_former_subscription_tx(tx, shelf_id, since=since, public_id=public_id)
         if former is None:
             raise NotFound("This cannot be undone any more: it is followed again, or was left too long ago.")
         await lock_feed_tx(tx, former.feed_id)
-        row = NewRow(
+        row = NewSubscriptionRow(
             public_id=public_id,
             shelf_id=shelf_id,
             feed_id=former.feed_id,
@@ -251,14 +251,14 @@ class Subscriptions:
             lambda tx: tx.maybe(str, q.find_former_name, shelf_id=shelf_id, public_id=public_id)
         )
 
-    async def _return_tx(self, tx: Tx, row: NewRow, former: FormerSubscription) -> Subscription:
+    async def _return_tx(self, tx: Tx, row: NewSubscriptionRow, former: FormerSubscription) -> Subscription:
         now = self._deps.clock()
         await self._put_tx(tx, row)
         await restore_tx(tx, row.shelf_id, former, now)
         await counts_changed_tx(tx, [row.shelf_id], now)
         return await self._published_tx(tx, row.shelf_id, row.public_id, "added")
 
-    async def _put_tx(self, tx: Tx, row: NewRow) -> None:
+    async def _put_tx(self, tx: Tx, row: NewSubscriptionRow) -> None:
         now = self._deps.clock()
         try:
             await add_subscription_tx(tx, row, now)

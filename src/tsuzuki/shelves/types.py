@@ -106,7 +106,7 @@ class FeedName(msgspec.Struct, frozen=True):
     link: str
 
 
-class NewRow(msgspec.Struct, frozen=True, kw_only=True):
+class NewSubscriptionRow(msgspec.Struct, frozen=True, kw_only=True):
     """A subscription to be stored."""
 
     public_id: PublicId

@@ -60,7 +60,7 @@ async def matching_comic_tx(tx: Tx, source_id: SourceId, key: str) -> SeriesId |
     return found[0] if len(found) == 1 else None
 
 
-async def known_series_tx(tx: Tx, source_id: SourceId, found: Iterable[FoundSeries]) -> set[str]:
+async def mapped_series_keys_tx(tx: Tx, source_id: SourceId, found: Iterable[FoundSeries]) -> set[str]:
     """The keys of those series of a source that are mapped already, under their key or by their address."""
     rows = [{"key": series.key, "url": series.url} for series in found]
     return set(await tx.bulk(str, q.known_series, rows, source_id=source_id))

@@ -60,7 +60,7 @@ def is_folder(info: ConnectorInfo | None) -> bool:
     return info is not None and info.base_url.startswith(_LOCAL)
 
 
-def standing(source: Source, *, is_installed: bool, is_paused: bool) -> Standing:
+def source_standing(source: Source, *, is_installed: bool, is_paused: bool) -> Standing:
     """The state of a source, in one word for readers."""
     if not source.is_enabled:
         return "disabled"

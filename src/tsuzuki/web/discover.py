@@ -34,7 +34,7 @@ from tsuzuki.connectors.registry import Registry
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid, RefusedAddress, SourceError, Unavailable
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.sources.policy import Standing, standing
+from tsuzuki.sources.policy import Standing, source_standing
 from tsuzuki.sources.sites import info_of, source_info
 from tsuzuki.sources.types import Source, SourceFilter
 from tsuzuki.web.feeds.feed import LONGEST_URL, read_url
@@ -91,7 +91,7 @@ def discover_pages(site: Site) -> tuple[Resource, ...]:
 def standing_of(source: Source, registry: Registry, *, is_paused: bool) -> Standing:
     """How a source fares."""
     is_installed = info_of(registry, source.connector) is not None
-    return standing(source, is_installed=is_installed, is_paused=is_paused)
+    return source_standing(source, is_installed=is_installed, is_paused=is_paused)
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from tsuzuki.model.errors import SourceError
 from tsuzuki.shelves.backfill import ALWAYS, add_known_entries_tx
 from tsuzuki.shelves.groups import default_group_tx
 from tsuzuki.shelves.subscriptions import add_subscription_tx
-from tsuzuki.shelves.types import NewRow
+from tsuzuki.shelves.types import NewSubscriptionRow
 from tsuzuki.sources.feeds import follow_feed_tx
 
 
@@ -33,7 +33,7 @@ async def stored(db, reader):
         group = (await default_group_tx(tx, reader.shelf_id)).id
         for link, items in harvests():
             feed = await follow_feed_tx(tx, link, proxy="", now=NOON)
-            row = NewRow(public_id=a_public_id(), shelf_id=reader.shelf_id, feed_id=feed, group_id=group)
+            row = NewSubscriptionRow(public_id=a_public_id(), shelf_id=reader.shelf_id, feed_id=feed, group_id=group)
             await add_subscription_tx(tx, row, NOON)
             await store_items_tx(tx, feed, [new_item(item, NOON) for item in items], NOON)
             await add_known_entries_tx(tx, reader.shelf_id, feed, since=ALWAYS, most=50, now=NOON)

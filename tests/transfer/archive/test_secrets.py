@@ -17,7 +17,7 @@ from tsuzuki.notifications.store import NewChannel, add_channel_tx
 from tsuzuki.shelves.follows import add_follow_tx
 from tsuzuki.shelves.groups import default_group_tx
 from tsuzuki.shelves.subscriptions import add_subscription_tx
-from tsuzuki.shelves.types import NewRow, PlainFollowRow, ReleasePreferences
+from tsuzuki.shelves.types import NewSubscriptionRow, PlainFollowRow, ReleasePreferences
 from tsuzuki.sources.feeds import follow_feed_tx
 from tsuzuki.sources.series import add_series_source_tx
 
@@ -57,7 +57,7 @@ async def a_shelf_full_of_secrets(db, reader):
         feed = await follow_feed_tx(
             tx, "https://example.org/feed", proxy=f"socks5://me:{PASSWORD}@proxy.example.org:1080", now=NOON
         )
-        row = NewRow(public_id=a_public_id(), shelf_id=reader.shelf_id, feed_id=feed, group_id=group)
+        row = NewSubscriptionRow(public_id=a_public_id(), shelf_id=reader.shelf_id, feed_id=feed, group_id=group)
         await add_subscription_tx(tx, row, NOON)
         await store_items_tx(tx, feed, [a_new_item("kept off the shelf")], NOON)
         follow = PlainFollowRow(0, a_public_id(), series, group, "reading", True, ReleasePreferences((source, 5)), NOON)

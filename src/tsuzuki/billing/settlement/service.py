@@ -97,7 +97,7 @@ def _why(invoice: Invoice, payment: Payment) -> str:
     return f"less than invoice {invoice.number} asks for ({by})"
 
 
-async def give_back_tx(tx: Tx, intent: Intent, total_cents: int, now: Millis) -> Activity | None:
+async def refund_payment_tx(tx: Tx, intent: Intent, total_cents: int, now: Millis) -> Activity | None:
     """So much of a payment was given back in all; None when that was known, or when the payment never counted.
 
     Totals only grow, so events that come twice or in another order change nothing. Nobody is asked again for what was
@@ -335,7 +335,7 @@ class Settlement:
                 return "ignored"
             if intent.currency != told.currency:
                 raise Invalid(f"The payment was in {intent.currency}, not in {told.currency}.")
-            return await give_back_tx(tx, intent, told.total_cents, self._deps.clock()) or "known"
+            return await refund_payment_tx(tx, intent, told.total_cents, self._deps.clock()) or "known"
 
         done = await self._deps.db.with_tx(refund)
         if not isinstance(done, Activity):

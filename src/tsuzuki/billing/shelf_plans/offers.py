@@ -9,7 +9,7 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import NEVER, count_members_tx, largest, tenant_plans_tx
 from tsuzuki.accounts.shelves import find_member_shelf_tx
 from tsuzuki.billing.books import BillingScope, own_tenant_tx
-from tsuzuki.billing.policy import Period, Rented, change_cents, monthly_cents, period_at, standing
+from tsuzuki.billing.policy import Period, Rented, change_cents, monthly_cents, period_at, tenant_standing
 from tsuzuki.billing.store import get_account_tx, list_open_invoices_tx, list_shelves_for_tenant_tx
 from tsuzuki.billing.types import RentedShelf
 from tsuzuki.db import Tx, load_queries
@@ -193,7 +193,7 @@ async def own_shelf_tx(tx: Tx, scope: BillingScope, public_id: PublicId) -> Rent
 async def is_overdue_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> bool:
     """Whether invoices of the tenant are open for so long that nothing is woken before they are paid."""
     unpaid = await list_open_invoices_tx(tx, tenant_id)
-    return standing(unpaid[0].created_at if unpaid else None, now) != "good"
+    return tenant_standing(unpaid[0].created_at if unpaid else None, now) != "good"
 
 
 async def _period_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> Period:

@@ -73,7 +73,7 @@ class ChapterHit(msgspec.Struct, frozen=True):
     published_at: Millis | None
 
 
-class SearchFilter(msgspec.Struct, frozen=True, kw_only=True):
+class HitFilter(msgspec.Struct, frozen=True, kw_only=True):
     """What narrows a search, besides its words."""
 
     feeds: Sequence[FeedId] | None = None
@@ -104,7 +104,7 @@ async def search_items_tx(
     query: str | Sequence[Term],
     most: int = 50,
     *,
-    narrowed: SearchFilter = SearchFilter(),  # noqa: B008  frozen
+    narrowed: HitFilter = HitFilter(),  # noqa: B008  frozen
 ) -> list[ItemHit]:
     """The shelf's items that match, best first; nothing for a query without a word in it."""
     wanted = match(tx.engine, parse_terms(query) if isinstance(query, str) else query)

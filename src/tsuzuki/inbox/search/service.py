@@ -9,8 +9,8 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.inbox.entries import FAR, Entry, EntryFilter
 from tsuzuki.inbox.search.hits import (
     ChapterHit,
+    HitFilter,
     Results,
-    SearchFilter,
     SearchHit,
     SeriesHit,
     ShownItem,
@@ -141,7 +141,7 @@ class Search:
         if not parsed.is_worded:
             ids = await self._newest_tx(tx, shelf_id, parsed, meant, most=most)
         else:
-            narrowed = SearchFilter(
+            narrowed = HitFilter(
                 feeds=None if meant is None else [feed.feed_id for feed in meant],
                 unread=parsed.unread,
                 saved=parsed.saved,

@@ -17,7 +17,13 @@ from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.shelves.limits import check_shelf_limit_tx
-from tsuzuki.shelves.subscriptions import KEPT, Subscriptions, find_subscription_to_tx, restore_tx, take_former_tx
+from tsuzuki.shelves.subscriptions import (
+    KEPT,
+    Subscriptions,
+    find_subscription_to_tx,
+    restore_tx,
+    take_former_subscription_tx,
+)
 from tsuzuki.shelves.types import NewSubscription
 from tsuzuki.sources.feeds import find_feed_tx, follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.watches import ImportedFetchState, NewWatch, add_watch_tx, import_fetch_state_tx
@@ -94,7 +100,7 @@ class FeedImport:
             host = parse(feed.link).host
             watch = NewWatch(feed_id=feed_id, host=host, priority=WARM, next_check_at=self._import_run.due())
             await add_watch_tx(tx, watch, now)
-        former = await take_former_tx(tx, self._shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
+        former = await take_former_subscription_tx(tx, self._shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
         group_id = self._known.group(feed.group)
         public_id = self._deps.new_id()
         await add_subscription_tx(tx, self._shelf_id, feed_id, feed, group_id=group_id, public_id=public_id, now=now)

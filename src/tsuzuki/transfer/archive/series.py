@@ -21,7 +21,7 @@ from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.model.priorities import WARM
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.follows import add_follow_tx, find_follow_of_tx, restore_entries_tx, take_former_tx
+from tsuzuki.shelves.follows import add_follow_tx, find_follow_of_tx, restore_entries_tx, take_former_follow_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx
 from tsuzuki.shelves.progress import entries_follow_tx
 from tsuzuki.shelves.types import PlainFollowRow, ReleasePreferences
@@ -200,7 +200,7 @@ class SeriesImport:
     async def _put_tx(self, tx: Tx, series_id: SeriesId, series: ArchivedSeries) -> bool:
         """That the shelf follows it, or did; whether that is new here."""
         if series.follow is not None:
-            former = await take_former_tx(tx, self._shelf_id, series_id)
+            former = await take_former_follow_tx(tx, self._shelf_id, series_id)
             await add_follow_tx(tx, self._shelf_id, self._follow_row(series_id, series.follow))
             if former is not None and former.entries:
                 await restore_entries_tx(tx, self._shelf_id, series_id, former.entries, now=self._deps.clock())

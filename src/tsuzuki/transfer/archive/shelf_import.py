@@ -29,7 +29,7 @@ from tsuzuki.notifications.kinds import KINDS, ChannelKind
 from tsuzuki.shelves.bookmarks import NewBookmark, add_bookmark_tx, save_entry_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.groups import add_group_tx, change_group_tx, default_group_tx, find_group_named_tx
-from tsuzuki.shelves.limits import asleep, shelf_terms_tx
+from tsuzuki.shelves.limits import shelf_terms_tx, why_asleep
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.sources.sites import Sources
 from tsuzuki.transfer.archive.container import ArchiveReader, NumberedLine, Watch
@@ -74,7 +74,7 @@ class ShelfImport:
     async def _refuse_asleep(self, shelf_id: ShelfId) -> None:
         terms = await self._deps.db.read(lambda tx: shelf_terms_tx(tx, shelf_id))
         if terms.is_billed and terms.status != "active":
-            raise LimitExceeded(asleep(terms.status))
+            raise LimitExceeded(why_asleep(terms.status))
 
     async def _import_all(self, import_run: ImportRun, user: User) -> None:
         actor = Actor(user.public_id, user.username)

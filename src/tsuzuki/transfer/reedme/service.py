@@ -41,7 +41,7 @@ from tsuzuki.shelves.backfill import ALWAYS, KNOWN_ITEMS, add_known_entries_tx
 from tsuzuki.shelves.bookmarks import NewBookmark, add_bookmark_tx, save_entry_tx
 from tsuzuki.shelves.groups import add_group_tx, default_group_tx, find_group_named_tx
 from tsuzuki.shelves.subscriptions import add_subscription_tx, find_subscription_to_tx
-from tsuzuki.shelves.types import NewRow
+from tsuzuki.shelves.types import NewSubscriptionRow
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.watches import ImportedFetchState, import_fetch_state_tx
 from tsuzuki.transfer.clean_rows import clean_rows
@@ -136,7 +136,7 @@ class _Import:
         known = await find_subscription_to_tx(tx, self._shelf_id, link, feed.proxy)
         feed_id = await follow_feed_tx(tx, link, proxy=feed.proxy, now=now)
         if known is None:
-            row = NewRow(
+            row = NewSubscriptionRow(
                 public_id=self._new_id(),
                 shelf_id=self._shelf_id,
                 feed_id=feed_id,
