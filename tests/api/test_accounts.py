@@ -205,7 +205,7 @@ async def test_sessions_are_listed_and_ended(app):
     assert (await visitor.get("/me")).status == 200
 
 
-async def test_changing_a_password_takes_the_old_one_within_sign_in_limits(app):
+async def test_changing_a_password_takes_the_old_one_and_limits_guesses(app):
     visitor = await app.signed_in(await app.admin())
     for _ in range(10):
         wrong = await visitor.ask("PUT", "/me/password", {"current_password": "x", "new_password": PASSWORD})
