@@ -34,8 +34,9 @@ STATE = {
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, monkeypatch):
     """`await run("poll", url)` -> exit status, stdout, stderr; in this process, which has imported everything."""
+    monkeypatch.setattr("tsuzuki.log.set_up_logging", lambda **_: None)  # other tests read the log where it was
 
     async def run(*arguments: str) -> tuple[int, str, str]:
         unset = dict.fromkeys(name for name in os.environ if name.startswith("TSUZUKI_"))
