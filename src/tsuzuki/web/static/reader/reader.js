@@ -23,7 +23,7 @@ class Reader {
     this.count = this.images.length;
     this.page = Math.min(Number(root.dataset.page), this.count - 1);
     this.remembered = `reader:${root.dataset.series}`;
-    const own = this.run(root.dataset);
+    const own = this.bring(root.dataset);
     this.chosen = own.mode ?? null;
     this.mode = this.chosen ?? root.dataset.guess;
     this.fit = own.fit ?? null;
