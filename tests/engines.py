@@ -5,8 +5,8 @@ from collections.abc import Container, Mapping
 from random import Random
 
 ONE_SUFFICES = (
-    *("tests/api/", "tests/catalogue/", "tests/crawler/", "tests/hostile/", "tests/nasty/", "tests/transfer/"),
-    *("tests/web/", "tests/worker/"),
+    *("tests/api/", "tests/catalogue/", "tests/crawler/", "tests/hostile/", "tests/images/", "tests/odd_values/"),
+    *("tests/transfer/", "tests/web/", "tests/worker/"),
 )
 """What stands above stores that are tested on both engines. A test there that is about engines is `both_engines`."""
 
