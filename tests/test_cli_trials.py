@@ -1,6 +1,7 @@
 """`tsuzuki poll` and `tsuzuki source try` against real local sites."""
 
 import asyncio
+import logging
 import os
 import sys
 from asyncio.subprocess import PIPE
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import structlog
 from click.testing import CliRunner
 
 from tests.net.builders import a_server, answer, by_path
@@ -34,16 +36,21 @@ STATE = {
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path):
     """`await run("poll", url)` -> exit status, stdout, stderr; in this process, which has imported everything."""
-    monkeypatch.setattr("tsuzuki.log.set_up_logging", lambda **_: None)  # other tests read the log where it was
 
     async def run(*arguments: str) -> tuple[int, str, str]:
         unset = dict.fromkeys(name for name in os.environ if name.startswith("TSUZUKI_"))
         done = await asyncio.to_thread(CliRunner(env=unset | _settings(tmp_path)).invoke, main, arguments)
         return done.exit_code, done.stdout, done.stderr
 
-    return run
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield run
+    structlog.reset_defaults()  # a command sets up the log of its process, and other tests read theirs
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
 
 
 def _settings(data: Path) -> dict[str, str]:
