@@ -9,7 +9,7 @@ from tests.queue.builders import NOTES, Effects, Note, a_queue, claimed, enqueue
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import CheckViolation
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.queue.tasks import NewTask, cancel_tx, enqueue_tx, finish_tx
+from tsuzuki.queue.tasks import NewTask, cancel_tx, enqueue_many_tx, enqueue_tx, finish_tx
 
 
 async def test_a_task_shares_the_fate_of_the_transaction_that_caused_it(db):
@@ -49,6 +49,15 @@ async def test_the_same_key_in_two_queues_is_two_tasks(db):
     other = await db.with_tx(lambda tx: enqueue_tx(tx, a_queue("others"), "1", Note(), now=NOON))
     assert other.is_new
     assert other.id != first.id
+
+
+async def test_large_tasks_of_one_call_get_their_answers_in_the_order_in_which_they_were_wanted(db):
+    large = Note(manner="x" * 100_000)
+    tasks = [NewTask(key, large) for key in ("d", "a", "c", "b", "a", "d", "e")]
+    answers = await db.with_tx(lambda tx: enqueue_many_tx(tx, NOTES, tasks, now=NOON))
+    assert [answer.is_new for answer in answers] == [True, True, True, True, False, False, True]
+    ids = {row.key: row.id for row in await claimed(db, most=10)}
+    assert [answer.id for answer in answers] == [ids[task.key] for task in tasks]
 
 
 async def test_rel_10_of_fifty_who_enqueue_the_same_key_at_once_one_is_first_and_all_get_its_id(db):

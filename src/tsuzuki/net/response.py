@@ -67,10 +67,7 @@ class HttpResponse:
 
     async def read(self, max_bytes: int) -> bytes:
         """The whole decoded body."""
-        body = bytearray()
-        async for piece in self.chunks(max_bytes):
-            body += piece
-        return bytes(body)
+        return b"".join([piece async for piece in self.chunks(max_bytes)])
 
     async def peek(self, wanted: int) -> bytes:
         """The beginning of the body, however long the rest may be."""

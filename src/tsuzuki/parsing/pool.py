@@ -20,6 +20,7 @@ import msgspec
 from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge, Unavailable
 from tsuzuki.parsing.child import LENGTH, READY, Order, ParserAnswer
 from tsuzuki.parsing.forkserver import FORK_SERVER, STATUS, ChildRequest
+from tsuzuki.parsing.portions import PORTION, decode
 
 T = TypeVar("T")
 
@@ -27,7 +28,6 @@ _CALLS_PER_CHILD = 1000  # a parser that leaks does not leak for ever
 _START_WITHIN = 30.0
 _GRACE = 1.0
 _BUFFER = 64 * 1024
-_LARGE = 64 * 1024
 _MEGABYTE = 1024 * 1024
 _ERRORS = {kind.code: kind for kind in SourceError.__subclasses__()}
 
@@ -63,6 +63,8 @@ class ParsePool:
         """What the function returns, or the SourceError it raises; NotAFeed or TooLarge when its process had to end."""
         order = _order(function, arguments, self._options)
         self._modules.add(order.module)
+        if len(order.arguments) > PORTION:
+            await asyncio.sleep(0)  # to encode that took milliseconds, as it will to send it: others first
         child = await self._idle.get()
         try:
             child = await self._fresh(child)
@@ -78,9 +80,7 @@ class ParsePool:
             self._idle.put_nowait(child)
         if answer.code is not None:
             raise _ERRORS.get(answer.code, NotAFeed)(answer.message)
-        result: T = msgspec.msgpack.decode(answer.value, type=get_type_hints(function).get("return", Any))
-        if len(answer.value) > _LARGE:
-            await asyncio.sleep(0)  # that took milliseconds, as what is done with it will: others first
+        result: T = await decode(answer.value, get_type_hints(function).get("return", Any))
         return result
 
     async def __aenter__(self) -> Self:
@@ -181,11 +181,9 @@ class _Child:
     async def call(self, order: Order, options: PoolOptions) -> ParserAnswer:
         """The child's answer; NotAFeed or TooLarge when there is none."""
         self.calls += 1
-        frame = msgspec.msgpack.encode(order)
         try:
             async with asyncio.timeout(options.wall_seconds):
-                self._writer.write(LENGTH.pack(len(frame)) + frame)
-                await self._writer.drain()
+                await self._send(msgspec.msgpack.encode(order))
                 return msgspec.msgpack.decode(await self._frame(options.answer_bytes), type=ParserAnswer)
         except TimeoutError as error:
             raise NotAFeed(f"The document could not be read within {options.wall_seconds:g} s.") from error
@@ -211,6 +209,12 @@ class _Child:
             self._watch.close()
             with suppress(OSError):
                 await self._writer.wait_closed()
+
+    async def _send(self, frame: bytes) -> None:
+        self._writer.write(LENGTH.pack(len(frame)))
+        for start in range(0, len(frame), PORTION):
+            self._writer.write(memoryview(frame)[start : start + PORTION])
+            await self._writer.drain()
 
     async def _frame(self, at_most: int) -> bytes:
         (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))

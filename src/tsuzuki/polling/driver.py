@@ -1,5 +1,6 @@
 """Calls sources: does what a connector yields, and sends the answer, or the failure, back into it."""
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -68,6 +69,7 @@ class _ListenedFetcher:
 
 MOST_BYTES = 16 * 1024 * 1024
 LARGEST_BODY = 1024 * 1024
+"""Of what is remembered, and of what is handled in the same step of the event loop."""
 OLDEST = DAY
 """R26: validators may be frozen; once a day everything is asked for as a whole."""
 
@@ -180,7 +182,10 @@ class Driver:
 
     async def _do(self, want: Want, origin: SourceIdentity, folder: LocalReader | None) -> Any:
         if isinstance(want, Ask):
-            return await self._fetcher.fetch(want, origin)
+            reply = await self._fetcher.fetch(want, origin)
+            if len(reply.body) > LARGEST_BODY:
+                await asyncio.sleep(0)  # to hash a large body takes milliseconds, as it took to join it: others first
+            return reply
         if isinstance(want, Parse):
             return await self._parsers.run(want.function, want.arguments)
         if folder is None:

@@ -1,7 +1,10 @@
 """Compares what a feed lists with the stored items, under whatever key (R31, R93, REL-27)."""
 
+import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 
 import msgspec
 
@@ -16,6 +19,12 @@ q = load_queries("tsuzuki.polling")
 
 MOST_BATCHED = 200
 """Items; a feed that lists more would keep others waiting, and is read alone."""
+MOST_AT_ONCE = 500
+"""Keys in one query: the event loop makes the JSON of them, and SQLite reads it before it looks at a clock."""
+
+
+ItemKey = tuple[FeedId, str, str | None]
+"""A feed, a key of it, and the page of that item unless it is looked for already."""
 
 
 class FeedListing(msgspec.Struct, frozen=True):
@@ -77,6 +86,8 @@ class KnownItems:
         stored = await self.of(listed)
         shared = shared_keys(found, stored)
         wording = await self._db.read(lambda tx: wording_tx(tx, listed.feed_id, shared)) if shared else {}
+        if len(found) > MOST_BATCHED:
+            await asyncio.sleep(0)  # what comes takes milliseconds, as what was done: others first
         return compare(found, stored, wording, now)
 
     async def of(self, listed: FeedListing) -> list[KnownItem]:
@@ -86,21 +97,27 @@ class KnownItems:
 
     async def _read(self, listed: Sequence[FeedListing]) -> list[list[KnownItem]]:
         known: dict[FeedId, list[KnownItem]] = defaultdict(list)
-        for item in await self._db.read(lambda tx: known_items_tx(tx, listed)):
-            known[item.feed_id].append(item)
+        keys = keys_of(listed)
+        while some := list(islice(keys, MOST_AT_ONCE)):
+            for item in await self._db.read(partial(known_items_tx, keys=some)):
+                known[item.feed_id].append(item)
         return [known[feed.feed_id] for feed in listed]
 
 
-async def known_items_tx(tx: Tx, listed: Iterable[FeedListing]) -> list[KnownItem]:
-    """Stored items under the keys or pages of what feeds list; one may come twice."""
-    rows = []
+async def known_items_tx(tx: Tx, keys: Sequence[ItemKey]) -> list[KnownItem]:
+    """Stored items under these keys or pages; one may come twice."""
+    return await tx.bulk(KnownItem, q.known_items, keys)
+
+
+def keys_of(listed: Iterable[FeedListing]) -> Iterator[ItemKey]:
+    """What is looked up for what feeds list."""
     for feed in listed:
         pages: set[str | None] = set()
         for item in feed.items:  # a page that all items have is looked for once
-            rows.append([feed.feed_id, item.key, None if item.link_key in pages else item.link_key])
-            rows.extend([feed.feed_id, key, None] for key in item.other_keys)
+            yield feed.feed_id, item.key, None if item.link_key in pages else item.link_key
+            for key in item.other_keys:
+                yield feed.feed_id, key, None
             pages.add(item.link_key)
-    return await tx.bulk(KnownItem, q.known_items, rows)
 
 
 async def wording_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> dict[str, tuple[str, Millis | None]]:
@@ -129,7 +146,8 @@ def compare(
         if row is not None and item_hash(item) == row.content_hash:
             same.add(stays)
         elif row is None or row.pruned_at is None:  # REL-39d: what was removed stays so, whatever it says now
-            changed.append(msgspec.structs.replace(item, key=stays, other_keys=()))
+            is_as_stored = stays == key and not item.other_keys
+            changed.append(item if is_as_stored else msgspec.structs.replace(item, key=stays, other_keys=()))
     return ItemComparison(
         changed=changed,
         same=same,

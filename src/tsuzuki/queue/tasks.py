@@ -1,6 +1,6 @@
 """Queues and tasks: enqueued, finished and cancelled inside the caller's transaction."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Literal, NewType, Protocol, TypeVar
 
 import msgspec
@@ -15,6 +15,7 @@ q = load_queries("tsuzuki.queue")
 
 LOST = "Its worker died or stopped answering, {losses} times."
 _ROUNDS = 5
+_PORTION = 256 * 1024  # characters of payload in one statement
 
 
 TaskId = NewType("TaskId", int)
@@ -205,11 +206,27 @@ async def enqueue_tx(
 
 async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]], *, now: Millis) -> list[Enqueued]:
     """One answer for each wanted task, in their order; of those with the same key the first counts."""
-    rows = [
+    tasks = sorted(enumerate(wanted), key=lambda numbered: numbered[1].key)
+    rows = (
         NewTaskRow(task.key, msgspec.json.encode(task.payload).decode(), task.priority, task.run_at or now)
-        for task in wanted
-    ]
-    return await enqueue_rows_tx(tx, queue.name, rows, now)
+        for _, task in tasks
+    )
+    found = [answer for some in _portions(rows) for answer in await enqueue_rows_tx(tx, queue.name, some, now)]
+    answers = {number: answer for (number, _), answer in zip(tasks, found, strict=True)}
+    return [answers[number] for number in range(len(tasks))]
+
+
+def _portions(rows: Iterable[NewTaskRow]) -> Iterator[list[NewTaskRow]]:
+    """So many at a time that no statement takes long to make."""
+    some, size = list[NewTaskRow](), 0
+    for row in rows:
+        some.append(row)
+        size += len(row.payload)
+        if size > _PORTION:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 async def enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[NewTaskRow], now: Millis) -> list[Enqueued]:
