@@ -3,7 +3,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each is three times as quick from bytecode
 
-.PHONY: help run demo pictures test test-fast check fix bench soak screenshots stranger lock schema settings messages clean
+.PHONY: help run demo pictures test test-fast coverage check fix bench soak screenshots stranger lock schema settings messages clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,11 @@ test: check ## Everything: checks, then all tests on SQLite, PostgreSQL, Redis a
 test-fast: ## The tests that need no server and no browser
 	@tools/venv dev
 	$(BIN)/pytest --no-servers
+
+coverage: ## What the tests run of src, in per cent of lines and branches; what child processes run is not seen
+	@tools/venv dev
+	@tools/chromium
+	$(BIN)/pytest -n 3 --dist worksteal --ignore=tests/crash --cov --cov-report=term
 
 check: ## Format, lint, types, import contracts, dependencies
 	@tools/venv dev
@@ -47,7 +52,7 @@ bench: ## Every benchmark, one after the other
 
 soak: ## The long tests with their full counts
 	@tools/venv dev
-	$(BIN)/pytest --soak -m soak --timeout=3600
+	$(BIN)/pytest --soak -m soak --timeout=3600 -n 2 --dist worksteal
 
 screenshots: ## Every page in both themes and two widths, into screenshots/
 	@tools/venv dev
