@@ -87,6 +87,14 @@ def test_line_breaks_are_those_of_html_whoever_wrote_them(html):
     assert "\r" not in sanitise(html, BASE)
 
 
+@pytest.mark.parametrize(
+    "html", ["\ufeff\xa0=é", "\ufeff \ufeffa&amp;b", "<x>\ufeff&nbsp;</x>a", "a&amp;\ufeff", "\ufeff"]
+)
+def test_a_byte_order_mark_at_an_end_is_no_text(html):
+    must_be_harmless_and_fixed(html)
+    assert "\ufeff" not in sanitise(html, BASE)
+
+
 def test_a_payload_comes_out_harmless_and_as_a_fixed_point():
     hold(must_be_harmless_and_fixed, payloads())
 

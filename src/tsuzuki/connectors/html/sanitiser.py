@@ -93,6 +93,13 @@ def _with_plain_breaks(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def _trimmed(text: str) -> str:
+    """Without blanks at its ends, nor a byte order mark, which parsers drop where a text begins."""
+    while text != (trimmed := text.strip().strip("\ufeff")):
+        text = trimmed
+    return text
+
+
 def _is_valid(text: str) -> bool:
     """Checked on the bytes where the text is long: looking at each character takes three times as long."""
     if len(text) < 100 and text.isprintable():
@@ -129,25 +136,25 @@ class Sanitiser:
         """As the function of the same name; two parsers have read what comes out."""
         html = _with_plain_breaks(valid_text(_cut(html[:MAX_HTML], 4 * MAX_TAGS)))
         if "<" not in html and "&" not in html:
-            return SafeHtml(_escaped(html.strip()))
+            return SafeHtml(_escaped(_trimmed(html)))
         settled = normalise(html, MAX_NESTING)
         if settled.is_too_deep:
             return text_to_html(_without_tags(html))
         self._kept.base, self._kept.has_dropped = base, False
         cleaned = self._cleaner.clean(reveal(settled.html, base, page))
-        safe = _with_plain_breaks(valid_text(cleaned)).strip()  # a reference may have meant one of those
+        safe = _trimmed(_with_plain_breaks(valid_text(cleaned)))  # a reference may have meant one of those
         if self._kept.has_dropped:  # the cleaner then leaves attributes in another order than it would write itself
-            safe = _PROOF.clean(safe).strip()
+            safe = _trimmed(_PROOF.clean(safe))
         if is_deep(safe):
             return flattened(SafeHtml(safe))
         if (cut := _cut(safe, MAX_TAGS)) != safe:
-            safe = _PROOF.clean(cut).strip()
+            safe = _trimmed(_PROOF.clean(cut))
         # Nesting that a second parser reads differently is where filters are passed. Where another parser writes the
         # same again, nothing is left to argue about; where it does not, repeat until the sanitiser agrees with itself.
         if LexborHTMLParser(safe, is_fragment=True).html == safe:
             return SafeHtml(safe)
         for _ in range(_ROUNDS):
-            again = _PROOF.clean(safe).strip()
+            again = _trimmed(_PROOF.clean(safe))
             if again == safe:
                 return SafeHtml(safe)
             safe = again
@@ -230,7 +237,7 @@ def _link(value: str, base: str) -> str | None:
 
 def text_to_html(text: str) -> SafeHtml:
     """Plain text as markup: paragraphs at empty lines, breaks at line ends."""
-    text = valid_text(text).replace("\r\n", "\n").replace("\r", "\n").strip()
+    text = _trimmed(valid_text(text).replace("\r\n", "\n").replace("\r", "\n"))
     if "\n" not in text:
         return SafeHtml(_escaped(text))
     paragraphs = [_escaped(part.strip()).replace("\n", "<br>") for part in _PARAGRAPHS.split(text)]
