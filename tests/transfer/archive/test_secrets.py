@@ -10,8 +10,9 @@ from tests.builders import (
     stored_series,
     stored_source,
 )
-from tests.transfer.archive.builders import a_reader, parts_of
+from tests.transfer.archive.builders import a_reader, an_archive, parts_of
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.notifications.channels import list_channels_tx
 from tsuzuki.notifications.kinds import KINDS
 from tsuzuki.notifications.store import NewChannel, add_channel_tx
 from tsuzuki.shelves.follows import add_follow_tx
@@ -20,6 +21,7 @@ from tsuzuki.shelves.subscriptions import add_subscription_tx
 from tsuzuki.shelves.types import NewSubscriptionRow, PlainFollowRow, ReleasePreferences
 from tsuzuki.sources.feeds import follow_feed_tx
 from tsuzuki.sources.series import add_series_source_tx
+from tsuzuki.transfer.archive.format import ChannelLine
 
 PASSWORD = "correct-horse"
 PLAIN: dict[str, dict[str, object]] = {"ntfy": {"priority": 4}}
@@ -122,3 +124,12 @@ async def test_what_has_no_secrets_any_more_is_the_same_wherever_it_goes_next(db
     other = await a_reader(db, tmp_path)
     await other.import_archive(path)
     assert parts_of(await other.export())["channels.jsonl"] == parts_of(path)["channels.jsonl"]
+
+
+async def test_a_secret_that_somebody_wrote_into_an_archive_is_not_taken(db, tmp_path):
+    reader = await a_reader(db, tmp_path)
+    written = [ChannelLine(kind=kind, name=kind, config=config) for kind, config in CHANNELS.items()]
+    await reader.import_archive(an_archive(tmp_path, {"channels.jsonl": written}))
+    stored = await db.read(lambda tx: list_channels_tx(tx, reader.shelf_id, reader.user.id))
+    assert {channel.kind for channel in stored} == set(KINDS)
+    assert {name for channel in stored for name, value in channel.config.items() if value == PASSWORD} == set()

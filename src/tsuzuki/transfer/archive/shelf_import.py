@@ -232,7 +232,7 @@ def _known_part(kind: ChannelKind[Any], config: Mapping[str, Any]) -> dict[str, 
     """What a config of this kind may hold and is not secret; what is of another type is not taken."""
     known: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind.config):
-        if field.name in config and field.name not in kind.secrets:
+        if field.name in config and not kind.hides(field.name):
             try:
                 known[field.name] = msgspec.convert(config[field.name], field.type)
             except msgspec.ValidationError:
