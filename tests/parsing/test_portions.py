@@ -36,6 +36,7 @@ WORDS = ["gull" * 50] * 1000
         (HARVEST, FeedHarvest),
         (HARVEST.items, tuple[FoundItem, ...]),
         (WORDS, list[str]),
+        (["gull"] * PORTION, list[str]),
         ([tuple(WORDS), ()], list[tuple[str, ...]]),
         ((7, WORDS), tuple[int, list[str]]),
         (dict.fromkeys(map(str, range(9000)), "gull"), dict[str, str]),
@@ -67,6 +68,21 @@ async def test_others_are_answered_while_a_large_answer_is_decoded():
     assert turns >= len(encoded) // PORTION
 
 
-async def test_a_large_answer_of_another_type_is_refused():
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ([*WORDS, 7], list[str]),
+        ([None] * 2 * PORTION, list[str]),
+        ({"some": WORDS}, Renamed),
+        ({str(n): "gull" for n in range(PORTION)}, Renamed),
+        ("gull" * PORTION, Renamed),
+    ],
+)
+async def test_a_large_answer_of_another_type_is_refused(value, kind):
     with pytest.raises(msgspec.ValidationError):
-        await decode(msgspec.msgpack.encode([*WORDS, 7]), list[str])
+        await decode(msgspec.msgpack.encode(value), kind)
+
+
+async def test_fields_that_nobody_knows_are_left_out():
+    value = {"someWords": WORDS, **{str(n): n for n in range(PORTION)}}
+    assert await decode(msgspec.msgpack.encode(value), Renamed) == Renamed(WORDS)
