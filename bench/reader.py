@@ -126,7 +126,7 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
         await fetch(entries.mark_items, values | {"unread": True})
         await fetch(shelves.add_events, event)
 
-    def parsed(text: str) -> tuple[Call, Call]:
+    def search_calls(text: str) -> tuple[Call, Call]:
         words = match(db.engine, parse_terms(text))
         narrow = {"feeds": None, "unread": None, "saved": None, "before": FAR}
         values = {"match": words, "shelf_id": shelf, "most": 20, **narrow}
@@ -146,9 +146,9 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
             lambda: fetch(entries.find_item, {"shelf_id": shelf, "item_id": one(), "detail": "content"}),
         ),
         "mark, unmark": (mark, mark_bare),
-        "search, one hit": parsed("item777"),
-        "search, rare": parsed("rare7 rare70*"),
-        "search, common": parsed("river item7*"),
+        "search, one hit": search_calls("item777"),
+        "search, rare": search_calls("rare7 rare70*"),
+        "search, common": search_calls("river item7*"),
     }
     return {name: await measured(ours, bare, calls) for name, (ours, bare) in cases.items()}
 

@@ -206,7 +206,9 @@ async def test_a_chapter_whose_title_changed_or_that_is_gone_is_found_by_nothing
     assert await found_chapters(db, shelf, "giraffe") == []
 
 
-@pytest.mark.parametrize(("area", "name"), [("tsuzuki.inbox.search", "search_items"), ("tsuzuki.inbox", "entries_at")])
+@pytest.mark.parametrize(
+    ("area", "name"), [("tsuzuki.inbox.search", "search_items"), ("tsuzuki.inbox", "search_entries")]
+)
 def test_a_search_begins_with_what_matches_and_not_with_all_that_the_shelf_has(sqlite_template, area, name):
     """At a million items the other way takes a thousand times as long; that a clock says so is no test."""
     query = getattr(load_queries(area), name).sqlite

@@ -132,7 +132,7 @@ class Oidc:
     async def finish(
         self, key: str | None, returned: OidcCallback, caller: Caller | None, *, device: Device
     ) -> OidcSignedIn:
-        """A session for whom the provider vouches; Refused with a reason for everyone else."""
+        """A session for whom the provider vouches; OidcRefused with a reason for everyone else."""
         flow = await self._take(key, returned.state)
         if returned.error or not returned.code:
             raise OidcRefused("denied")

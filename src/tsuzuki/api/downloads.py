@@ -70,8 +70,8 @@ _write = declaring("downloads", Access.WRITE)
 _PATH = "/chapters/{kept_id}/download"
 
 ENDPOINTS = (
-    _write("POST", _PATH, keep_chapter, "Keep a chapter", status=202, errors=(NotFound, LimitExceeded)),
+    _write("POST", _PATH, keep_chapter, "Download a chapter", status=202, errors=(NotFound, LimitExceeded)),
     _read("GET", _PATH, show_download, "A downloaded chapter", errors=(NotFound,)),
-    _write("DELETE", _PATH, drop_download, "Keep a chapter no more", errors=(NotFound,)),
-    _read("GET", "/downloads", list_downloads, "Kept chapters", errors=(NotFound,)),
+    _write("DELETE", _PATH, drop_download, "Remove a downloaded chapter", errors=(NotFound,)),
+    _read("GET", "/downloads", list_downloads, "Downloaded chapters", errors=(NotFound,)),
 )

@@ -127,7 +127,7 @@ EVERYTHING = Slice(most=2**31 - 1)
 
 
 class FullInvoice(msgspec.Struct, frozen=True):
-    """An invoice with its lines, refunds and payments."""
+    """An invoice with its lines, the credit it used, refunds and disputes."""
 
     invoice: Invoice
     tenant: Tenant

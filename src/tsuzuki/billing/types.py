@@ -334,5 +334,5 @@ class PaymentProvider(Protocol):
         ...
 
     async def look_up(self, key: str) -> Answer:
-        """What became of it; Declined for a key that it never saw."""
+        """What became of it; ChargeDeclined for a key that it never saw."""
         ...

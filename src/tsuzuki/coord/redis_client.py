@@ -38,7 +38,7 @@ class RedisTransport:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["RedisConnection"]:
-        """See `Wire`. A client of its own, without its own timeouts.
+        """See `WakeupTransport`. A client of its own, without its own timeouts.
 
         Those go through `wait_for`, which until Python 3.12 swallows a cancellation that comes as it ends; that has
         timeouts that do not.

@@ -106,7 +106,10 @@ class JobState(msgspec.Struct, frozen=True):
 
 
 async def publish_jobs_tx(tx: Tx, jobs: Iterable[JobId], now: Millis) -> None:
-    """Write an event for each of these jobs."""
+    """Write an event for each of these jobs. Wake `EVENTS_WAKEUP` after the commit.
+
+    Not for scheduled polls, which are too many.
+    """
     for job in await tx.bulk(JobState, q.job_news, [[job_id] for job_id in jobs]):
         news = JobChanged(
             id=show_id(job.public_id),

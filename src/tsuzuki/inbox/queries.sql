@@ -238,7 +238,7 @@ select rowid as found from item_search where item_search match :match
 -- fragment: hit_entries
 hit cross join entry
 
--- name: entries_at
+-- name: search_entries
 -- What matches first, then only those entries: exact at page ends like the others.
 with hit as ({hits}),
 page as (
@@ -317,7 +317,7 @@ select count(*) from entry
 where shelf_id = :shelf_id and {is_wanted} and {moment} >= :since
   and sort_at >= case when cast(:by_published as boolean) then cast(:since as bigint) else 0 end;
 
--- name: count_entries_at
+-- name: count_search_entries
 with hit as ({hits})
 select count(*) from {hit_entries}
 where shelf_id = :shelf_id and item_id = hit.found and {is_wanted} and {moment} >= :since;

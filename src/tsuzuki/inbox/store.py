@@ -70,7 +70,7 @@ async def older_entries_tx(tx: Tx, where: Where, wanted: EntryFilter, *, after: 
     """The newest entries that come after this place in the list."""
     params = _at(where, wanted, after, most) | {"since": wanted.since}
     if wanted.search is not None:
-        return await _entries_at_tx(tx, params, wanted)
+        return await _search_entries_tx(tx, params, wanted)
     if not wanted.by_published:
         if wanted.saved:
             return await tx.many(Entry, q.saved_entries, **params)
@@ -84,12 +84,12 @@ async def older_entries_tx(tx: Tx, where: Where, wanted: EntryFilter, *, after: 
     return await tx.many(Entry, q.unread_entries_published if wanted.unread else q.all_entries_published, **params)
 
 
-async def _entries_at_tx(tx: Tx, params: Where, wanted: EntryFilter) -> list[Entry]:
+async def _search_entries_tx(tx: Tx, params: Where, wanted: EntryFilter) -> list[Entry]:
     """Those of one time by their ids, in either order."""
     words = match(tx.engine, parse_terms(wanted.search or ""))
     params = {name: value for name, value in params.items() if name != "then"}
-    parsed = {"match": words, "by_published": wanted.by_published}
-    return [] if words is None else await tx.many(Entry, q.entries_at, **params, **parsed)
+    search = {"match": words, "by_published": wanted.by_published}
+    return [] if words is None else await tx.many(Entry, q.search_entries, **params, **search)
 
 
 async def newer_entries_tx(tx: Tx, where: Where, wanted: EntryFilter, *, before: PageCursor, most: int) -> list[Entry]:
@@ -156,7 +156,7 @@ async def count_entries_tx(tx: Tx, where: Where, wanted: EntryFilter) -> int:
     since = {"since": wanted.since, "by_published": wanted.by_published}
     if wanted.search is not None:
         words = match(tx.engine, parse_terms(wanted.search))
-        return 0 if words is None else await tx.one(int, q.count_entries_at, **where, **since, match=words)
+        return 0 if words is None else await tx.one(int, q.count_search_entries, **where, **since, match=words)
     if wanted.since:
         return await tx.one(int, q.count_since, **where, **since)
     place = {name: value for name, value in where.items() if name not in {"unread", "saved"}}

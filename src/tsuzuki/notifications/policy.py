@@ -72,5 +72,5 @@ def trial(at: Millis) -> Message:
 def _chapter(number: str | None, title: str) -> str:
     if number is None:
         return title or "A new chapter"
-    breaker_pause = beside_number(title, number)
-    return f"Chapter {number}: {breaker_pause}" if breaker_pause else f"Chapter {number}"
+    remainder = beside_number(title, number)
+    return f"Chapter {number}: {remainder}" if remainder else f"Chapter {number}"

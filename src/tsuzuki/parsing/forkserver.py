@@ -46,7 +46,7 @@ class ForkServer:
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._deps: socket.socket | None = None
+        self._requests: socket.socket | None = None
 
     def fork(self, request: ChildRequest) -> tuple[socket.socket, socket.socket]:
         """A new child's two sockets, for its work and for its end. Both are at their end when the server had left."""
@@ -55,9 +55,9 @@ class ForkServer:
         body = msgspec.msgpack.encode(request)
         with theirs, told, self._lock:
             for _ in range(2):
-                deps = self._deps or self._start()
+                requests = self._requests or self._start()
                 try:
-                    socket.send_fds(deps, [LENGTH.pack(len(body)), body], [theirs.fileno(), told.fileno()])
+                    socket.send_fds(requests, [LENGTH.pack(len(body)), body], [theirs.fileno(), told.fileno()])
                     break
                 except OSError:
                     self._stop()
@@ -69,7 +69,7 @@ class ForkServer:
             self._stop()
 
     def _start(self) -> socket.socket:
-        deps, theirs = socket.socketpair()
+        requests, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-B", "-m", __name__, str(self._idle_seconds)],
@@ -78,13 +78,13 @@ class ForkServer:
                 stderr=subprocess.DEVNULL,
                 env={"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path), "PYTHONUTF8": "1"},
             )
-        self._deps = deps
-        return deps
+        self._requests = requests
+        return requests
 
     def _stop(self) -> None:
-        deps, process, self._deps, self._process = self._deps, self._process, None, None
-        if deps is not None and process is not None:
-            deps.close()
+        requests, process, self._requests, self._process = self._requests, self._process, None, None
+        if requests is not None and process is not None:
+            requests.close()
             process.wait()
 
 
@@ -99,15 +99,15 @@ atexit.register(FORK_SERVER.close)
 class _Server:
     """Forks children on request and tells how they ended."""
 
-    def __init__(self, deps: socket.socket, idle_seconds: float) -> None:
-        self._deps = deps
+    def __init__(self, requests: socket.socket, idle_seconds: float) -> None:
+        self._requests = requests
         self._idle_seconds = idle_seconds
         self._children: dict[int, socket.socket] = {}
         self._ready = selectors.DefaultSelector()
         self._wakeup, self._ringing = socket.socketpair()
         for end in (self._wakeup, self._ringing):
             end.settimeout(0)
-        self._ready.register(deps, selectors.EVENT_READ, self._serve_requests)
+        self._ready.register(requests, selectors.EVENT_READ, self._serve_requests)
         self._ready.register(self._wakeup, selectors.EVENT_READ, self._reap)
 
     def run(self) -> None:
@@ -124,11 +124,11 @@ class _Server:
             self._kill(pid)
 
     def _serve_requests(self) -> None:
-        head, handed, *_ = socket.recv_fds(self._deps, LENGTH.size, 2)
+        head, handed, *_ = socket.recv_fds(self._requests, LENGTH.size, 2)
         if not head:
             raise EOFError
         (length,) = LENGTH.unpack(head)
-        request = msgspec.msgpack.decode(self._deps.recv(length, socket.MSG_WAITALL), type=ChildRequest)
+        request = msgspec.msgpack.decode(self._requests.recv(length, socket.MSG_WAITALL), type=ChildRequest)
         for module in request.modules:
             with suppress(Exception):  # the call that needs it is told what is wrong
                 importlib.import_module(module)
@@ -150,7 +150,7 @@ class _Server:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self._ready.close()
-            for one in (self._deps, self._wakeup, self._ringing, told, *self._children.values()):
+            for one in (self._requests, self._wakeup, self._ringing, told, *self._children.values()):
                 one.close()
             serve(data.detach(), memory)
             status = 0

@@ -23,7 +23,7 @@ MOST_AT_ONCE = 500
 """Keys in one query: the event loop makes the JSON of them, and SQLite reads it before it looks at a clock."""
 
 
-ItemKey = tuple[FeedId, str, str | None]
+ItemLookup = tuple[FeedId, str, str | None]
 """A feed, a key of it, and the page of that item unless it is looked for already."""
 
 
@@ -97,19 +97,19 @@ class KnownItems:
 
     async def _read(self, listed: Sequence[FeedListing]) -> list[list[KnownItem]]:
         known: dict[FeedId, list[KnownItem]] = defaultdict(list)
-        keys = keys_of(listed)
-        while some := list(islice(keys, MOST_AT_ONCE)):
-            for item in await self._db.read(partial(known_items_tx, keys=some)):
+        lookups = lookups_of(listed)
+        while some := list(islice(lookups, MOST_AT_ONCE)):
+            for item in await self._db.read(partial(known_items_tx, lookups=some)):
                 known[item.feed_id].append(item)
         return [known[feed.feed_id] for feed in listed]
 
 
-async def known_items_tx(tx: Tx, keys: Sequence[ItemKey]) -> list[KnownItem]:
+async def known_items_tx(tx: Tx, lookups: Sequence[ItemLookup]) -> list[KnownItem]:
     """Stored items under these keys or pages; one may come twice."""
-    return await tx.bulk(KnownItem, q.known_items, keys)
+    return await tx.bulk(KnownItem, q.known_items, lookups)
 
 
-def keys_of(listed: Iterable[FeedListing]) -> Iterator[ItemKey]:
+def lookups_of(listed: Iterable[FeedListing]) -> Iterator[ItemLookup]:
     """What is looked up for what feeds list."""
     for feed in listed:
         pages: set[str | None] = set()

@@ -1,4 +1,4 @@
-"""Loads `Settings` from the environment. Pure: it reads only the mapping that it is given."""
+"""Loads `Settings` from a mapping, such as the environment, and finds the `.env` file beside a checkout."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches

@@ -45,7 +45,8 @@ async def deliver_known_chapters_tx(
 ) -> int:
     """One event with the number of chapters, for a shelf that began to follow in this transaction; how many.
 
-    Whatever is stored later comes into its inbox, and nothing before.
+    Whatever is stored later comes into its inbox, and nothing before. Call it after the follow is written, and after
+    any write to the series' watches, which ingest locks first. `available` is for callers who have counted.
     """
     await lock_series_tx(tx, series_id)
     available = await tx.one(int, q.count_chapters, series_id=series_id) if available is None else available

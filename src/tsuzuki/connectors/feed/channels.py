@@ -61,7 +61,7 @@ _ROOTS: dict[str, Kind] = {"rss": "rss", "channel": "rss", "rdf": "rdf", "feed":
 
 
 def read_document(root: Element, url: str, *, has_bases: bool) -> RawFeed:
-    """The feed that a tree holds; Unsure for a root we do not know, NotAFeed for other RDF."""
+    """The feed that a tree holds; NeedsLenientReader for a root we do not know, NotAFeed for other RDF."""
     kind = _ROOTS.get(_local(root))
     if kind is None:
         raise NeedsLenientReader

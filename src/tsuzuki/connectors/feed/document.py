@@ -196,7 +196,7 @@ def check_bytes(body: bytes) -> None:
 
 
 def parse_tree(text: str, *, recover: bool = False) -> Element:
-    """The tree of a well-formed document, or what can be recovered of any other; else Unsure."""
+    """The tree of a well-formed document, or what can be recovered of any other; else NeedsLenientReader."""
     signs = text.count("<")  # as many elements at most, in number and in depth: what cannot be is not looked for
     encoded = text.encode()
     try:
