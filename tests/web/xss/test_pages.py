@@ -192,6 +192,10 @@ async def test_sec_14_every_text_as_an_article_a_search_and_an_error_runs_nowher
             assert seen > len(listed) / 2 or kind in ("missing", "filters"), kind
 
 
+SHARES = scaled(1, 4)
+"""Twenty minutes of one worker, shared by all."""
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 async def test_sec_14_every_article_by_itself_runs_nothing(browser: Browser, hostile):
@@ -204,12 +208,13 @@ async def test_sec_14_every_article_by_itself_runs_nothing(browser: Browser, hos
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-async def test_sec_14_every_text_by_itself_on_every_page_runs_nothing(browser: Browser, hostile):
+@pytest.mark.parametrize("part", range(SHARES))
+async def test_sec_14_every_text_by_itself_on_every_page_runs_nothing(browser: Browser, hostile, part):
     """One after the other in all places, the pages put into one that enforces no policy; one in an ordinary run."""
     paths = [path for route, path in pages_of(hostile).items() if route not in PLAIN | LED_ON | WITH.keys()]
     try:
         async with await cast(browser, hostile, policy=False) as detector:
-            for text in hostile.texts[:: scaled(len(hostile.texts), 1)]:
+            for text in hostile.texts[part :: scaled(len(hostile.texts), SHARES)]:
                 await poison(hostile.app, [text])
                 await detector.open("/settings")
                 seen = await detector.page.evaluate(PUT_IN, paths)
