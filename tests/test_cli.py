@@ -46,7 +46,7 @@ def test_a_bad_setting_stops_any_command_with_one_line_and_status_2(run):
         result = run(command, PORT="eighty")
         assert result.exit_code == 2
         assert result.stderr == (
-            "Error: TSUZUKI_PORT is 'eighty'; it takes a port from 1 to 65535, or 0 for any free one.\n"
+            "Error: TSUZUKI_PORT is 'eighty', but must be a port from 1 to 65535, or 0 for any free one.\n"
         )
 
 

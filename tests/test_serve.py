@@ -117,7 +117,7 @@ async def test_an_unknown_variable_is_a_warning_and_no_more(tmp_path):
         child.terminate()
         _, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
     assert child.returncode == 0
-    assert b"TSUZUKI_PROT is no setting of ours; did you mean TSUZUKI_PORT?" in err
+    assert b"TSUZUKI_PROT is not a known setting; did you mean TSUZUKI_PORT?" in err
 
 
 @pytest.mark.parametrize("command", ["serve", "work"])

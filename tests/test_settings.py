@@ -102,8 +102,8 @@ BAD = [
     ("CONTACT_URL", "me@example.org", "me@", "mailto:"),
     ("FLARESOLVERR_URL", "ftp://solver", "ftp", "https://"),
     ("OIDC_ISSUER", "https://a b", "a b", "https://"),
-    ("TRUSTED_PROXIES", "127.0.0.1, *", "*", "networks with commas"),
-    ("ALLOW_PRIVATE_NETWORKS", "10.0.0.0/40", "10.0.0.0/40", "networks with commas"),
+    ("TRUSTED_PROXIES", "127.0.0.1, *", "*", "networks separated by commas"),
+    ("ALLOW_PRIVATE_NETWORKS", "10.0.0.0/40", "10.0.0.0/40", "networks separated by commas"),
     ("CORS_ALLOWED_ORIGINS", "*", "'*'", "origins"),
     ("CORS_ALLOWED_ORIGINS", "https://a.example/path", "path", "origins"),
     ("LOG_LEVEL", "loud", "'loud'", "debug, info, warning or error"),
@@ -180,8 +180,8 @@ def test_a_relative_sqlite_path_counts_from_the_data_folder(url, stored):
 def test_a_variable_that_is_no_setting_is_named_with_the_nearest_that_is():
     said = unknown_variables({"TSUZUKI_PROT": "1", "TSUZUKI_ZZZZZZ": "1", "TSUZUKI_PORT": "1", "OTHER": "1"})
     assert said == [
-        "TSUZUKI_PROT is no setting of ours; did you mean TSUZUKI_PORT?",
-        "TSUZUKI_ZZZZZZ is no setting of ours.",
+        "TSUZUKI_PROT is not a known setting; did you mean TSUZUKI_PORT?",
+        "TSUZUKI_ZZZZZZ is not a known setting.",
     ]
 
 
@@ -251,4 +251,4 @@ def test_a_file_beside_a_checkout_is_read_and_what_the_process_has_wins(tmp_path
     assert "TSUZUKI_HOST=::1 " in settings().stdout
     assert "TSUZUKI_PORT=9000 " in settings(TSUZUKI_PORT="9000").stdout
     (tmp_path / ".env").write_text("TSUZUKI_PORT 8477\n", "utf-8")
-    assert "line 1: a line is NAME=value" in settings().stderr
+    assert "line 1: write NAME=value" in settings().stderr

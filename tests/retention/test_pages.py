@@ -152,7 +152,7 @@ def test_prune_shows_first_and_then_removes(run):
 )
 def test_wrong_settings_are_refused_in_one_line(tmp_path, name, value):
     environ = {"TSUZUKI_DATA_DIR": str(tmp_path), f"TSUZUKI_{name}": value}
-    with pytest.raises(BadSetting, match=f"^TSUZUKI_{name} is '{value}'; it takes [^\n]*$"):
+    with pytest.raises(BadSetting, match=f"^TSUZUKI_{name} is '{value}', but must be [^\n]*$"):
         read_settings(environ)
 
 

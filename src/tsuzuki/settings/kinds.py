@@ -41,7 +41,7 @@ def _switch(text: str) -> bool:
 
 
 SWITCH = SettingType("on or off", _switch)
-TEXT = SettingType("a text", str)
+TEXT = SettingType("text", str)
 FOLDER = SettingType("the path of a folder", str)
 
 
@@ -72,7 +72,7 @@ def duration(lowest: Millis) -> SettingType:
         return length
 
     least = "" if lowest == 0 else f", at least {lowest // SECOND} s"
-    return SettingType(f"seconds, or a number with s, m, h or d such as 30s, 15m, 48h{least}", read)
+    return SettingType(f"a number of seconds, or one with a unit such as 30s, 15m, 48h, 2d{least}", read)
 
 
 def span(lowest: Millis) -> SettingType:
@@ -85,7 +85,7 @@ def span(lowest: Millis) -> SettingType:
 
     days = lowest // DAY
     return SettingType(
-        f"a number with d such as 90d, 365d, at least {days} day{'s' if days > 1 else ''}, or 0 for ever", read
+        f"a number of days such as 90d or 365d, at least {days} day{'s' if days > 1 else ''}, or 0 for ever", read
     )
 
 
@@ -96,7 +96,7 @@ def _hours(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-HOURS = SettingType("two full hours of a day such as 2-6 or 22-4; 0-24 is always", _hours)
+HOURS = SettingType("two hours of the day such as 2-6 or 22-4, or 0-24 for always", _hours)
 
 
 def size(lowest: int) -> SettingType:
@@ -111,7 +111,9 @@ def size(lowest: int) -> SettingType:
             raise ValueError(text)
         return length
 
-    return SettingType(f"bytes, or a number with K, M, G or T such as 500M, 2G, at least {lowest // 1024**2}M", read)
+    return SettingType(
+        f"a number of bytes, or one with K, M, G or T such as 500M or 2G, at least {lowest // 1024**2}M", read
+    )
 
 
 def one_of(*words: str) -> SettingType:
@@ -141,13 +143,13 @@ def _secret_key(text: str) -> str:
 
 
 SECRET_KEYS = list_of(
-    SettingType("", _secret_key), "at least 32 characters without spaces; several keys with commas between them"
+    SettingType("", _secret_key), "at least 32 characters without spaces; several keys are separated by commas"
 )
 
 
 NETWORKS = list_of(
     SettingType("", partial(ip_network, strict=False)),
-    "addresses or networks with commas between them, such as 127.0.0.0/8, ::1",
+    "addresses or networks separated by commas, such as 127.0.0.0/8, ::1",
 )
 
 
@@ -189,7 +191,7 @@ def _database(text: str) -> str:
 
 
 DATABASE_URL = SettingType(
-    "sqlite:///file (from the data folder), sqlite:////absolute/file or postgresql://user:password@host/database",
+    "sqlite:///file (in the data folder), sqlite:////absolute/file or postgresql://user:password@host/database",
     _database,
 )
 
@@ -204,7 +206,7 @@ def _origin(text: str) -> str:
 
 
 ORIGIN = SettingType(
-    "where a server is, without a path, such as https://reader.example.org",
+    "the address of a server, without a path, such as https://reader.example.org",
     lambda text: _origin(text.removesuffix("/")),
 )
-ORIGINS = list_of(SettingType("", _origin), "origins with commas between them, such as https://reader.example.org")
+ORIGINS = list_of(SettingType("", _origin), "origins separated by commas, such as https://reader.example.org")

@@ -64,7 +64,7 @@ def read_env_file(file: Path) -> dict[str, str]:
             continue
         name, is_set, value = line.removeprefix("export ").partition("=")
         if not is_set or not name.strip().isidentifier():
-            raise BadSetting(f"{file}, line {number}: a line is NAME=value, or begins with #.")
+            raise BadSetting(f"{file}, line {number}: write NAME=value, or begin the line with #.")
         plain = value.strip()
         found[name.strip()] = plain[1:-1] if len(plain) > 1 and plain[0] == plain[-1] and plain[0] in "'\"" else plain
     return found
@@ -117,7 +117,7 @@ def _read(name: str, variable: Variable, environ: Mapping[str, str]) -> Any:
 
 def _bad(name: str, variable: Variable, text: str) -> BadSetting:
     got = variable.show(text).encode("unicode_escape").decode()
-    return BadSetting(f"{name} is {got!r}; it takes {variable.kind.takes}.")
+    return BadSetting(f"{name} is {got!r}, but must be {variable.kind.takes}.")
 
 
 def _data_dir(text: str | None, environ: Mapping[str, str], beside: Path | None) -> Path:
@@ -130,7 +130,7 @@ def _data_dir(text: str | None, environ: Mapping[str, str], beside: Path | None)
     if shared.startswith("/"):  # the XDG rule: a relative one is ignored
         return Path(shared) / "tsuzuki"
     if not home:
-        raise BadSetting(f"{PREFIX}DATA_DIR is not set and there is no home folder; it takes the path of a folder.")
+        raise BadSetting(f"{PREFIX}DATA_DIR is not set and there is no home folder; set it to the path of a folder.")
     return Path(home) / ".local" / "share" / "tsuzuki"
 
 
@@ -143,34 +143,34 @@ def _from_data_dir(url: str, data_dir: Path) -> str:
 
 def _unknown(name: str, known: list[str]) -> str:
     nearest = get_close_matches(_field(name), known, n=1)
-    return f"{name} is no setting of ours" + (f"; did you mean {PREFIX}{nearest[0].upper()}?" if nearest else ".")
+    return f"{name} is not a known setting" + (f"; did you mean {PREFIX}{nearest[0].upper()}?" if nearest else ".")
 
 
 def _check_together(settings: Settings) -> None:
     """Rules across several variables."""
     if settings.database_max_conns < settings.database_min_conns:
         raise BadSetting(
-            f"{PREFIX}DATABASE_MAX_CONNS is '{settings.database_max_conns}'; "
-            f"it takes at least {PREFIX}DATABASE_MIN_CONNS, which is {settings.database_min_conns}."
+            f"{PREFIX}DATABASE_MAX_CONNS is '{settings.database_max_conns}', "
+            f"but must be at least {PREFIX}DATABASE_MIN_CONNS, which is {settings.database_min_conns}."
         )
     if settings.pull_max_backoff < settings.pull_interval:
         raise BadSetting(
-            f"{PREFIX}PULL_MAX_BACKOFF is '{settings.pull_max_backoff // 1000}s'; "
-            f"it takes at least {PREFIX}PULL_INTERVAL, which is {settings.pull_interval // 1000}s."
+            f"{PREFIX}PULL_MAX_BACKOFF is '{settings.pull_max_backoff // 1000}s', "
+            f"but must be at least {PREFIX}PULL_INTERVAL, which is {settings.pull_interval // 1000}s."
         )
     if settings.allow_empty_password and not _is_loopback(settings.host):
         raise BadSetting(
-            f"{PREFIX}ALLOW_EMPTY_PASSWORD is 'on'; it takes off while {PREFIX}HOST is {settings.host}, "
-            "which others can reach."
+            f"{PREFIX}ALLOW_EMPTY_PASSWORD is 'on', but must be off while {PREFIX}HOST is {settings.host}, "
+            "which other machines can reach."
         )
     if settings.billing and settings.stripe and not settings.stripe_webhook_secret:
         # R90: without it anybody could say that an invoice is paid.
-        raise BadSetting(f"{PREFIX}STRIPE_WEBHOOK_SECRET is not set; {PREFIX}STRIPE needs it while billing is on.")
+        raise BadSetting(f"{PREFIX}STRIPE_WEBHOOK_SECRET is not set; {PREFIX}STRIPE requires it while billing is on.")
     if settings.oidc_issuer is not None:
         for part in _OIDC:
             is_given = getattr(settings, f"oidc_{part}") is not None
             if not is_given and not (part == "redirect_uri" and settings.public_url):
-                raise BadSetting(f"{PREFIX}OIDC_{part.upper()} is not set; {PREFIX}OIDC_ISSUER needs it.")
+                raise BadSetting(f"{PREFIX}OIDC_{part.upper()} is not set; {PREFIX}OIDC_ISSUER requires it.")
 
 
 def _is_loopback(host: str) -> bool:

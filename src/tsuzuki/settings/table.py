@@ -42,8 +42,8 @@ class Variable(msgspec.Struct, frozen=True):
 
 _server = partial(Variable, "Server")
 _data = partial(Variable, "Data")
-_pull = partial(Variable, "Calling sources")
-_account = partial(Variable, "Signing in")
+_pull = partial(Variable, "Fetching")
+_account = partial(Variable, "Sign-in")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +54,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _data(
             kinds.FOLDER,
             "",
-            "Where everything lives that is not in a database server. Without it: `data/` beside a checkout, "
-            "else the user's data folder (`$XDG_DATA_HOME/tsuzuki` or `~/.local/share/tsuzuki`).",
+            "The folder for everything that is not in a database server. Default: `data/` in a checkout, otherwise "
+            "the user's data folder (`$XDG_DATA_HOME/tsuzuki` or `~/.local/share/tsuzuki`).",
         ),
     ]
     database_url: Annotated[
@@ -63,21 +63,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _data(
             kinds.DATABASE_URL,
             "sqlite:///tsuzuki.db",
-            "The database. `sqlite:///name` is a file in the data folder, `sqlite:////path` a file anywhere; "
+            "The database: `sqlite:///name` is a file in the data folder, `sqlite:////path` a file anywhere, "
             "`postgresql://...` a PostgreSQL server.",
         ),
     ]
     database_min_conns: Annotated[
-        int, _data(kinds.number(1, 100), "2", "Connections kept open to PostgreSQL; on SQLite the reading threads.")
+        int, _data(kinds.number(1, 100), "2", "Minimum connections to PostgreSQL. On SQLite: number of reader threads.")
     ]
-    database_max_conns: Annotated[int, _data(kinds.number(1, 1000), "10", "The most connections to PostgreSQL.")]
+    database_max_conns: Annotated[int, _data(kinds.number(1, 1000), "10", "Maximum connections to PostgreSQL.")]
     image_cache_size: Annotated[
         int,
         _data(
             kinds.size(16 * 1024**2),
             "2G",
-            "The most that cached images may take on disk; what was not looked at for longest goes first. Chapters "
-            "that a reader keeps do not count and never go.",
+            "Maximum disk space for cached images; the least recently used are removed first. Downloaded chapters do "
+            "not count and are never removed.",
         ),
     ]
     keep_read: Annotated[
@@ -85,8 +85,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _data(
             kinds.span(DAY),
             "365d",
-            "How long an article stays after it was read, where neither its shelf nor its feed says otherwise; `0` "
-            "keeps all for ever. What is unread, saved or bookmarked never goes. See docs/retention.md.",
+            "How long to keep articles after they are read, unless their shelf or feed has its own setting; `0` keeps "
+            "them for ever. Unread, saved and bookmarked articles are never deleted. See docs/retention.md.",
         ),
     ]
     keep_jobs: Annotated[
@@ -94,16 +94,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _data(
             kinds.span(Millis(8 * DAY)),
             "365d",
-            "How long crawl jobs that said something stay; `0` keeps them for ever. None goes before its log, or while "
-            "it is its source's last.",
+            "How long to keep crawl jobs that failed, found something or have a log; `0` keeps them for ever. A job is "
+            "never deleted before its log is archived, nor while it is the last of its source.",
         ),
     ]
     keep_audit: Annotated[
-        Millis, _data(kinds.span(Millis(30 * DAY)), "730d", "How long the audit log reaches back; `0` is for ever.")
+        Millis, _data(kinds.span(Millis(30 * DAY)), "730d", "How long to keep the audit log; `0` keeps it for ever.")
     ]
     prune_hours: Annotated[
         tuple[int, int],
-        _data(kinds.HOURS, "2-6", "When what is older is removed: full hours by the clock of this machine."),
+        _data(kinds.HOURS, "2-6", "The hours in which old data is deleted, by the clock of this machine."),
     ]
     secret_key: Annotated[
         tuple[str, ...],
@@ -111,10 +111,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "Data",
             kinds.SECRET_KEYS,
             "",
-            "What passwords, tokens and cookies of sources and channels are encrypted with in the database, such as "
-            "`openssl rand -hex 32` makes. Without it a key is made in `secret.key` in the data folder. Processes on "
-            "several machines need the same. Of several keys the first encrypts and all decrypt: put a new one in "
-            "front, start, and leave the old one out at the next start.",
+            "The key that encrypts passwords, tokens and cookies of sources and channels in the database. Make one "
+            "with `openssl rand -hex 32`. Default: a key is created in `secret.key` in the data folder. Processes on "
+            "several machines need the same key. With several keys, the first encrypts and all decrypt. To change the "
+            "key, put the new one first, restart, and remove the old one at the next restart.",
             secret=True,
         ),
     ]
@@ -123,20 +123,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _data(
             kinds.REDIS_URL,
             "",
-            "A Redis or Valkey that several processes share for pace, wake-ups and caches. Nothing is lost with it.",
+            "A Redis or Valkey server through which several processes share rate limits, wake-ups and caches. If it "
+            "fails, no data is lost.",
         ),
     ]
 
-    host: Annotated[str, _server(kinds.TEXT, "127.0.0.1", "The address to listen on; `0.0.0.0` for all of IPv4.")]
+    host: Annotated[str, _server(kinds.TEXT, "127.0.0.1", "The address to listen on; `0.0.0.0` is every IPv4 address.")]
     port: Annotated[int, _server(kinds.PORT, "8080", "The port to listen on.")]
     public_url: Annotated[
         str | None,
         _server(
             kinds.ORIGIN,
             "",
-            "Where people reach this server, such as `https://reader.example.org`. Messages on channels, reminders of "
-            "invoices and invitations link there, and a provider sends people back there. Without it messages name "
-            "no page of ours. Where it is https, browsers are told to use nothing else for a year (HSTS).",
+            "The public address of this server, such as `https://reader.example.org`. Notifications, invoice reminders "
+            "and invitations link to it, and a sign-in provider redirects to it. Without it, messages contain no links "
+            "to this server. If it is https, browsers are told to use only https for a year (HSTS).",
         ),
     ]
     trusted_proxies: Annotated[
@@ -144,19 +145,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _server(
             kinds.NETWORKS,
             "",
-            "Reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. Without any, nobody's are.",
+            "Reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted. Default: none.",
         ),
     ]
     cors_allowed_origins: Annotated[
         tuple[str, ...],
-        _server(kinds.ORIGINS, "", "Other sites whose pages may call the API in a reader's browser."),
+        _server(kinds.ORIGINS, "", "Other sites whose pages may call the API from a browser (CORS)."),
     ]
     log_level: Annotated[
-        _LogLevel, _server(kinds.one_of("debug", "info", "warning", "error"), "info", "The least that is logged.")
+        _LogLevel, _server(kinds.one_of("debug", "info", "warning", "error"), "info", "The minimum level to log.")
     ]
     log_format: Annotated[
         _LogFormat,
-        _server(kinds.one_of("auto", "text", "json"), "auto", "`auto` is text on a terminal and JSON elsewhere."),
+        _server(
+            kinds.one_of("auto", "text", "json"),
+            "auto",
+            "The log format; `auto` is text on a terminal, otherwise JSON.",
+        ),
     ]
 
     password: Annotated[
@@ -164,15 +169,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _account(
             kinds.TEXT,
             "",
-            "The password of the first administrator, `admin`. Without it the first visit sets one up with a code "
-            "that is printed in the log.",
+            "The password of the first administrator, `admin`. Without it, you choose one on your first visit, with a "
+            "code that is printed in the log.",
             secret=True,
         ),
     ]
     allow_empty_password: Annotated[
         bool,
         _account(
-            kinds.SWITCH, "off", "Lets everyone in without a password. Only with a host that is this machine alone."
+            kinds.SWITCH, "off", "Lets everyone in without a password. Requires a loopback address as `TSUZUKI_HOST`."
         ),
     ]
     login_limit: Annotated[
@@ -180,102 +185,115 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         _account(
             kinds.number(1, 100_000),
             "10",
-            "Failed sign-ins allowed within the window, from one address for one name. An address has three times as "
-            "many for all names, and a name ten times as many from all strangers; a browser that its owner has signed "
-            "in with before has its own, whatever strangers do.",
+            "Failed sign-ins allowed per `TSUZUKI_LOGIN_WINDOW` from one address for one username. One address is "
+            "allowed three times as many for all usernames together, and one username ten times as many from all "
+            "unknown browsers together. A browser in which this user has signed in before has a limit of its own.",
         ),
     ]
-    login_window: Annotated[Millis, _account(kinds.duration(SECOND), "60s", "The window that they are counted in.")]
+    login_window: Annotated[
+        Millis, _account(kinds.duration(SECOND), "60s", "The period in which failed sign-ins are counted.")
+    ]
     login_block: Annotated[
-        Millis, _account(kinds.duration(SECOND), "300s", "How long no further sign-in is tried after that.")
+        Millis, _account(kinds.duration(SECOND), "300s", "How long sign-in is blocked after too many failures.")
     ]
     oidc_issuer: Annotated[
-        str | None, _account(kinds.HTTP_URL, "", "An OpenID Connect provider to sign in with; needs the next three.")
+        str | None,
+        _account(kinds.HTTP_URL, "", "An OpenID Connect provider to sign in with; requires the next three settings."),
     ]
-    oidc_client_id: Annotated[str | None, _account(kinds.TEXT, "", "Our name at that provider.")]
-    oidc_client_secret: Annotated[str | None, _account(kinds.TEXT, "", "Our password at that provider.", secret=True)]
+    oidc_client_id: Annotated[str | None, _account(kinds.TEXT, "", "The client ID at that provider.")]
+    oidc_client_secret: Annotated[
+        str | None, _account(kinds.TEXT, "", "The client secret at that provider.", secret=True)
+    ]
     oidc_redirect_uri: Annotated[
         str | None,
         _account(
             kinds.HTTP_URL,
             "",
-            "Where the provider sends people back to, as registered there. Without it "
-            "`/api/v1/oidc/callback` at `TSUZUKI_PUBLIC_URL`.",
+            "The redirect URI registered at the provider. Default: `/api/v1/oidc/callback` at `TSUZUKI_PUBLIC_URL`.",
         ),
     ]
     oidc_allowed_user: Annotated[
-        str | None, _account(kinds.TEXT, "", "The only e-mail address or subject that may sign in that way.")
+        str | None,
+        _account(kinds.TEXT, "", "The only e-mail address or subject allowed to sign in through the provider."),
     ]
 
     contact_url: Annotated[
         str | None,
-        _pull(
-            kinds.CONTACT, "", "Who runs this server; sent to sources in the User-Agent. The project's page when empty."
-        ),
+        _pull(kinds.CONTACT, "", "A contact address, sent to sources in the User-Agent. Default: the project's page."),
     ]
     allow_private_networks: Annotated[
         tuple[Network, ...],
         _pull(
             kinds.NETWORKS,
             "",
-            "Private networks that may be called all the same. Sources on loopback may then use http.",
+            "Private networks that may be fetched from. If they include loopback, sources there may use http.",
         ),
     ]
-    pull_interval: Annotated[Millis, _pull(kinds.duration(SECOND), "1800s", "The pause between two calls of a feed.")]
-    pull_timeout: Annotated[Millis, _pull(kinds.duration(SECOND), "30s", "The longest that one call may take.")]
-    pull_concurrency: Annotated[int, _pull(kinds.number(1, 1000), "10", "Calls at the same time.")]
+    pull_interval: Annotated[
+        Millis, _pull(kinds.duration(SECOND), "1800s", "The usual interval between two fetches of a feed.")
+    ]
+    pull_timeout: Annotated[Millis, _pull(kinds.duration(SECOND), "30s", "The timeout of one request.")]
+    pull_concurrency: Annotated[
+        int, _pull(kinds.number(1, 1000), "10", "How many feeds and series are polled at the same time.")
+    ]
     pull_max_backoff: Annotated[
-        Millis, _pull(kinds.duration(SECOND), "172800s", "The longest pause that failures or Retry-After can cause.")
+        Millis, _pull(kinds.duration(SECOND), "172800s", "The longest delay after failures or Retry-After.")
     ]
     manga_list_ttl: Annotated[
-        Millis, _pull(kinds.duration(_NONE), "600s", "How long a listing of a source's series is fresh.")
+        Millis, _pull(kinds.duration(_NONE), "600s", "How long a source's list of series is cached.")
     ]
     manga_detail_ttl: Annotated[
-        Millis, _pull(kinds.duration(_NONE), "3600s", "How long the details of a series are fresh.")
+        Millis, _pull(kinds.duration(_NONE), "3600s", "How long the details of a series are cached.")
     ]
     chapter_list_ttl: Annotated[
-        Millis, _pull(kinds.duration(_NONE), "600s", "How long the chapter list of a series is fresh.")
+        Millis, _pull(kinds.duration(_NONE), "600s", "How long the chapter list of a series is cached.")
     ]
     disable_threshold: Annotated[
-        int, _pull(kinds.number(1, 1000), "5", "Failed crawls in a row after which a source is disabled.")
+        int, _pull(kinds.number(1, 1000), "5", "A source is disabled after this many failed crawls in a row.")
     ]
     flaresolverr_url: Annotated[
         str | None,
         _pull(
             kinds.HTTP_URL,
             "",
-            "A FlareSolverr for sources that want to see a browser. Not used yet: no kind of source asks for it.",
+            "A FlareSolverr server for sources that require a browser. Not used yet: no connector needs it.",
         ),
     ]
 
     task_lease: Annotated[
         Millis,
         Variable(
-            "Work",
+            "Workers and billing",
             kinds.duration(SECOND),
             "30s",
-            "How long a task belongs to a worker that says nothing; it beats three times within.",
+            "How long a task stays with a worker that sends no heartbeat. A heartbeat is sent three times per lease.",
         ),
     ]
     billing: Annotated[
-        bool, Variable("Work", kinds.SWITCH, "off", "Plans, invoices and payments for the shelves that tenants rent.")
+        bool,
+        Variable(
+            "Workers and billing",
+            kinds.SWITCH,
+            "off",
+            "Turns on plans, invoices and payments for the shelves that tenants rent.",
+        ),
     ]
     stripe: Annotated[
         bool,
         Variable(
-            "Work",
+            "Workers and billing",
             kinds.SWITCH,
             "off",
-            "Invoices are paid through Stripe too, which tells us at /api/v1/webhooks/stripe.",
+            "Invoices can also be paid through Stripe, whose webhook is /api/v1/webhooks/stripe.",
         ),
     ]
     stripe_webhook_secret: Annotated[
         str | None,
         Variable(
-            "Work",
+            "Workers and billing",
             kinds.TEXT,
             "",
-            "The signing secret of that webhook (`whsec_...`). With billing and Stripe on, nothing starts without it.",
+            "The signing secret of that webhook (`whsec_...`). Required while billing and Stripe are on.",
             secret=True,
         ),
     ]
