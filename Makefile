@@ -5,14 +5,14 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each is thre
 
 .PHONY: help run demo pictures test test-fast coverage check fix bench soak screenshots stranger lock schema settings messages clean
 
-help: ## What there is
+help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: ## Serve on http://127.0.0.1:8080 (installs and migrates what is missing)
 	@tools/venv run
 	@$(BIN)/tsuzuki serve
 
-demo: ## Serve a sample that lives by itself; nothing is called outside, nothing is kept
+demo: ## Serve a demo with sample comics and feeds; it makes no outside connections and stores nothing
 	@tools/venv run
 	@$(BIN)/tsuzuki demo
 
@@ -38,7 +38,7 @@ check: ## Format, lint, types, import contracts, dependencies
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/deptry src
 
-fix: ## Format, and mend what ruff can
+fix: ## Format, and fix what ruff can
 	@tools/venv dev
 	$(BIN)/ruff check --fix --quiet --exit-zero
 	$(BIN)/ruff format --quiet
@@ -64,20 +64,20 @@ pictures: ## The README's pictures, taken of the demo
 	@tools/chromium
 	$(BIN)/python tools/pictures.py
 
-stranger: ## A stranger's first ten minutes in a fresh clone, timed step by step
+stranger: ## The first ten minutes of a new user in a fresh clone, timed step by step
 	@tools/venv dev
 	@tools/chromium
 	$(BIN)/python tools/stranger.py
 
-lock: ## Compile the hashed locks anew from pyproject.toml
+lock: ## Compile the hashed lock files from pyproject.toml
 	@tools/venv dev
 	tools/lock
 
-schema: ## Write docs/schema.md from a freshly migrated database, and the order of locks
+schema: ## Write docs/schema.md (tables, and the order of locks) from a freshly migrated database
 	@tools/venv dev
 	$(BIN)/python tools/schema.py
 
-settings: ## Write docs/settings.md and .env.example from the settings' own texts
+settings: ## Write docs/settings.md and .env.example from the settings' descriptions
 	@tools/venv dev
 	tools/settings-docs
 
@@ -85,5 +85,5 @@ messages: ## Collect the pages' texts for translators into src/tsuzuki/web/trans
 	@tools/venv dev
 	$(BIN)/python tools/messages.py
 
-clean: ## Remove what make made (never data/)
+clean: ## Remove what make created (never data/)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -40,7 +40,7 @@ def test_a_shelf_comes_in_and_goes_out_to_another_server(run, tmp_path):
     first = an_archive(tmp_path, SHELF)
     done = run("import", "shelf", str(first))
     assert (done.exit_code, done.stderr) == (0, "")
-    assert "items: 1 created, 0 existing, 0 left out.\n" in done.stdout
+    assert "items: 1 created, 0 existing, 0 skipped.\n" in done.stdout
     out = run("export", "--format", "archive")
     assert out.stdout == "admin-shelf.zip: 1 feeds, 1 items, 1 series, 1 chapters, 0 bookmarks.\n"
     second = tmp_path / "admin-shelf.zip"
@@ -48,7 +48,7 @@ def test_a_shelf_comes_in_and_goes_out_to_another_server(run, tmp_path):
     assert run("import", "shelf", str(second), server="other").exit_code == 0
     assert run("export", "--format", "archive", "--output", "third.zip", server="other").exit_code == 0
     assert parts_of(tmp_path / "third.zip") == parts_of(second)
-    assert "items: 0 created, 1 existing, 0 left out.\n" in run("import", "shelf", str(second)).stdout
+    assert "items: 0 created, 1 existing, 0 skipped.\n" in run("import", "shelf", str(second)).stdout
 
 
 def test_a_terminal_shows_how_far_it_is(run, tmp_path, monkeypatch):
@@ -83,7 +83,7 @@ def test_what_was_left_out_is_said_and_is_the_exit_status(run, tmp_path):
     done = run("import", "shelf", str(file))
     assert done.exit_code == 1
     assert done.stderr.startswith(f"{file}: feeds.jsonl:1: http://10.0.0.1/feed: ")
-    assert "feeds: 0 created, 0 existing, 1 left out.\n" in done.stdout
+    assert "feeds: 0 created, 0 existing, 1 skipped.\n" in done.stdout
 
 
 def test_what_is_no_archive_ends_with_one_line(run, tmp_path):

@@ -54,7 +54,7 @@ def test_what_of_a_database_is_left_out_is_told(run, tmp_path):
         connection.execute("update items set title = cast(x'43616665e9' as text), pub_date = 9e999").fetchall()
     done = run("import", "reedme", str(file))
     assert (done.exit_code, done.stdout) == (1, "2 feeds, 9 items, 1 bookmarks.\n")
-    assert f"{file}: row 2 of items is too large.\n1 left out.\n" in done.stderr
+    assert f"{file}: row 2 of items is too large.\n1 skipped.\n" in done.stderr
 
 
 def test_a_damaged_database_ends_with_one_line(run, tmp_path):
@@ -92,4 +92,4 @@ def test_a_list_comes_onto_the_own_shelf_whichever_is_open(run, tmp_path):
     assert b"93.184.216.34" not in run("export").stdout_bytes
     assert "1 created" in run("import", "opml", str(file), "--user", "bob", "--shelf", "Main").stdout
     assert b"93.184.216.34" in run("export").stdout_bytes
-    assert "no shelf Attic" in run("export", "--shelf", "Attic").stderr
+    assert "no shelf named Attic" in run("export", "--shelf", "Attic").stderr

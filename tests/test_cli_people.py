@@ -52,7 +52,7 @@ def test_someone_is_added_with_a_password_that_is_made_up_and_shown(run, tmp_pat
     ("arguments", "stdin", "says"),
     [
         (("user", "add", "a b"), None, "A username has 1 to 64"),
-        (("user", "add", "a", "--password-stdin"), "", "no password on the first line"),
+        (("user", "add", "a", "--password-stdin"), "", "first line of stdin is empty"),
         (("user", "add", "a", "--role", "root"), None, "'root' is not one of"),
         (("user", "disable", "nobody"), None, "There is no user nobody."),
         (("user", "reset-password", "nobody"), None, "There is no user nobody."),
@@ -84,7 +84,7 @@ def test_people_are_listed_and_disabled(run, tmp_path):
 
 
 def test_a_short_password_is_taken_from_the_operator_and_said_to_be_short(run):
-    assert "pages ask for 8 characters" in run("user", "add", "bob", "--password-stdin", stdin="any pw").stderr
+    assert "at least 8 characters" in run("user", "add", "bob", "--password-stdin", stdin="any pw").stderr
 
 
 def test_a_second_person_has_a_shelf_of_their_own_and_shares_it(run):
@@ -92,19 +92,19 @@ def test_a_second_person_has_a_shelf_of_their_own_and_shares_it(run):
     run("user", "add", "bob")
     assert run("user", "shelves", "bob").stdout == "bob\towner\tnobody else\n"
     assert run("user", "shelves", "root").stdout == "Main\towner\tnobody else\n"
-    assert run("user", "share", "bob", "root", "--role", "editor").stdout == "root has bob of bob as editor.\n"
+    assert run("user", "share", "bob", "root", "--role", "editor").stdout == "Shared bob of bob with root (editor).\n"
     assert run("user", "shelves", "root").stdout == "Main\towner\tnobody else\nbob\teditor\tbob (owner)\n"
-    assert "no shelf Attic" in run("user", "share", "bob", "root", "--shelf", "Attic").stderr
+    assert "no shelf named Attic" in run("user", "share", "bob", "root", "--shelf", "Attic").stderr
     assert "no such person here" in run("user", "share", "bob", "nobody").stderr
     assert "carol does not have this shelf" in run("user", "unshare", "bob", "carol").stderr
-    assert run("user", "unshare", "bob", "root", "--shelf", "bob").stdout == "root no longer has bob of bob.\n"
+    assert run("user", "unshare", "bob", "root", "--shelf", "bob").stdout == "Stopped sharing bob of bob with root.\n"
     assert run("user", "shelves", "root").stdout == "Main\towner\tnobody else\n"
 
 
 def test_a_password_is_reset(run, tmp_path):
     run("user", "add", "bob", "--password-stdin", stdin="any pw")
     result = run("user", "reset-password", "bob", "--password-stdin", stdin="other pw\n")
-    assert result.stdout == "bob has another password.\n"
+    assert result.stdout == "Reset the password of bob.\n"
     assert sign_in(tmp_path, "bob", "other pw") == "reader"
 
 

@@ -114,7 +114,7 @@ def in_a_browser(clone: Path, environ: dict[str, str], watch: Watch) -> None:
             with watch.step("make run, until the first page is there"):
                 opened = environ | {"TSUZUKI_ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}
                 running = stack.enter_context(terminal(["make", "run"], clone, opened))
-                found = running.until(r"open (\S+)/setup, the code is (\w+)\s")
+                found = running.until(r"open (\S+)/setup and enter the code (\w+)\s")
                 page.goto(found[1])
             first_day(page, found[1], found[2], clone=clone, watch=watch)
         with contextlib.ExitStack() as stack, watch.step("make demo, until something new has come by itself"):

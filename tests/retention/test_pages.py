@@ -134,8 +134,8 @@ def test_prune_shows_first_and_then_removes(run):
     shown = run("prune", "--dry-run")
     assert shown.exit_code == 0
     assert "0  read articles on shelves, about 0.0 MiB" in shown.stdout
-    assert shown.stdout.endswith("Nothing was removed.\n")
-    assert run("prune").stdout.endswith("There was nothing to remove.\n")
+    assert shown.stdout.endswith("Nothing was deleted.\n")
+    assert run("prune").stdout.endswith("There was nothing to delete.\n")
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tsuzuki")
 def main() -> None:
-    """Follow everything that comes out in installments: manga, webcomics, blogs, any web feed.
+    """A feed and comics reader: follow manga, webcomics, blogs and any web feed.
 
     Settings are TSUZUKI_* environment variables; `tsuzuki settings` shows them all.
     """

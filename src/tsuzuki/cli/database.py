@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
 def backup(target: Path) -> None:
-    """Write the SQLite database into the new file TARGET, as it is at one moment. Tsuzuki may go on meanwhile.
+    """Back up the SQLite database to the new file TARGET. Tsuzuki may keep running.
 
-    The copy is checked before it gets its name, and nothing is overwritten. To restore it, stop Tsuzuki and put it
-    where TSUZUKI_DATABASE_URL points. A PostgreSQL database is backed up by pg_dump.
+    The backup is a consistent snapshot and is checked before it gets its name; an existing file is not overwritten. To
+    restore it, stop Tsuzuki and put it where TSUZUKI_DATABASE_URL points. For PostgreSQL, use pg_dump.
     """
     settings = start()
     if not settings.database_url.startswith("sqlite:"):
-        raise click.ClickException("The database is on a PostgreSQL server: back it up by pg_dump.")
+        raise click.ClickException("The database is on a PostgreSQL server: back it up with pg_dump.")
     from tsuzuki.db.backup import back_up
     from tsuzuki.db.sqlite_file import path_of
 
     size = back_up(path_of(settings.database_url), target)
-    click.echo(f"{target}: {size:,} bytes, checked.")
+    click.echo(f"Backed up to {target}: {size:,} bytes, checked.")
 
 
 @click.command("copy-database")
@@ -42,8 +42,8 @@ def backup(target: Path) -> None:
 def copy_database(target: str) -> None:
     """Copy the SQLite database into the empty PostgreSQL database TARGET (postgresql://...).
 
-    Stop Tsuzuki first. A copy that was interrupted is continued by the same command. At the end both are compared, row
-    by row; the SQLite file stays as it is. Then set TSUZUKI_DATABASE_URL to TARGET and start again.
+    Stop Tsuzuki first. If a copy is interrupted, run the same command again to continue. At the end both databases are
+    compared row by row; the SQLite file is not changed. Then set TSUZUKI_DATABASE_URL to TARGET and start Tsuzuki.
     """
     settings = start()
     from tsuzuki.app import bootstrap
@@ -52,9 +52,9 @@ def copy_database(target: str) -> None:
     source, to = bootstrap.database_options(settings), bootstrap.database_options(there)
     copied = asyncio.run(_copy(source, to, bootstrap.wall_clock()))
     click.echo(
-        f"{copied.rows:,} rows in {copied.tables} tables were copied and compared: both databases hold the same."
+        f"{copied.rows:,} rows in {copied.tables} tables were copied and compared: both databases are identical."
     )
-    click.echo("Set TSUZUKI_DATABASE_URL to the new one, and start Tsuzuki again.")
+    click.echo("Set TSUZUKI_DATABASE_URL to the new database, then start Tsuzuki.")
 
 
 async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Millis") -> "CopyResult":
@@ -78,13 +78,13 @@ async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Mill
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Show what would be done, without doing it.")
 @click.option(
-    "--recreate", is_flag=True, help="Start with an empty database. SQLite: the old file is kept under another name."
+    "--recreate", is_flag=True, help="Start with an empty database. With SQLite, the old file is renamed, not deleted."
 )
-@click.option("--yes", is_flag=True, help="With --recreate: do not ask.")
+@click.option("--yes", is_flag=True, help="With --recreate: do not ask for confirmation.")
 def migrate(*, dry_run: bool, recreate: bool, yes: bool) -> None:
-    """Bring the database up to this program's schema. `tsuzuki serve` does it too."""
+    """Update the database to the schema of this version. `tsuzuki serve` does this too."""
     if recreate and dry_run:
-        raise click.UsageError("--recreate and --dry-run exclude each other.")
+        raise click.UsageError("Use either --recreate or --dry-run, not both.")
     settings = start()
     from tsuzuki.app import bootstrap
     from tsuzuki.db import migrate as steps
@@ -93,7 +93,7 @@ def migrate(*, dry_run: bool, recreate: bool, yes: bool) -> None:
     now = bootstrap.wall_clock()
     if recreate:
         if not yes:
-            click.confirm("Everything in the database will be gone from it. Recreate it?", abort=True)
+            click.confirm("All data will be removed from the database. Recreate it?", abort=True)
         bootstrap.make_data_dir(settings)
         click.echo(f"Recreated; {asyncio.run(steps.recreate(options, now=now))}.")
         return
@@ -114,30 +114,30 @@ def _outcome_text(outcome: "MigrationOutcome", *, dry_run: bool) -> str:
 WORDS = {
     "entries": "read articles on shelves",
     "chapters": "read chapters in inboxes",
-    "items": "articles that no shelf has then",
+    "items": "articles that are then on no shelf",
     "jobs": "crawl jobs",
-    "audit": "rows of the audit log",
+    "audit": "audit log entries",
 }
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
 def prune(*, dry_run: bool) -> None:
-    """Remove what is older than the settings keep it, now instead of at night.
+    """Delete old data according to the settings, now instead of at night.
 
-    Tsuzuki may go on meanwhile. What is unread, saved or bookmarked stays. See docs/retention.md.
+    Tsuzuki may keep running. Unread, saved and bookmarked articles are never deleted. See docs/retention.md.
     """
     settings = start()
     if dry_run:
         found = asyncio.run(_preview(settings))
         for each in found:
             click.echo(f"{each.rows:>12,}  {WORDS[each.what]}, about {each.bytes / 2**20:,.1f} MiB")
-        click.echo("Nothing was removed.")
+        click.echo("Nothing was deleted.")
         return
     pruned = asyncio.run(_prune(settings))
     for what, rows in pruned.items():
         click.echo(f"{rows:>12,}  {WORDS[what]}")
-    click.echo("Removed." if pruned else "There was nothing to remove.")
+    click.echo("Deleted." if pruned else "There was nothing to delete.")
 
 
 async def _preview(settings: "Settings") -> "list[RemovableRows]":

@@ -38,9 +38,9 @@ def _with_accounts(work: "Callable[[Accounts], Awaitable[T]]") -> T:
 
 
 _password_option = click.option(
-    "--password-stdin", is_flag=True, help="Read the password from stdin; without it, one is generated and shown."
+    "--password-stdin", is_flag=True, help="Read the password from stdin. Default: generate one and print it."
 )
-_shelf_option = click.option("--shelf", help="The name of the shelf; without it, their own.")
+_shelf_option = click.option("--shelf", help="The name of the shelf. Default: the user's own shelf.")
 
 
 def _with_person(name: str, work: "Callable[[Users, Actor, PublicId], Awaitable[object]]") -> None:
@@ -60,15 +60,17 @@ def _password(*, from_stdin: bool) -> tuple[str, bool]:
         return secrets.token_urlsafe(15), True
     password = sys.stdin.readline().rstrip("\r\n")
     if not password:
-        raise click.UsageError("There is no password on the first line of stdin.")
+        raise click.UsageError("The first line of stdin is empty. Put the password there.")
     if len(password) < SHORTEST_PASSWORD:
-        click.echo(f"Taken, though it is short: pages ask for {SHORTEST_PASSWORD} characters.", err=True)
+        click.echo(
+            f"Warning: this password is short; the pages require at least {SHORTEST_PASSWORD} characters.", err=True
+        )
     return password, False
 
 
 @click.group()
 def user() -> None:
-    """Add, list, disable and enable people; reset passwords; share shelves."""
+    """Add, list, disable and enable users; reset passwords; share shelves."""
 
 
 @user.command("add")
@@ -76,7 +78,7 @@ def user() -> None:
 @click.option("--role", type=click.Choice(["admin", "reader"]), default="reader", show_default=True)
 @_password_option
 def add_user(name: str, role: "Role", *, password_stdin: bool) -> None:
-    """Add someone to the first tenant, with a shelf of their own."""
+    """Add a user with their own shelf to the first tenant."""
     password, made_up = _password(from_stdin=password_stdin)
 
     async def add(accounts: "Accounts") -> str:
@@ -93,7 +95,7 @@ def add_user(name: str, role: "Role", *, password_stdin: bool) -> None:
 
 @user.command("list")
 def list_users() -> None:
-    """Show everyone: name, role, tenant, and whether they are disabled."""
+    """List all users: name, role, tenant, and active or disabled."""
 
     async def collect(accounts: "Accounts") -> list[str]:
         from tsuzuki.accounts.types import Slice
@@ -111,7 +113,7 @@ def list_users() -> None:
 @user.command("disable")
 @click.argument("name")
 def disable_user(name: str) -> None:
-    """Lock someone out: sessions end, tokens open nothing."""
+    """Disable a user: they are signed out, and their tokens stop working."""
     _with_person(name, lambda users, system, person: users.disable(system, person, reason=REASON))
     click.echo(f"Disabled {name}.")
 
@@ -119,7 +121,7 @@ def disable_user(name: str) -> None:
 @user.command("enable")
 @click.argument("name")
 def enable_user(name: str) -> None:
-    """Let someone in again; sessions and tokens from before stay ended."""
+    """Enable a disabled user. Earlier sessions and tokens stay invalid."""
     _with_person(name, lambda users, system, person: users.enable(system, person))
     click.echo(f"Enabled {name}.")
 
@@ -128,10 +130,10 @@ def enable_user(name: str) -> None:
 @click.argument("name")
 @_password_option
 def reset_password(name: str, *, password_stdin: bool) -> None:
-    """Give someone another password; their sessions, tokens and device passwords end."""
+    """Set a new password. The user is signed out; their tokens and device passwords are revoked."""
     password, made_up = _password(from_stdin=password_stdin)
     _with_person(name, lambda users, system, person: users.reset_password(system, person, password, is_strict=False))
-    click.echo(f"{name} has another password.")
+    click.echo(f"Reset the password of {name}.")
     if made_up:
         click.echo(f"Password: {password}")
 
@@ -139,7 +141,7 @@ def reset_password(name: str, *, password_stdin: bool) -> None:
 @user.command("shelves")
 @click.argument("name")
 def list_shelves(name: str) -> None:
-    """Show someone's shelves: name, their role, and who else has it. The one that they read from is the first."""
+    """List a user's shelves, the current one first: name, the user's role, and the other members."""
 
     async def collect(accounts: "Accounts") -> list[str]:
         from tsuzuki.accounts.sharing import shelf_user
@@ -163,14 +165,14 @@ def list_shelves(name: str) -> None:
 @click.option("--role", type=click.Choice(["owner", "editor", "reader"]), default="reader", show_default=True)
 @_shelf_option
 def share_shelf(name: str, other: str, role: "ShelfRole", shelf: str | None) -> None:
-    """Share a shelf of someone with somebody else of the same tenant, or change that person's role."""
+    """Share a shelf of user NAME with another user of the same tenant, or change that user's role."""
 
     async def share(accounts: "Accounts") -> str:
         who, found = await _shelf_of(accounts, name, shelf)
         await accounts.sharing.share(who, found.public_id, other, role)
         return found.name
 
-    click.echo(f"{other} has {_with_accounts(share)} of {name} as {role}.")
+    click.echo(f"Shared {_with_accounts(share)} of {name} with {other} ({role}).")
 
 
 @user.command("unshare")
@@ -178,14 +180,14 @@ def share_shelf(name: str, other: str, role: "ShelfRole", shelf: str | None) -> 
 @click.argument("other", metavar="WITH")
 @_shelf_option
 def unshare_shelf(name: str, other: str, shelf: str | None) -> None:
-    """Take a shelf of someone from somebody else, with that person's channels of it."""
+    """Stop sharing a shelf of user NAME with another user; that user's channels for it are deleted."""
 
     async def unshare(accounts: "Accounts") -> str:
         who, found = await _shelf_of(accounts, name, shelf)
         await accounts.sharing.remove(who, found.public_id, other)
         return found.name
 
-    click.echo(f"{other} no longer has {_with_accounts(unshare)} of {name}.")
+    click.echo(f"Stopped sharing {_with_accounts(unshare)} of {name} with {other}.")
 
 
 async def _shelf_of(accounts: "Accounts", name: str, shelf: str | None) -> "tuple[ShelfUser, MemberShelf]":
@@ -200,16 +202,16 @@ async def _shelf_of(accounts: "Accounts", name: str, shelf: str | None) -> "tupl
 
 @click.group()
 def token() -> None:
-    """Make tokens for programs."""
+    """Create API tokens."""
 
 
 @token.command("create")
 @click.argument("username", metavar="USER")
 @click.option("--scopes", default="read", show_default=True, help="Any of read, write and admin, separated by commas.")
-@click.option("--name", default="command line", show_default=True, help="Its name in the list of tokens.")
-@click.option("--days", type=click.IntRange(1, 36_500), help="Days until it expires; without it, never.")
+@click.option("--name", default="command line", show_default=True, help="The token's name in the list of tokens.")
+@click.option("--days", type=click.IntRange(1, 36_500), help="Days until it expires. Default: never.")
 def create_token(username: str, scopes: str, name: str, days: int | None) -> None:
-    """Make a token for someone and print it, alone, on stdout. It cannot be shown again."""
+    """Create a token for a user and print only the token on stdout. It cannot be shown again."""
 
     async def create(accounts: "Accounts") -> str:
         from tsuzuki.accounts.tokens import TokenRequest, read_scopes

@@ -16,11 +16,11 @@ from tsuzuki.settings import Settings, effective, unknown_variables
 @click.command()
 @click.option("--host", help="The address to listen on.  [TSUZUKI_HOST, 127.0.0.1]")
 @click.option("--port", help="The port to listen on.  [TSUZUKI_PORT, 8080]")
-@click.option("--no-workers", is_flag=True, help="Serve pages and API only; the work is done by other processes.")
+@click.option("--no-workers", is_flag=True, help="Serve pages and the API only; run `tsuzuki work` for the rest.")
 def serve(host: str | None, port: str | None, *, no_workers: bool) -> None:
     """Migrate the database, then serve the pages and the API until SIGTERM or Ctrl+C.
 
-    Open requests are finished first, for at most 10 seconds. A second signal ends at once.
+    On a signal, open requests get up to 10 seconds to finish. A second signal stops at once.
     """
     settings = start(host=host, port=port)
     from tsuzuki.app.server import run_with_uvloop
@@ -38,7 +38,9 @@ async def _serve(settings: Settings, *, workers: bool) -> None:
             facts = _where(settings) if workers else f"{_where(settings)}, no workers"
             lines = [f"Tsuzuki is at {url_of(bound)} ({facts}). Ctrl+C stops it."]
             if opened.setup_code is not None and sys.stdout.isatty():  # elsewhere the log has it, for programs
-                lines.append(f"Nobody can sign in yet: open {url_of(bound)}/setup, the code is {opened.setup_code}")
+                lines.append(
+                    f"Nobody can sign in yet. Open {url_of(bound)}/setup and enter the code {opened.setup_code}"
+                )
             server = Server(
                 opened.app,
                 trusted_proxies=[str(network) for network in settings.trusted_proxies],
@@ -61,15 +63,16 @@ def _where(settings: Settings) -> str:
 
 
 @click.command()
-@click.option("--queues", help="Only these queues, separated by commas; without it, all.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), help="How many tasks of a queue run at the same time.")
+@click.option("--queues", help="Only these queues, separated by commas. Default: all.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), help="How many tasks of each queue run at the same time.")
 @click.option(
     "--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics, /healthz and /readyz on this port."
 )
 def work(queues: str | None, concurrency: int | None, metrics_port: int | None) -> None:
-    """Do the work without serving pages: poll, ingest, deliver, until SIGTERM or Ctrl+C.
+    """Run the workers without the pages: poll, ingest and deliver until SIGTERM or Ctrl+C.
 
-    Any number of these share one PostgreSQL, beside `tsuzuki serve --no-workers`. What was begun is finished first.
+    Any number of them can share one PostgreSQL database, next to `tsuzuki serve --no-workers`. On a signal, running
+    work is finished first.
     """
     settings = start()
     from tsuzuki.app.pipeline import QUEUES
@@ -77,7 +80,7 @@ def work(queues: str | None, concurrency: int | None, metrics_port: int | None) 
 
     wanted = tuple(name.strip() for name in queues.split(",")) if queues else QUEUES
     if unknown := sorted(set(wanted) - set(QUEUES)):
-        raise click.UsageError(f"There is no queue {', '.join(unknown)}. There are: {', '.join(QUEUES)}.")
+        raise click.UsageError(f"Unknown queue: {', '.join(unknown)}. Choose from {', '.join(QUEUES)}.")
     run_with_uvloop(_work(settings, wanted, concurrency, metrics_port))
 
 
@@ -93,7 +96,7 @@ async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | 
         asked_at = ""
         if metrics_port is not None:
             url = await opening.enter_async_context(serve_in_background(opened.probe_app, settings.host, metrics_port))
-            asked_at = f" {url}/metrics has the numbers."
+            asked_at = f" Metrics are at {url}/metrics."
         log_start(opened.schema_version)
         freeze_startup_objects()
         opened.worker_loops.start()
@@ -109,9 +112,9 @@ async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | 
 @click.command()
 @click.option("--port", help="The port to listen on.  [TSUZUKI_PORT, 8080]")
 def demo(port: str | None) -> None:
-    """Serve a sample on this machine: two comics and two feeds that bring something new every few seconds.
+    """Serve a demo on this machine: two comics and two feeds with something new every few seconds.
 
-    Nothing is called outside, and nothing is kept: everything is in a temporary folder. You are signed in as a guest.
+    It makes no outside connections and stores everything in a temporary folder. You are signed in as a guest.
     """
     from tsuzuki.app.server import run_with_uvloop
     from tsuzuki.log import set_up_logging
@@ -131,7 +134,8 @@ async def _serve_demo(environ: dict[str, str], folder: Path) -> None:
         async with open_demo(environ, folder) as demo:
             said = (
                 f"The demo is at {url_of(bound)}, and you are signed in as a guest. Something new every few seconds.\n"
-                f"The operator's side: sign out, then sign in as admin with {demo.admin_password}\nCtrl+C ends it."
+                "To see the administration, sign out, then sign in as admin with the password "
+                f"{demo.admin_password}\nCtrl+C stops it."
             )
             server = Server(demo.app, on_started=lambda: click.echo(said), on_stopping=demo.opened.end_streams)
             await server.serve(sockets=[bound])
@@ -139,7 +143,7 @@ async def _serve_demo(environ: dict[str, str], folder: Path) -> None:
 
 @click.command()
 def settings() -> None:
-    """Show every setting, its value in force and where that came from. Secrets are masked."""
+    """Show every setting, its current value and where that comes from. Secrets are masked."""
     environ = environment()
     for setting in effective(load_settings(environ), environ):
         click.echo(f"{setting.name}={setting.value}  # {setting.origin}: {setting.variable.says}")

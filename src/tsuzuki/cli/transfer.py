@@ -39,8 +39,8 @@ class ShelfChoice(msgspec.Struct, frozen=True):
 def shelf_options(command: Callable[..., None]) -> Callable[..., None]:
     """`--user` and `--shelf`, given to the command as `choice`."""
 
-    @click.option("--user", "name", default=FIRST_ADMIN, show_default=True, help="The person whose shelf it is.")
-    @click.option("--shelf", help="The name of the shelf; without it, their own.")
+    @click.option("--user", "name", default=FIRST_ADMIN, show_default=True, help="The user whose shelf it is.")
+    @click.option("--shelf", help="The name of the shelf. Default: the user's own shelf.")
     @functools.wraps(command)
     def with_options(*, name: str, shelf: str | None, **others: object) -> None:
         command(choice=ShelfChoice(name, shelf), **others)
@@ -82,21 +82,24 @@ def own_shelf(shelves: "list[MemberShelf]", choice: ShelfChoice) -> "MemberShelf
     wanted = [one for one in shelves if choice.shelf in (None, one.name)]
     if not wanted:
         raise click.UsageError(
-            f"{choice.name} has no shelf {choice.shelf}." if choice.shelf else f"{choice.name} has no shelf."
+            f"{choice.name} has no shelf named {choice.shelf}." if choice.shelf else f"{choice.name} has no shelf."
         )
     return next((one for one in wanted if one.role == "owner"), wanted[0])
 
 
 @click.group("import")
 def import_() -> None:
-    """Bring along what you have elsewhere."""
+    """Import feeds and articles from elsewhere, or a shelf from an archive."""
 
 
 @import_.command("opml")
 @click.argument("file", type=FILE)
 @shelf_options
 def import_opml(file: Path, choice: ShelfChoice) -> None:
-    """Follow the feeds of an OPML file; what is followed already stays as it is. Exits with 1 when a line failed."""
+    """Subscribe to the feeds in an OPML file. Existing subscriptions are not changed.
+
+    Exits with 1 if a line fails.
+    """
     body = file.read_bytes()
     report = with_shelf(choice, lambda opened, shelf_id: opened.lists.read(shelf_id, body), writes=True)
     for line in report:
@@ -112,9 +115,9 @@ def import_opml(file: Path, choice: ShelfChoice) -> None:
 @click.argument("file", type=FILE)
 @shelf_options
 def import_reedme(file: Path, choice: ShelfChoice) -> None:
-    """Bring groups, feeds, items and what was read from a database of ReedMe or Fusion.
+    """Import groups, feeds, articles and their read state from a ReedMe or Fusion database.
 
-    A file that is damaged is refused before anything is written. Exits with 1 when something was left out.
+    A damaged file is rejected before anything is written. Exits with 1 if something was skipped.
     """
     from tsuzuki.transfer.reedme.service import Reedme
 
@@ -124,12 +127,12 @@ def import_reedme(file: Path, choice: ShelfChoice) -> None:
 
     brought = with_shelf(choice, run_import, writes=True)
     for link in brought.refused:
-        click.echo(f"{link}: this address cannot be called.", err=True)
+        click.echo(f"{link}: this address cannot be fetched.", err=True)
     for note in brought.notes:
         click.echo(f"{file}: {note}.", err=True)
     click.echo(f"{brought.feeds} feeds, {brought.items} items, {brought.bookmarks} bookmarks.")
     if brought.skipped:
-        click.echo(f"{brought.skipped} left out.", err=True)
+        click.echo(f"{brought.skipped} skipped.", err=True)
         sys.exit(1)
 
 
@@ -140,19 +143,19 @@ def import_reedme(file: Path, choice: ShelfChoice) -> None:
     type=click.Choice(["opml", "archive"]),
     default="opml",
     show_default=True,
-    help="The list of feeds, or the shelf with all its state.",
+    help="opml: the list of feeds; archive: the whole shelf.",
 )
 @shelf_options
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A new file; an OPML list goes to stdout without it, an archive to NAME-shelf.zip.",
+    help="A new file. Default: stdout for OPML, USER-shelf.zip for an archive.",
 )
 def export(kind: str, choice: ShelfChoice, output: Path | None) -> None:
-    """Write the followed feeds as OPML 2.0, or a shelf with everything on it as an archive.
+    """Export the subscribed feeds as OPML 2.0, or a shelf with everything on it as an archive.
 
-    `tsuzuki import shelf` reads the archive. It holds no passwords and tokens, but all that its reader has read: keep
-    it as you keep letters.
+    Import the archive with `tsuzuki import shelf`. It contains no passwords or tokens, but everything that its reader
+    has read, so keep it private.
     """
     if kind == "archive":
         _export_archive(choice, output or Path(f"{choice.name}-shelf.zip"))
@@ -185,10 +188,10 @@ def _export_archive(choice: ShelfChoice, output: Path) -> None:
 @click.argument("file", type=FILE)
 @shelf_options
 def import_shelf(file: Path, choice: ShelfChoice) -> None:
-    """Put all that an archive of a shelf holds onto a shelf; what is there already stays.
+    """Import everything in an archive into a shelf. What is already there is not changed.
 
-    The whole file is checked before anything is written, and a repeat changes nothing. Exits with 1 when something was
-    left out.
+    The whole file is checked before anything is written. Importing it again changes nothing. Exits with 1 if something
+    was skipped.
     """
     from tsuzuki.transfer.archive.shelf_import import ShelfImport
 
@@ -203,9 +206,9 @@ def import_shelf(file: Path, choice: ShelfChoice) -> None:
     for note in brought.notes:
         click.echo(f"{file}: {note}", err=True)
     if brought.more:
-        click.echo(f"{file}: and {brought.more:,} lines more like these.", err=True)
+        click.echo(f"{file}: and {brought.more:,} more lines like these.", err=True)
     for part, counts in brought.parts.items():
-        said = f"{counts.created:,} created, {counts.existing:,} existing, {counts.left_out:,} left out"
+        said = f"{counts.created:,} created, {counts.existing:,} existing, {counts.left_out:,} skipped"
         click.echo(f"{part.removesuffix('.jsonl')}: {said}.")
     if any(counts.left_out for counts in brought.parts.values()):
         sys.exit(1)

@@ -19,11 +19,11 @@ SHOWN = 20
 
 @click.command()
 @click.argument("url")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def poll(url: str, *, as_json: bool) -> None:
-    """Call URL once and show what it is: what was found, validators, freshness, and when it would be called next.
+    """Fetch URL once and show the result: items, validators, freshness, and when it would be fetched next.
 
-    A page shows the feeds that it has. Nothing is stored. Exits with 1 when the call fails or no feed is found.
+    For a web page, shows its feeds. Nothing is stored. Exits with 1 if the request fails or no feed is found.
     """
     settings = start()
     try:
@@ -49,23 +49,24 @@ async def _try(settings: Settings, url: str) -> "TriedAddress":
     if tried.kind == "page" and not tried.found:
         from tsuzuki.connectors.discovery import describe_guesses
 
-        raise NotAFeed(f"This is a page, and it names no feed. {describe_guesses(tried.guessed)}".strip())
+        raise NotAFeed(f"This is a web page that links to no feed. {describe_guesses(tried.guessed)}".strip())
     return tried
 
 
 @click.group()
 def source() -> None:
-    """Sources of comics."""
+    """Try sources of comics."""
 
 
 @source.command("try")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--search", "text", help="Search for this instead of taking the source's list.")
-@click.option("--series", "series_url", help="Take this series instead of the list's first.")
+@click.option("--search", "text", help="Search for this text instead of using the source's list.")
+@click.option("--series", "series_url", help="The address of a series to use instead of the first in the list.")
 def try_source(file: Path, text: str | None, series_url: str | None) -> None:
-    """Check the definition in FILE, then call the source and show what it finds.
+    """Check the definition in FILE, then fetch from the source and show the result.
 
-    One list, the first series' details and chapters, and the newest chapter's pages. Exits with 1 when a step fails.
+    Shows one list, the details and chapters of its first series, and the pages of the newest chapter. Exits with 1 if a
+    step fails.
     """
     settings = start()
     lines, is_good = asyncio.run(_try_source(settings, (str(file), file.read_text("utf-8")), text, series_url))
@@ -147,7 +148,7 @@ def _print_table(tried: "TriedAddress") -> None:
     console.print(table)
     if len(tried.found) > SHOWN:
         console.print(f"... and {len(tried.found) - SHOWN} more")
-    facts = Table("what it said", "", show_header=False)
+    facts = Table("response", "", show_header=False)
     for name, value in _shown(tried)["fetch_state"].items():
         if value is not None:
             facts.add_row(name, Text(str(value)))
