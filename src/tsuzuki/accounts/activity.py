@@ -63,7 +63,7 @@ class _Snapshot(msgspec.Struct, frozen=True, tag_field="resource_type"):
 
 
 class ShelfSnapshot(_Snapshot, frozen=True, tag="shelf"):
-    """What decides what a shelf costs, and its name."""
+    """What determines the price of a shelf, and its name."""
 
     name: str
     plan: str
@@ -71,14 +71,14 @@ class ShelfSnapshot(_Snapshot, frozen=True, tag="shelf"):
 
 
 class TenantSnapshot(_Snapshot, frozen=True, tag="tenant"):
-    """The tenant's name and whether it left."""
+    """The tenant's name, and whether it has left."""
 
     name: str
     is_churned: bool = False
 
 
 class InvoiceSnapshot(_Snapshot, frozen=True, tag="invoice"):
-    """An invoice and what became of it."""
+    """An invoice and its state."""
 
     id: str
     amount_cents: int
@@ -90,7 +90,7 @@ class InvoiceSnapshot(_Snapshot, frozen=True, tag="invoice"):
 
 
 class CreditSnapshot(_Snapshot, frozen=True, tag="credit"):
-    """Money that the tenant has with us."""
+    """Credit of a tenant."""
 
     amount_cents: int
     currency: str

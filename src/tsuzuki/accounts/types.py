@@ -175,7 +175,7 @@ class Slice(msgspec.Struct, frozen=True):
 
 
 class TenantContents(msgspec.Struct, frozen=True):
-    """What is deleted with a tenant, or keeps it from being deleted."""
+    """What is deleted with a tenant, or prevents its deletion."""
 
     users: int
     shelves: int
@@ -188,7 +188,7 @@ class TenantContents(msgspec.Struct, frozen=True):
 
 
 class UserContents(msgspec.Struct, frozen=True):
-    """What is deleted with a person."""
+    """What is deleted with a user."""
 
     sessions: int
     tokens: int

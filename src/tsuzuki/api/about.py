@@ -5,8 +5,8 @@ from tsuzuki.http.services import About
 
 
 async def show_about(about: About) -> About:
-    """The program, its version and the database engine it stands on."""
+    """The program, its version and its database engine."""
     return about
 
 
-ENDPOINTS = (declaring("server", Access.PUBLIC)("GET", "/about", show_about, "What this server is"),)
+ENDPOINTS = (declaring("server", Access.PUBLIC)("GET", "/about", show_about, "About this server"),)

@@ -31,7 +31,7 @@ class AuditQuery(PageQuery, frozen=True, kw_only=True):
 
 
 class AuditView(msgspec.Struct, frozen=True):
-    """One thing that somebody did; without `actorid` it was the system."""
+    """One action of a user; without `actorid`, of the system."""
 
     id: int
     actorid: str | None
@@ -70,9 +70,9 @@ def _filter(query: AuditQuery) -> AuditFilter:
 
 
 class RemovableView(msgspec.Struct, frozen=True, kw_only=True):
-    """What would go of one kind now. `keep_days` is the server's setting, 0 for ever.
+    """What would be deleted of one kind now. `keep_days` is the server's setting; 0 is for ever.
 
-    `is_more`: counting was ended before all was counted. `removed` is how many rows went since the beginning.
+    `is_more`: counting stopped before everything was counted. `removed` is how many rows were deleted in total so far.
     """
 
     what: str
@@ -94,14 +94,14 @@ _removable_view = view_of(
 
 
 class RetentionView(msgspec.Struct, frozen=True):
-    """By kind, in the order in which they are removed, from one full hour to another."""
+    """By kind, in the order in which they are deleted, between two hours of the day."""
 
     hours: tuple[int, int]
     removable: list[RemovableView]
 
 
 async def show_retention(preview: Preview) -> RetentionView:
-    """What would be removed in the next night, and about how many bytes that is. Counting takes two seconds at most."""
+    """What would be deleted next night, and about how many bytes. Counting takes at most two seconds."""
     steps = {step.name: step for step in await preview.steps()}
 
     def view(each: RemovableRows) -> RemovableView:
@@ -118,6 +118,6 @@ async def show_retention(preview: Preview) -> RetentionView:
 _admin = declaring("audit", Access.ADMIN)
 
 ENDPOINTS = (
-    _admin("GET", "/admin/auditlog", list_audit_log, "Who did what"),
-    _admin("GET", "/admin/retention", show_retention, "What would be removed"),
+    _admin("GET", "/admin/auditlog", list_audit_log, "List the audit log"),
+    _admin("GET", "/admin/retention", show_retention, "Preview what will be deleted"),
 )

@@ -22,7 +22,7 @@ from tsuzuki.model.times import SECOND, Millis
 
 
 class LimitsView(msgspec.Struct, frozen=True):
-    """What a plan allows; null is without limit."""
+    """What a plan allows; null is unlimited."""
 
     follows: int | None
     kept_chapters: int | None
@@ -32,7 +32,7 @@ class LimitsView(msgspec.Struct, frozen=True):
 
 
 class PlanView(msgspec.Struct, frozen=True):
-    """What can be rented; one that is not offered can be assigned by the operator only."""
+    """A plan; one that is not offered can only be assigned by the operator."""
 
     id: str
     name: str
@@ -43,7 +43,7 @@ class PlanView(msgspec.Struct, frozen=True):
 
 
 class TotalsView(msgspec.Struct, frozen=True):
-    """Sums over the whole account. What is charged is invoiced, paid for by credit, or not on an invoice yet."""
+    """Totals of the whole account. What is charged is invoiced, covered by credit, or not invoiced yet."""
 
     currency: str
     charged_cents: int
@@ -60,7 +60,7 @@ class TotalsView(msgspec.Struct, frozen=True):
 
 
 class TenantAccountView(msgspec.Struct, frozen=True):
-    """A tenant and where it stands."""
+    """A tenant and the totals of its account."""
 
     id: str
     name: str
@@ -70,14 +70,14 @@ class TenantAccountView(msgspec.Struct, frozen=True):
 
 
 class UsedView(msgspec.Struct, frozen=True):
-    """What a shelf uses of what its plan counts."""
+    """A shelf's usage of what its plan limits."""
 
     follows: int
     kept_chapters: int
 
 
 class RentedShelfView(msgspec.Struct, frozen=True):
-    """A shelf as what it is rented on. Not synced: its plan is still being applied; `sync_error` says what hinders."""
+    """A rented shelf and its plan. If not synced, it is still being applied; `sync_error` says what prevents it."""
 
     id: str
     name: str
@@ -92,7 +92,7 @@ class RentedShelfView(msgspec.Struct, frozen=True):
 
 
 class ActivityView(msgspec.Struct, frozen=True):
-    """Something that happened, with what its resource looked like right after it."""
+    """An event, with a snapshot of its resource right after it."""
 
     id: int
     activity_type: str
@@ -103,7 +103,7 @@ class ActivityView(msgspec.Struct, frozen=True):
 
 
 class InvoiceView(msgspec.Struct, frozen=True):
-    """An invoice; it is due as soon as it is made."""
+    """An invoice; it is due as soon as it is created."""
 
     id: str
     number: str
@@ -131,7 +131,7 @@ class InvoiceItemView(msgspec.Struct, frozen=True):
 
 
 class RefundView(msgspec.Struct, frozen=True):
-    """Money of this invoice's payments that went back; `written_off_cents` of it had paid the invoice."""
+    """A refund of this invoice's payments; `written_off_cents` of it had paid the invoice."""
 
     amount_cents: int
     written_off_cents: int
@@ -140,7 +140,7 @@ class RefundView(msgspec.Struct, frozen=True):
 
 
 class FullInvoiceView(msgspec.Struct, frozen=True):
-    """An invoice with its lines: their sum less the credit is its amount."""
+    """An invoice with its lines; its amount is their sum minus the credit."""
 
     invoice: InvoiceView
     tenant: str
@@ -150,7 +150,7 @@ class FullInvoiceView(msgspec.Struct, frozen=True):
 
 
 class StatementLineView(msgspec.Struct, frozen=True):
-    """One movement, and what is owed after it."""
+    """One movement, and the balance after it."""
 
     at: Time
     kind: Literal["charge", "payment", "credit", "written_off", "refund"]
@@ -160,14 +160,14 @@ class StatementLineView(msgspec.Struct, frozen=True):
 
 
 class StatementView(msgspec.Struct, frozen=True):
-    """Every movement of an account, oldest first, and the sums of them."""
+    """Every movement of an account, oldest first, and their totals."""
 
     lines: list[StatementLineView]
     totals: TotalsView
 
 
 class CreditView(msgspec.Struct, frozen=True):
-    """Money that a tenant has with us."""
+    """Credit of a tenant."""
 
     amount_cents: int
     currency: str
@@ -222,44 +222,44 @@ ShelfName = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class NewShelfBody(Body, frozen=True, kw_only=True):
-    """Another shelf."""
+    """A new shelf."""
 
     name: ShelfName
     plan: PlanName
 
 
 class ShelfNameBody(Body, frozen=True, kw_only=True):
-    """What a shelf is called."""
+    """The name of a shelf."""
 
     name: ShelfName
 
 
 class PlanBody(Body, frozen=True, kw_only=True):
-    """What a shelf is rented on from now on."""
+    """The plan of a shelf from now on."""
 
     plan: PlanName
 
 
 async def show_plans(billing: Billing) -> list[PlanView]:
-    """The cheapest first; prices are for a calendar month, in advance."""
+    """Cheapest first; prices are per calendar month, paid in advance."""
     billing.opened()
     return [plan_view(plan) for plan in list_plans()]
 
 
 async def show_account(payer_id: TenantPath, caller: Caller, billing: Billing) -> TenantAccountView:
-    """A tenant and where it stands."""
+    """A tenant and the totals of its account."""
     return account_view(*await billing.opened().books.tenant(scope_of(caller), payer_id))
 
 
 async def list_rented_shelves(payer_id: TenantPath, caller: Caller, billing: Billing) -> list[RentedShelfView]:
-    """Oldest first, each with what it uses of its plan."""
+    """Oldest first, each with its usage of the plan."""
     used = await billing.opened().rented.use(scope_of(caller), payer_id)
     rented = await billing.rented.list(scope_of(caller), payer_id)
     return [rented_view(shelf, used.get(shelf.public_id)) for shelf in rented]
 
 
 async def rent_shelf(payer_id: TenantPath, caller: Caller, body: NewShelfBody, billing: Billing) -> RentedShelfView:
-    """Another shelf, charged from now on."""
+    """Adds another shelf, charged from now on."""
     made = await billing.opened().rented.create(scope_of(caller), payer_id, name=body.name, plan=body.plan)
     return rented_view(made)
 
@@ -281,7 +281,7 @@ async def list_tenant_invoices(
 
 
 async def show_statement(payer_id: TenantPath, caller: Caller, billing: Billing) -> StatementView:
-    """Every movement with the balance after it; the last one is the balance of the sums."""
+    """Every movement with the balance after it; the last balance equals the balance of the totals."""
     return statement_view(await billing.opened().books.statement(scope_of(caller), payer_id))
 
 
@@ -293,22 +293,25 @@ async def show_invoice(invoice_id: InvoicePath, caller: Caller, billing: Billing
 async def rename_rented_shelf(
     rented_id: ShelfPath, caller: Caller, body: ShelfNameBody, billing: Billing
 ) -> RentedShelfView:
-    """Gives a shelf another name."""
+    """Renames a shelf."""
     return rented_view(await billing.opened().rented.rename(scope_of(caller), rented_id, body.name))
 
 
 async def change_plan(rented_id: ShelfPath, caller: Caller, body: PlanBody, billing: Billing) -> RentedShelfView:
-    """From now on, charged or given back for the rest of the month. Refused while more is used than fits."""
+    """Takes effect now; the rest of the month is charged or credited.
+
+    Refused while the shelf uses more than the plan allows.
+    """
     return rented_view(await billing.opened().rented.change_plan(scope_of(caller), rented_id, body.plan))
 
 
 async def deactivate_shelf(rented_id: ShelfPath, caller: Caller, billing: Billing) -> RentedShelfView:
-    """It sleeps: it can be read and costs nothing, but nothing new comes onto it."""
+    """The shelf can still be read and costs nothing, but receives nothing new."""
     return rented_view(await billing.opened().rented.deactivate(scope_of(caller), rented_id))
 
 
 async def reactivate_shelf(rented_id: ShelfPath, caller: Caller, billing: Billing) -> RentedShelfView:
-    """Awake again, charged from now on; not while invoices are overdue."""
+    """Charged from now on; not possible while invoices are overdue."""
     return rented_view(await billing.opened().rented.reactivate(scope_of(caller), rented_id))
 
 
@@ -316,9 +319,11 @@ _read = declaring("billing", Access.READ)
 _write = declaring("billing", Access.WRITE)
 
 ENDPOINTS = (
-    _read("GET", "/plans", show_plans, "What can be rented", errors=(NotFound,)),
-    _read("GET", "/tenants/{payer_id}", show_account, "A tenant's account", errors=(NotFound,)),
-    _read("GET", "/tenants/{payer_id}/shelves", list_rented_shelves, "What a tenant rents", errors=(NotFound,)),
+    _read("GET", "/plans", show_plans, "List plans", errors=(NotFound,)),
+    _read("GET", "/tenants/{payer_id}", show_account, "Show a tenant's account", errors=(NotFound,)),
+    _read(
+        "GET", "/tenants/{payer_id}/shelves", list_rented_shelves, "List a tenant's rented shelves", errors=(NotFound,)
+    ),
     _write(
         "POST",
         "/tenants/{payer_id}/shelves",
@@ -327,10 +332,10 @@ ENDPOINTS = (
         status=201,
         errors=(NotFound, Conflict, LimitExceeded),
     ),
-    _read("GET", "/tenants/{payer_id}/activity", list_tenant_activity, "What happened to a tenant", errors=(NotFound,)),
-    _read("GET", "/tenants/{payer_id}/invoices", list_tenant_invoices, "A tenant's invoices", errors=(NotFound,)),
-    _read("GET", "/tenants/{payer_id}/statement", show_statement, "A tenant's statement", errors=(NotFound,)),
-    _read("GET", "/invoices/{invoice_id}", show_invoice, "One invoice", errors=(NotFound,)),
+    _read("GET", "/tenants/{payer_id}/activity", list_tenant_activity, "List a tenant's activity", errors=(NotFound,)),
+    _read("GET", "/tenants/{payer_id}/invoices", list_tenant_invoices, "List a tenant's invoices", errors=(NotFound,)),
+    _read("GET", "/tenants/{payer_id}/statement", show_statement, "Show a tenant's statement", errors=(NotFound,)),
+    _read("GET", "/invoices/{invoice_id}", show_invoice, "Show an invoice", errors=(NotFound,)),
     _write("PATCH", "/shelves/{rented_id}", rename_rented_shelf, "Rename a rented shelf", errors=(NotFound, Conflict)),
     _write(
         "PUT",
@@ -339,6 +344,8 @@ ENDPOINTS = (
         "Change a shelf's plan",
         errors=(NotFound, Conflict, LimitExceeded),
     ),
-    _write("POST", "/shelves/{rented_id}/deactivate", deactivate_shelf, "Put a shelf to sleep", errors=(NotFound,)),
-    _write("POST", "/shelves/{rented_id}/reactivate", reactivate_shelf, "Wake a shelf", errors=(NotFound, Conflict)),
+    _write("POST", "/shelves/{rented_id}/deactivate", deactivate_shelf, "Deactivate a shelf", errors=(NotFound,)),
+    _write(
+        "POST", "/shelves/{rented_id}/reactivate", reactivate_shelf, "Reactivate a shelf", errors=(NotFound, Conflict)
+    ),
 )

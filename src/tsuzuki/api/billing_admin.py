@@ -25,26 +25,26 @@ _EVENT_BYTES = 256 * 1024
 
 
 class PaidBody(Body, frozen=True, kw_only=True):
-    """Where the money can be seen: a transfer, a receipt."""
+    """A reference to the payment: a transfer, a receipt."""
 
     reference: Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class CreditBody(Body, frozen=True, kw_only=True):
-    """Money for the next invoices."""
+    """Credit for the next invoices."""
 
     amount_cents: Annotated[int, Meta(ge=1, le=MOST_CENTS)]
     reason: Annotated[str, Meta(min_length=1, max_length=500)]
 
 
 class HeardView(msgspec.Struct, frozen=True):
-    """What became of an event; a repeat is `known`, one that is not about our invoices `ignored`."""
+    """The result of an event; a repeated event is `known`, one that is not about our invoices `ignored`."""
 
     outcome: StripeOutcome
 
 
 async def void_invoice(invoice_id: InvoicePath, request: Request, caller: Caller, billing: Billing) -> InvoiceView:
-    """Writes it off, with its lines; credit that it used comes back. Not one that is paid."""
+    """Voids an invoice with its lines; credit that it used is returned. A paid invoice cannot be voided."""
     books, once = billing.opened().books, _once(request, caller, None)
     return invoice_view(await books.void(scope_of(caller), invoice_id, once))
 
@@ -52,7 +52,7 @@ async def void_invoice(invoice_id: InvoicePath, request: Request, caller: Caller
 async def pay_invoice(
     *, invoice_id: InvoicePath, request: Request, caller: Caller, body: PaidBody, billing: Billing
 ) -> InvoiceView:
-    """The operator has seen the money."""
+    """Records that the operator received the money."""
     settlement, once = billing.opened().settlement, _once(request, caller, body)
     return invoice_view(await settlement.mark_paid(scope_of(caller), invoice_id, body.reference, once))
 
@@ -60,14 +60,14 @@ async def pay_invoice(
 async def grant_credit(
     *, tenant_id: TenantPath, request: Request, caller: Caller, body: CreditBody, billing: Billing
 ) -> CreditView:
-    """Money that the tenant's next invoices use up."""
+    """Credit that is used for the tenant's next invoices."""
     books, once = billing.opened().books, _once(request, caller, body)
     cents, reason = body.amount_cents, body.reason
     return credit_view(await books.grant_credit(scope_of(caller), tenant_id, cents, reason=reason, request=once))
 
 
 async def hear_stripe(request: Request, billing: Billing) -> HeardView:
-    """Where Stripe sends its events; only what its secret has signed within five minutes is believed."""
+    """The webhook for Stripe. Only events signed with its secret within the last five minutes are accepted."""
     settlement = billing.opened().settlement
     if not settlement.takes_stripe:
         raise NotFound("Stripe is not set up on this server.")
@@ -89,12 +89,22 @@ _ERRORS = (NotFound, Conflict, KeyReused)
 _UNHEARD = (NotFound, Forbidden, Invalid, BodyTooLarge)
 
 ENDPOINTS = (
-    _admin("POST", "/admin/invoices/{invoice_id}/void", void_invoice, "Write an invoice off", errors=_ERRORS),
+    _admin("POST", "/admin/invoices/{invoice_id}/void", void_invoice, "Void an invoice", errors=_ERRORS),
     _admin("POST", "/admin/invoices/{invoice_id}/pay", pay_invoice, "Mark an invoice paid", errors=_ERRORS),
     _admin(
-        "POST", "/admin/tenants/{tenant_id}/credit", grant_credit, "Grant a tenant credit", status=201, errors=_ERRORS
+        "POST",
+        "/admin/tenants/{tenant_id}/credit",
+        grant_credit,
+        "Grant credit to a tenant",
+        status=201,
+        errors=_ERRORS,
     ),
     _public(
-        "POST", "/webhooks/stripe", hear_stripe, "What Stripe tells", errors=_UNHEARD, consumes=("application/json",)
+        "POST",
+        "/webhooks/stripe",
+        hear_stripe,
+        "Receive Stripe events",
+        errors=_UNHEARD,
+        consumes=("application/json",),
     ),
 )

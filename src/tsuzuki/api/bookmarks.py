@@ -28,7 +28,7 @@ class BookmarkQuery(CursorQuery, frozen=True, kw_only=True):
 
 
 class BookmarkView(msgspec.Struct, frozen=True, kw_only=True):
-    """A snapshot; `item_id` is null once the item is gone from the shelf."""
+    """A snapshot; `item_id` is null once the item is no longer on the shelf."""
 
     id: str
     item_id: str | None
@@ -73,7 +73,7 @@ class BookmarkBody(Body, frozen=True, kw_only=True):
 
 
 class BookmarkNoteBody(Body, frozen=True, kw_only=True):
-    """What to remember with it."""
+    """The note of a bookmark."""
 
     note: Note
 
@@ -89,7 +89,7 @@ async def list_bookmarks(
 
 
 async def create_bookmark(shelf: Shelf, body: BookmarkBody, bookmarks: Bookmarks) -> BookmarkView:
-    """A snapshot of an item, or of a page that is given."""
+    """Saves a snapshot of an item, or of a page that you send."""
     if body.item_id is not None:
         return bookmark_view(
             await bookmarks.add_item(shelf.id, ItemId(number_in_path(body.item_id, NO_ITEM)), body.note)
@@ -111,12 +111,12 @@ async def show_bookmark(
 async def change_bookmark(
     bookmark_id: BookmarkPath, shelf: Shelf, body: BookmarkNoteBody, bookmarks: Bookmarks
 ) -> BookmarkView:
-    """Writes a note on it."""
+    """Changes the note of a bookmark."""
     return bookmark_view(await bookmarks.set_note(shelf.id, bookmark_id, body.note))
 
 
 async def delete_bookmark(bookmark_id: BookmarkPath, shelf: Shelf, bookmarks: Bookmarks) -> None:
-    """Forgets it."""
+    """Deletes a bookmark."""
     await bookmarks.delete(shelf.id, bookmark_id)
 
 
@@ -132,9 +132,9 @@ _read = declaring("bookmarks", Access.READ)
 _write = declaring("bookmarks", Access.WRITE)
 
 ENDPOINTS = (
-    _read("GET", "/bookmarks", list_bookmarks, "Bookmarks", errors=(NotFound,)),
-    _write("POST", "/bookmarks", create_bookmark, "Keep something", status=201, errors=(NotFound, Conflict)),
-    _read("GET", "/bookmarks/{bookmark_id}", show_bookmark, "One bookmark", errors=(NotFound,)),
-    _write("PATCH", "/bookmarks/{bookmark_id}", change_bookmark, "Write a note", errors=(NotFound,)),
+    _read("GET", "/bookmarks", list_bookmarks, "List bookmarks", errors=(NotFound,)),
+    _write("POST", "/bookmarks", create_bookmark, "Add a bookmark", status=201, errors=(NotFound, Conflict)),
+    _read("GET", "/bookmarks/{bookmark_id}", show_bookmark, "Show a bookmark", errors=(NotFound,)),
+    _write("PATCH", "/bookmarks/{bookmark_id}", change_bookmark, "Change the note of a bookmark", errors=(NotFound,)),
     _write("DELETE", "/bookmarks/{bookmark_id}", delete_bookmark, "Delete a bookmark", errors=(NotFound,)),
 )

@@ -68,7 +68,7 @@ class CatalogueSearchQuery(BrowseQuery, frozen=True, kw_only=True):
 
 
 class CatalogueNoteBody(Body, frozen=True, kw_only=True):
-    """A value under a key; null forgets it."""
+    """A value for a key; null deletes it."""
 
     key: Annotated[str, Meta(min_length=1, max_length=LONGEST_KEY)]
     value: Annotated[str, Meta(max_length=LONGEST_VALUE)] | None
@@ -77,7 +77,7 @@ class CatalogueNoteBody(Body, frozen=True, kw_only=True):
 async def list_sources(
     query: SourcesQuery, sources: Sources, registry: Registry
 ) -> ListAnswer[CatalogueSourceView, PageMeta]:
-    """By id, those that are switched off too: what was fetched of them can still be read."""
+    """Sorted by id, disabled sources included: what was fetched from them can still be read."""
     rows, total = await sources.list(SourceFilter(text=query.q), query.part)
     pause = await sources.show_pause()
     known = [source_info(registry, row.connector, row.config) for row in rows]
@@ -91,7 +91,7 @@ async def list_sources(
 async def list_popular(
     site_id: SourcePath, query: BrowseQuery, shelf: Shelf, browsing: BrowseService
 ) -> ListAnswer[MangaView, ListMeta]:
-    """One page of what most people want."""
+    """One page of the most popular series."""
     return await _list(site_id, "popular", query, browsing, shelf_id=shelf.id)
 
 
@@ -105,25 +105,25 @@ async def list_latest(
 async def search_source(
     site_id: SourcePath, query: CatalogueSearchQuery, shelf: Shelf, browsing: BrowseService
 ) -> ListAnswer[MangaView, ListMeta]:
-    """One page of what matches; filters without a text browse."""
+    """One page of results. Filters without a text browse the source."""
     return await _list(site_id, "search", query, browsing, shelf_id=shelf.id)
 
 
 async def list_filters(site_id: SourcePath, browsing: BrowseService) -> list[FilterView]:
-    """What a search can be narrowed by."""
+    """The filters that a search can use."""
     found = await browsing.filters(site_id)
     return [filter_view(entry) for entry in found]
 
 
 async def show_source_meta(site_id: SourcePath, notes: CatalogueNotes) -> dict[str, str]:
-    """What is noted about a source; secrets are `***`."""
+    """All notes about a source; secrets are `***`."""
     return await notes.list(site_id)
 
 
 async def set_source_meta(
     site_id: SourcePath, body: CatalogueNoteBody, caller: Caller, notes: CatalogueNotes
 ) -> dict[str, str]:
-    """All that is noted afterwards."""
+    """Returns all notes afterwards."""
     await notes.set(caller.actor, site_id, body.key, body.value)
     return await notes.list(site_id)
 
@@ -166,13 +166,13 @@ _ONE = "/sources/{site_id}"
 _LIST = (NotFound, Unavailable)
 
 ENDPOINTS = (
-    _read("GET", "/sources", list_sources, "Sources to browse"),
-    _read("GET", f"{_ONE}/popular", list_popular, "Popular series of a source", errors=_LIST),
-    _read("GET", f"{_ONE}/latest", list_latest, "Latest series of a source", errors=_LIST),
+    _read("GET", "/sources", list_sources, "List sources to browse"),
+    _read("GET", f"{_ONE}/popular", list_popular, "List popular series of a source", errors=_LIST),
+    _read("GET", f"{_ONE}/latest", list_latest, "List latest series of a source", errors=_LIST),
     _read("GET", f"{_ONE}/search", search_source, "Search a source", errors=_LIST),
-    _read("GET", f"{_ONE}/filters", list_filters, "Filters of a source's search", errors=_LIST),
-    _read("GET", f"{_ONE}/meta", show_source_meta, "What is noted about a source", errors=(NotFound,)),
-    _admin("PUT", f"{_ONE}/meta", set_source_meta, "Note something about a source", errors=(NotFound, LimitExceeded)),
+    _read("GET", f"{_ONE}/filters", list_filters, "List the search filters of a source", errors=_LIST),
+    _read("GET", f"{_ONE}/meta", show_source_meta, "Show the notes about a source", errors=(NotFound,)),
+    _admin("PUT", f"{_ONE}/meta", set_source_meta, "Set a note about a source", errors=(NotFound, LimitExceeded)),
 )
 
 
@@ -199,7 +199,7 @@ async def show_manga(
 async def list_manga_chapters(
     manga_id: MangaPath, query: MangaQuery, shelf: Shelf, lists: ChapterLists
 ) -> ListAnswer[CatalogueChapterView, CacheMeta]:
-    """Every release, newest first, with what the shelf has read of them."""
+    """Every release, newest first, with the shelf's reading progress."""
     answered = await lists.list(manga_id, shelf.id, refresh=query.refresh)
     kept = await lists.downloaded_of(shelf.id, answered.value)
     return ListAnswer(chapter_views(answered.value, manga_id, kept), cache_meta(answered.freshness))
@@ -217,7 +217,13 @@ _MANGA = "/manga/{manga_id}"
 _PAGES = "/chapters/{release_id}/pages"
 
 SERIES_ENDPOINTS = (
-    _read("GET", _MANGA, show_manga, "A series of a source", errors=(NotFound,)),
-    _read("GET", f"{_MANGA}/chapters", list_manga_chapters, "Its chapters", errors=(NotFound, Unavailable)),
-    _read("GET", _PAGES, list_chapter_pages, "Pages of a chapter", errors=(NotFound, Conflict, Unavailable)),
+    _read("GET", _MANGA, show_manga, "Show a series of a source", errors=(NotFound,)),
+    _read(
+        "GET",
+        f"{_MANGA}/chapters",
+        list_manga_chapters,
+        "List the chapters of a source's series",
+        errors=(NotFound, Unavailable),
+    ),
+    _read("GET", _PAGES, list_chapter_pages, "List the pages of a chapter", errors=(NotFound, Conflict, Unavailable)),
 )

@@ -19,7 +19,7 @@ from tsuzuki.sources.types import Pause, Source
 
 
 class CacheMeta(msgspec.Struct, frozen=True, kw_only=True):
-    """How an answer was come by (R64). `age` is in seconds; `error` says why it is stale, or not whole."""
+    """Where an answer came from. `age` is in seconds; `error` says why it is stale or incomplete."""  # R64
 
     fetched_at: Time | None
     fresh_until: Time | None
@@ -30,14 +30,14 @@ class CacheMeta(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListMeta(CacheMeta, frozen=True, kw_only=True):
-    """The same for one page of a list."""
+    """Where one page of a list came from. `age` is in seconds; `error` says why it is stale or incomplete."""
 
     page: int
     has_next: bool
 
 
 class CatalogueHealthView(msgspec.Struct, frozen=True, kw_only=True):
-    """How a source fares; while it is `paused`, since when and why, as the operator said."""
+    """The health of a source; while it is `paused`, since when and why, as the operator said."""
 
     status: Standing
     consecutive_fails: int
@@ -48,7 +48,7 @@ class CatalogueHealthView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CatalogueSourceView(msgspec.Struct, frozen=True, kw_only=True):
-    """A source to browse. `uid` is what Tachiyomi's family knows it by, as a text (R9)."""
+    """A source to browse. `uid` is its id in Tachiyomi and its forks, as text."""  # R9
 
     id: int
     uid: str
@@ -63,7 +63,7 @@ class CatalogueSourceView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FilterView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a source's filters; `state` is what it is when nobody sets it."""
+    """One search filter of a source; `state` is its default."""
 
     type: Literal["header", "separator", "select", "text", "checkbox", "tristate", "sort", "group"]
     name: str
@@ -73,11 +73,13 @@ class FilterView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MangaView(msgspec.Struct, frozen=True, kw_only=True):
-    """A series as one source knows it; `series_id` is the work, which a shelf can follow. `status` as R10.
+    """A series at one source; `series_id` is the series that a shelf can follow.
 
-    `uid` is the source's, as a text (R9). `genre` and `thumbnail_url` are `genres` and `cover_url` by the names that
-    Tachiyomi's family has for them; `thumbnail_last_fetched` is when this server last fetched the cover.
-    """
+    `status`: 0 unknown, 1 ongoing, 2 completed, 3 licensed, 4 publishing finished, 5 cancelled, 6 hiatus.
+
+    `uid` is the id of the source, as text. `genre` and `thumbnail_url` are `genres` and `cover_url` under the names
+    that Tachiyomi and its forks use; `thumbnail_last_fetched` is when this server last fetched the cover.
+    """  # R10, R9
 
     id: int
     series_id: str
@@ -105,10 +107,10 @@ class MangaView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CatalogueChapterView(msgspec.Struct, frozen=True, kw_only=True):
-    """A release of a chapter. `chapter_id` is the chapter that it is a release of; `source_order` is 0 for the oldest.
+    """A release of a chapter. `chapter_id` is its chapter; `source_order` is 0 for the oldest.
 
-    `page_count` is -1 until somebody knows it; `name` is the title by the name that Tachiyomi's family has for it, and
-    `chapter_number` the number, -1 where there is none.
+    `page_count` is -1 until it is known. `name` is the title, and `chapter_number` the number, -1 if there is none,
+    under the names that Tachiyomi and its forks use.
     """
 
     id: int
@@ -137,7 +139,7 @@ class CatalogueChapterView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageView(msgspec.Struct, frozen=True, kw_only=True):
-    """A page, counted from 0. `image` is where this server has it; `image_url` is null until somebody asked for it."""
+    """A page, counted from 0. `image` is its address on this server; `image_url` is null until first requested."""
 
     index: int
     url: str

@@ -18,7 +18,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
 class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
-    """A channel. Its secrets are shown as `***`, and of an address only the origin: its path is often a key (R47)."""
+    """A channel. Secrets are shown as `***`, and an address only as its origin: its path is often a key."""  # R47
 
     id: str
     kind: str
@@ -38,14 +38,14 @@ _channel_view = view_of(ChannelView, ShownChannel)
 
 
 class NewChannelView(msgspec.Struct, frozen=True):
-    """A new channel; `made` holds what we made for it (a webhook's `secret`), shown this once."""
+    """A new channel; `made` has what was generated for it (a webhook's `secret`), shown only once."""
 
     channel: ChannelView
     made: dict[str, Any]
 
 
 class ChannelTrialView(msgspec.Struct, frozen=True):
-    """The task that sends the trial."""
+    """The task that sends the test message."""
 
     task_id: str
 
@@ -56,7 +56,7 @@ def _takes(kind: ChannelKind[Any]) -> str:
     fields = msgspec.structs.fields(kind.config)
     needed = [field.name for field in fields if field.required and field.name not in made]
     others = [field.name for field in fields if field.name not in needed]
-    return f"`{kind.name}` takes {_listed(needed)}" + (f" and perhaps {_listed(others)}" if others else "")
+    return f"`{kind.name}` takes {_listed(needed)}" + (f" and optionally {_listed(others)}" if others else "")
 
 
 def _listed(names: list[str]) -> str:
@@ -67,7 +67,7 @@ Config = Annotated[dict[str, Any], Meta(description="; ".join(map(_takes, KINDS.
 
 
 class NewChannelBody(Body, frozen=True, kw_only=True):
-    """A channel of one of the kinds that there are."""
+    """A channel of one of the available kinds."""
 
     kind: Annotated[str, Meta(max_length=40)]
     name: Name
@@ -75,7 +75,7 @@ class NewChannelBody(Body, frozen=True, kw_only=True):
 
 
 class ChannelBody(Body, frozen=True, kw_only=True):
-    """What to change. The config is replaced whole; what is sent as it was shown stays as it is (R47)."""
+    """What to change. `config` is replaced as a whole; values sent back as they were shown stay the same."""  # R47
 
     name: Name | UnsetType = UNSET
     config: dict[str, Any] | UnsetType = UNSET
@@ -83,12 +83,12 @@ class ChannelBody(Body, frozen=True, kw_only=True):
 
 
 async def list_channels(shelf: Shelf, caller: Caller, channels: Channels) -> list[ChannelView]:
-    """The caller's on this shelf, and those that are the shelf's own, by name."""
+    """Your own channels on this shelf and the channels of the shelf itself, by name."""
     return [_channel_view(channel) for channel in await channels.list(shelf.id, caller.user_id)]
 
 
 async def create_channel(shelf: Shelf, body: NewChannelBody, caller: Caller, channels: Channels) -> NewChannelView:
-    """The address is vetted before it is saved."""
+    """The address is checked before it is saved."""
     added = await channels.add(shelf.id, body.kind, name=body.name, config=body.config, user_id=caller.user_id)
     return NewChannelView(_channel_view(added.channel), added.made)
 
@@ -96,18 +96,18 @@ async def create_channel(shelf: Shelf, body: NewChannelBody, caller: Caller, cha
 async def change_channel(
     *, channel_id: ChannelPath, shelf: Shelf, body: ChannelBody, caller: Caller, channels: Channels
 ) -> ChannelView:
-    """Its failures are forgotten, so that it is tried again at once."""
+    """Resets its failures, so that it is tried again at once."""
     said = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
     return _channel_view(await channels.change(shelf.id, channel_id, ChannelChange(**said), caller.user_id))
 
 
 async def delete_channel(channel_id: ChannelPath, shelf: Shelf, caller: Caller, channels: Channels) -> None:
-    """What still waits to be sent through it is not sent."""
+    """Messages that still wait to be sent through it are not sent."""
     await channels.remove(shelf.id, channel_id, caller.user_id)
 
 
 async def try_channel(channel_id: ChannelPath, shelf: Shelf, caller: Caller, channels: Channels) -> ChannelTrialView:
-    """Sends a message that says that the channel works: at most 10 a minute for a shelf, and only while it is on."""
+    """Sends a test message: at most 10 a minute for a shelf, and only while the channel is on."""
     return ChannelTrialView(str(await channels.try_out(shelf.id, channel_id, caller.user_id)))
 
 
@@ -117,9 +117,9 @@ _NEW_ERRORS = (NotFound, Conflict, LimitExceeded)
 _TRIAL_ERRORS = (NotFound, Conflict, TooManyRequests)
 
 ENDPOINTS = (
-    _read("GET", "/channels", list_channels, "Where notices go", errors=(NotFound,)),
+    _read("GET", "/channels", list_channels, "List channels", errors=(NotFound,)),
     _write("POST", "/channels", create_channel, "Add a channel", status=201, errors=_NEW_ERRORS),
     _write("PATCH", "/channels/{channel_id}", change_channel, "Change a channel", errors=(NotFound, Conflict)),
-    _write("DELETE", "/channels/{channel_id}", delete_channel, "Remove a channel", errors=(NotFound,)),
-    _write("POST", "/channels/{channel_id}/test", try_channel, "Try a channel", status=202, errors=_TRIAL_ERRORS),
+    _write("DELETE", "/channels/{channel_id}", delete_channel, "Delete a channel", errors=(NotFound,)),
+    _write("POST", "/channels/{channel_id}/test", try_channel, "Test a channel", status=202, errors=_TRIAL_ERRORS),
 )

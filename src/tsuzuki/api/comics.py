@@ -87,7 +87,7 @@ _mapping_view = view_of(
 
 
 class ComicBody(Body, frozen=True, kw_only=True):
-    """A comic to be made. With its author, sources that have it too are mapped to it by themselves."""
+    """A comic to create. If its author is given, sources that also have it are mapped automatically."""
 
     title: Title
     author: Title | None = None
@@ -100,7 +100,7 @@ class _MappingForm(Body, frozen=True, kw_only=True):
 
 
 class ComicSourceBody(_MappingForm, frozen=True, kw_only=True):
-    """Where the comic can be read."""
+    """The source to map the comic to."""
 
     sourceid: Id
     sourceid_ext: ExternalId
@@ -123,18 +123,18 @@ class ComicSourceList(msgspec.Struct, frozen=True):
 
 
 async def list_comics(query: ComicQuery, comics: Comics) -> ListAnswer[ComicView, PageMeta]:
-    """By title."""
+    """Sorted by title."""
     rows, total = await comics.list(query.q, query.part)
     return ListAnswer([_comic_view(row) for row in rows], query.meta(total))
 
 
 async def create_comic(caller: Caller, body: ComicBody, comics: Comics) -> ComicView:
-    """Makes a comic, so that it can be mapped."""
+    """Creates a comic, so that it can be mapped to sources."""
     return _comic_view(await comics.add(caller.actor, body.title, body.author))
 
 
 async def list_comic_sources(comic_id: ComicPath, comics: Comics) -> ListAnswer[ComicSourceView, ComicSourceList]:
-    """The oldest mapping first."""
+    """Oldest mapping first."""
     rows = [_mapping_view(row) for row in await comics.mappings(comic_id)]
     return ListAnswer(rows, ComicSourceList(len(rows)))
 
@@ -142,7 +142,7 @@ async def list_comic_sources(comic_id: ComicPath, comics: Comics) -> ListAnswer[
 async def link_comic_source(
     comic_id: ComicPath, caller: Caller, body: ComicSourceBody, comics: Comics
 ) -> ComicSourceView:
-    """Maps a comic to a source, and watches it from now on."""
+    """Maps a comic to a source, which is polled for it from now on."""
     new = NewMapping(source_id=body.sourceid, source_key=body.sourceid_ext, url=body.sourceurl, is_active=body.isactive)
     return _mapping_view(await comics.link(caller.actor, comic_id, new))
 
@@ -150,13 +150,13 @@ async def link_comic_source(
 async def change_comic_source(
     *, comic_id: ComicPath, mapping_id: MappingPath, caller: Caller, body: ComicSourceChangeBody, comics: Comics
 ) -> ComicSourceView:
-    """Changes a mapping; `mapping_id` is the mapping's own id."""
+    """Changes a mapping; `mapping_id` is the id of the mapping."""
     change = MappingChange(source_key=body.sourceid_ext, url=body.sourceurl, is_active=body.isactive)
     return _mapping_view(await comics.change(caller.actor, comic_id, mapping_id, change))
 
 
 async def unlink_comic_source(comic_id: ComicPath, mapping_id: MappingPath, caller: Caller, comics: Comics) -> None:
-    """Removes a mapping; chapters and what readers have of them stay."""
+    """Removes a mapping; its chapters and the readers' data about them stay."""
     await comics.unlink(caller.actor, comic_id, mapping_id)
 
 
@@ -182,14 +182,14 @@ _SOURCES = "/admin/comics/{comic_id}/sources"
 _ONE = "/admin/comics/{comic_id}/sources/{mapping_id}"
 
 ENDPOINTS = (
-    _admin("GET", "/admin/comics", list_comics, "Comics"),
-    _admin("POST", "/admin/comics", create_comic, "Make a comic", status=201),
-    _admin("GET", _SOURCES, list_comic_sources, "Where a comic can be read", errors=(NotFound,)),
+    _admin("GET", "/admin/comics", list_comics, "List comics"),
+    _admin("POST", "/admin/comics", create_comic, "Create a comic", status=201),
+    _admin("GET", _SOURCES, list_comic_sources, "List the sources of a comic", errors=(NotFound,)),
     _admin(
         "POST",
         _SOURCES,
         link_comic_source,
-        "Map a comic",
+        "Map a comic to a source",
         status=201,
         errors=(NotFound, Conflict),
         also=new_mapping_problems,

@@ -24,7 +24,7 @@ HEALTH_SECONDS = 30
 
 
 class JobCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many jobs a source has; `total` is the sum (R50)."""
+    """How many jobs a source has; `total` is the sum."""  # R50
 
     total: int
     done: int
@@ -35,7 +35,7 @@ class JobCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastJobView(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest job whose time has come, and that was not cancelled before it began."""
+    """The newest job whose time has come and that was not cancelled before it started."""
 
     id: str
     status: Status
@@ -45,7 +45,7 @@ class LastJobView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpellView(msgspec.Struct, frozen=True, kw_only=True):
-    """Jobs that ended in some time. `errorrate` is from 0 to 1; latencies are of whole jobs."""
+    """Jobs that ended in a period. `errorrate` is from 0 to 1; latencies are of whole jobs."""
 
     jobs: int
     failed: int
@@ -55,7 +55,7 @@ class SpellView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BreakerView(msgspec.Struct, frozen=True):
-    """`open` while at least one mapping failed so often that it is left alone for a day."""
+    """`open` while at least one mapping failed so often that it is not polled for a day."""
 
     state: Literal["open", "closed"]
     open: int
@@ -64,7 +64,7 @@ class BreakerView(msgspec.Struct, frozen=True):
 
 
 class FailureView(msgspec.Struct, frozen=True):
-    """What failed last, in words; the job's log has the rest."""
+    """The last failure, in words; the job's log has the details."""
 
     jobid: str
     reason: str
@@ -75,7 +75,10 @@ _OF_JOBS = ("ispaused", "jobs", "lastjob", "last24h", "last7d", "nextdueat", "br
 
 
 class CrawlerHealthView(msgspec.Struct, frozen=True, kw_only=True):
-    """How a source fares. `nextdueat` is null while nothing can be due: disabled, paused, or nothing is watched."""
+    """The health of a source.
+
+    `nextdueat` is null if nothing can be due: it is disabled or paused, or nothing is polled.
+    """
 
     id: int
     name: str
@@ -121,7 +124,7 @@ _extension_view = view_of(ExtensionView, ConnectorInfo, configschema=lambda info
 
 
 class PauseView(msgspec.Struct, frozen=True):
-    """Whether sources are left alone, since when and why; `reason` is empty where nobody gave one."""
+    """Whether the crawler is paused, since when and why; `reason` is empty if none was given."""
 
     ispaused: bool
     pausedat: Time | None
@@ -129,7 +132,7 @@ class PauseView(msgspec.Struct, frozen=True):
 
 
 async def show_source_health(source_id: SourcePath, healths: HealthService, cache: Cache) -> CrawlerHealthView:
-    """Jobs by status, the last one, error rate and latency, what is due next, and what failed last."""
+    """Jobs by status, the last job, error rate and latency, what is due next, and the last failure."""
 
     async def read() -> CrawlerHealthView:
         return _health(await healths.get(source_id))
@@ -138,22 +141,22 @@ async def show_source_health(source_id: SourcePath, healths: HealthService, cach
 
 
 async def list_extensions(registry: Registry) -> list[ExtensionView]:
-    """By id."""
+    """Sorted by id."""
     return sorted((_extension_view(one.info) for one in registry), key=lambda one: one.id)
 
 
 async def show_pause(sources: Sources) -> PauseView:
-    """Whether polls and jobs may begin."""
+    """Whether polls and jobs may start."""
     return _pause(await sources.show_pause())
 
 
 async def pause_crawler(caller: Caller, body: ReasonBody, sources: Sources) -> PauseView:
-    """No poll and no job begins until it is resumed; what runs comes to its end."""
+    """No poll or job starts until the crawler is resumed; running ones finish."""
     return _pause(await sources.pause(caller.actor, body.reason))
 
 
 async def resume_crawler(caller: Caller, body: ReasonBody, sources: Sources) -> PauseView:
-    """Polls and jobs begin again."""
+    """Polls and jobs start again."""
     return _pause(await sources.resume(caller.actor, body.reason))
 
 
@@ -190,9 +193,9 @@ _admin = declaring("crawler", Access.ADMIN)
 _HEALTH = "/admin/crawler/sources/{source_id}/health"
 
 ENDPOINTS = (
-    _admin("GET", _HEALTH, show_source_health, "How a source fares", errors=(NotFound,)),
-    _admin("GET", "/admin/crawler/extensions", list_extensions, "Installed extensions"),
-    _admin("GET", "/admin/crawler/pause", show_pause, "Whether sources are left alone"),
-    _admin("POST", "/admin/crawler/pause", pause_crawler, "Leave all sources alone"),
-    _admin("POST", "/admin/crawler/resume", resume_crawler, "Call sources again"),
+    _admin("GET", _HEALTH, show_source_health, "Show the health of a source", errors=(NotFound,)),
+    _admin("GET", "/admin/crawler/extensions", list_extensions, "List installed extensions"),
+    _admin("GET", "/admin/crawler/pause", show_pause, "Show whether the crawler is paused"),
+    _admin("POST", "/admin/crawler/pause", pause_crawler, "Pause the crawler"),
+    _admin("POST", "/admin/crawler/resume", resume_crawler, "Resume the crawler"),
 )

@@ -37,7 +37,7 @@ JobPath = Annotated[PublicId, PathId(IdText, _job)]
 
 
 class SourceRef(msgspec.Struct, frozen=True):
-    """The source of a job, as it was called when the job was made."""
+    """The source of a job, by its name when the job was created."""
 
     id: int
     name: str
@@ -53,14 +53,14 @@ class ComicSummary(msgspec.Struct, frozen=True):
 
 
 class UserRef(msgspec.Struct, frozen=True):
-    """Who wanted a job."""
+    """The user who started a job."""
 
     id: str
     username: str
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
-    """A crawl job; its id is also what its log lines name."""
+    """A crawl job; its log lines have the same id."""
 
     id: str
     kind: Kind
@@ -154,7 +154,7 @@ class LogQuery(QueryParameters, frozen=True, kw_only=True):
 
 
 class JobBody(Body, frozen=True, kw_only=True):
-    """A job to be queued: without `comicid` a discovery, without `scheduledat` at once."""
+    """A job to queue: without `comicid` it discovers comics, without `scheduledat` it starts at once."""
 
     sourceid: Id
     comicid: IdText | None = None
@@ -169,7 +169,7 @@ class JobBody(Body, frozen=True, kw_only=True):
 
 
 class CancelledView(msgspec.Struct, frozen=True):
-    """What became of the job."""
+    """The state of the job."""
 
     id: str
     status: Status
@@ -177,9 +177,9 @@ class CancelledView(msgspec.Struct, frozen=True):
 
 
 class LogMeta(msgspec.Struct, frozen=True):
-    """How many lines there are, and the place after the last one shown: later lines begin there.
+    """How many lines there are, and the position after the last one shown, where later lines begin.
 
-    `archived` counts the lines that are no longer here, but in the files of the archive.
+    `archived` counts the lines that are only in the archive files now.
     """
 
     total: int
@@ -188,7 +188,7 @@ class LogMeta(msgspec.Struct, frozen=True):
 
 
 async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> ListAnswer[JobView, PageMeta]:
-    """In descending order; never from a cache."""
+    """In descending order; never cached."""
     wanted = JobFilter(
         statuses=query.status,
         source_id=query.sourceid,
@@ -202,7 +202,7 @@ async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> ListAnswer[JobView, Pa
 
 
 async def trigger_crawl_job(caller: Caller, body: JobBody, jobs: Jobs) -> JobView:
-    """Queues a job. While one for the same source and comic is active: 409, with its id in `details`."""
+    """Queues a job. If a job for the same source and comic is active, returns 409 with its id in `details`."""
     new = NewCrawlJob(body.sourceid, id_in_field(body.comicid, "comicid"), read_time(body.scheduledat))
     return job_view(await jobs.trigger(caller, new))
 
@@ -227,14 +227,14 @@ async def cancel_crawl_job(job_id: JobPath, caller: Caller, body: ReasonBody, jo
 
 
 async def list_crawl_logs(job_id: JobPath, query: LogQuery, jobs: Jobs) -> ListAnswer[LogView, LogMeta]:
-    """The oldest first; never from a cache."""
+    """Oldest first; never cached."""
     page = await jobs.log(job_id, after=read_place(query.since), level=query.level, most=query.limit)
     place = show_place(page.rows[-1]) if page.rows else query.since
     return ListAnswer([log_view(row, job_id) for row in page.rows], LogMeta(page.total, place, page.archived))
 
 
 async def follow_crawl_job(job_id: JobPath, request: Request, jobs: Jobs, follower: Follower) -> StreamingResponse:
-    """A `text/event-stream` of `log` and `status` events, until the job is over. `Last-Event-ID` resumes its log."""
+    """A `text/event-stream` of `log` and `status` events until the job ends. `Last-Event-ID` resumes the log."""
     job = await jobs.get(job_id)
     after = read_place(request.headers.get("last-event-id"))
     return event_stream(follower.follow(job.public_id, after), partial(_event, job.public_id))
@@ -253,7 +253,7 @@ _ALL = "/admin/crawler/jobs"
 _ONE = "/admin/crawler/jobs/{job_id}"
 
 ENDPOINTS = (
-    _admin("GET", _ALL, list_crawl_jobs, "Crawl jobs"),
+    _admin("GET", _ALL, list_crawl_jobs, "List crawl jobs"),
     _admin(
         "POST",
         _ALL,
@@ -263,8 +263,8 @@ ENDPOINTS = (
         errors=(NotFound, Conflict),
         also=new_job_problems,
     ),
-    _admin("GET", _ONE, show_crawl_job, "One crawl job", errors=(NotFound,)),
+    _admin("GET", _ONE, show_crawl_job, "Show a crawl job", errors=(NotFound,)),
     _admin("PATCH", f"{_ONE}/cancel", cancel_crawl_job, "Cancel a crawl job", errors=(NotFound,)),
-    _admin("GET", f"{_ONE}/logs", list_crawl_logs, "What a crawl job said", errors=(NotFound,)),
-    _admin("GET", f"{_ONE}/events", follow_crawl_job, "A crawl job as it goes", errors=(NotFound,)),
+    _admin("GET", f"{_ONE}/logs", list_crawl_logs, "List the log of a crawl job", errors=(NotFound,)),
+    _admin("GET", f"{_ONE}/events", follow_crawl_job, "Stream a crawl job", errors=(NotFound,)),
 )

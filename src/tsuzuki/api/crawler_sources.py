@@ -50,7 +50,7 @@ class SourceQuery(PageQuery, frozen=True, kw_only=True):
 
 
 class CrawlerSourceView(msgspec.Struct, frozen=True, kw_only=True):
-    """A source; secrets in its config are `***`. `uid` is what Tachiyomi's family knows it by, as a text (R9)."""
+    """A source; secrets in its config are `***`. `uid` is its id in Tachiyomi and its forks, as text."""  # R9
 
     id: int
     uid: str
@@ -78,7 +78,7 @@ source_view = view_of(
 
 
 class SourceEnabledView(msgspec.Struct, frozen=True):
-    """What became of the switch."""
+    """Whether the source is enabled now."""
 
     id: int
     name: str
@@ -96,7 +96,7 @@ class _SourceForm(Body, frozen=True, kw_only=True):
 
 
 class SourceBody(_SourceForm, frozen=True, kw_only=True):
-    """A source to be registered; `config` is checked against its extension's schema when that is installed."""
+    """A source to register; `config` is checked against its extension's schema if that is installed."""
 
     name: SourceName
     slug: Slug
@@ -107,7 +107,7 @@ class SourceBody(_SourceForm, frozen=True, kw_only=True):
 
 
 class SourceChangeBody(_SourceForm, frozen=True, kw_only=True):
-    """What to change. `config` replaces the whole; `***` keeps the secret that is stored (R47)."""
+    """What to change. `config` is replaced as a whole; `***` keeps the stored secret."""  # R47
 
     name: SourceName | UnsetType = UNSET
     slug: Slug | UnsetType = UNSET
@@ -118,7 +118,7 @@ class SourceChangeBody(_SourceForm, frozen=True, kw_only=True):
 
 
 class EnableBody(Body, frozen=True, kw_only=True):
-    """The switch, and why."""
+    """Whether to enable the source, and why."""
 
     isenabled: bool
     reason: Reason | None = None
@@ -127,7 +127,7 @@ class EnableBody(Body, frozen=True, kw_only=True):
 async def list_crawler_sources(
     query: SourceQuery, sources: Sources, cache: Cache
 ) -> ListAnswer[CrawlerSourceView, PageMeta]:
-    """By id."""
+    """Sorted by id."""
 
     async def read() -> ListAnswer[CrawlerSourceView, PageMeta]:
         rows, total = await sources.list(SourceFilter(query.isenabled, query.q), query.part)
@@ -154,19 +154,19 @@ async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sou
 async def change_crawler_source(
     source_id: SourcePath, caller: Caller, body: SourceChangeBody, sources: Sources
 ) -> CrawlerSourceView:
-    """Changes a source; enabling it resets its count of failures."""
+    """Changes a source; enabling it resets its failure count."""
     return source_view(await sources.change(caller.actor, source_id, SourceChange(**own_fields(body))))
 
 
 async def delete_crawler_source(source_id: SourcePath, caller: Caller, body: ReasonBody, sources: Sources) -> None:
-    """Deregisters a source with its mappings; its queued jobs are cancelled, its finished ones stay readable."""
+    """Deletes a source with its mappings. Its queued jobs are cancelled; its finished jobs stay readable."""
     await sources.deregister(caller.actor, source_id, reason=body.reason, release=release_source_tx)
 
 
 async def enable_crawler_source(
     source_id: SourcePath, caller: Caller, body: EnableBody, sources: Sources
 ) -> SourceEnabledView:
-    """Enables or disables a source; enabling resets its count of failures."""
+    """Enables or disables a source; enabling resets its failure count."""
     change = SourceChange(is_enabled=body.isenabled)
     source = await sources.change(caller.actor, source_id, change, reason=body.reason)
     return _enabled_view(source)
@@ -199,7 +199,7 @@ _ALL = "/admin/crawler/sources"
 _ONE = "/admin/crawler/sources/{source_id}"
 
 ENDPOINTS = (
-    _admin("GET", _ALL, list_crawler_sources, "Registered sources"),
+    _admin("GET", _ALL, list_crawler_sources, "List registered sources"),
     _admin(
         "POST",
         _ALL,
@@ -209,9 +209,9 @@ ENDPOINTS = (
         errors=(Conflict,),
         also=new_source_problems,
     ),
-    _admin("GET", _ONE, show_crawler_source, "One source", errors=(NotFound,)),
+    _admin("GET", _ONE, show_crawler_source, "Show a source", errors=(NotFound,)),
     _admin("PATCH", _ONE, change_crawler_source, "Change a source", errors=(NotFound, Conflict), also=source_problems),
-    _admin("DELETE", _ONE, delete_crawler_source, "Deregister a source", errors=(NotFound, Conflict)),
+    _admin("DELETE", _ONE, delete_crawler_source, "Delete a source", errors=(NotFound, Conflict)),
     _admin("PATCH", f"{_ONE}/enable", enable_crawler_source, "Enable or disable a source", errors=(NotFound,)),
 )
 
@@ -223,7 +223,7 @@ MOST_LISTED = 50
 
 
 class RequestView(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that was made; `status` is null when no answer came."""
+    """A request that was made; `status` is null if there was no response."""
 
     method: str
     url: str
@@ -242,7 +242,7 @@ class TriedSeriesView(msgspec.Struct, frozen=True):
 
 
 class TriedDetailsView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the source tells of the first series."""
+    """The details of the first series."""
 
     title: str
     author: str | None
@@ -262,7 +262,7 @@ class TriedChapterView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceTrialView(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked and found; null where a step was not reached. `failures` says by step what went wrong."""
+    """What was requested and found; null if a step was not reached. `failures` says what went wrong, by step."""
 
     isgood: bool
     trouble: str | None
@@ -278,14 +278,17 @@ class SourceTrialView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def try_new_source(body: SourceBody, sources: Sources, trials: Trials) -> SourceTrialView:
-    """One list, the first series' details and chapters, the newest chapter's pages. Takes a minute at most."""
+    """Fetches one list, the details and chapters of its first series, and the pages of the newest chapter.
+
+    Takes at most a minute.
+    """
     return _view(await trials.run(sources.draft(SourceRegistration(**own_fields(body)))))
 
 
 async def try_crawler_source(
     source_id: SourcePath, body: SourceChangeBody, sources: Sources, trials: Trials
 ) -> SourceTrialView:
-    """The same with a source as it is stored, changed by what is sent; `***` stands for the secret that is stored."""
+    """Like `/admin/crawler/try`, for a registered source with the changes that you send; `***` keeps its secret."""
     return _view(await trials.run(await sources.draft_change(source_id, SourceChange(**own_fields(body)))))
 
 
@@ -318,14 +321,12 @@ _chapter_view = view_of(
 
 
 TRIAL_ENDPOINTS = (
-    _admin(
-        "POST", "/admin/crawler/try", try_new_source, "Try a source before it is registered", also=new_source_problems
-    ),
+    _admin("POST", "/admin/crawler/try", try_new_source, "Test a new source", also=new_source_problems),
     _admin(
         "POST",
         "/admin/crawler/sources/{source_id}/try",
         try_crawler_source,
-        "Try a source, as it is or as it would be",
+        "Test a registered source",
         errors=(NotFound,),
         also=source_problems,
     ),

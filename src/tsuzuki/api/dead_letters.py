@@ -29,7 +29,7 @@ class LetterQuery(QueryParameters, frozen=True, kw_only=True):
 
 
 class LetterFilterBody(Body, frozen=True, kw_only=True):
-    """Which open dead letters; what is left out does not matter."""
+    """Which open dead letters; what is left out matches all."""
 
     queue: Word | None = None
     code: Word | None = None
@@ -54,7 +54,7 @@ class LetterView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FullLetterView(LetterView, frozen=True, kw_only=True):
-    """With what it carried, secrets masked, and where it failed."""
+    """A dead letter with its payload, secrets masked, and where it failed."""
 
     payload: Any
     stack: str
@@ -71,27 +71,27 @@ class LetterMeta(msgspec.Struct, frozen=True):
 
 
 class ReplayView(msgspec.Struct, frozen=True):
-    """The task that a letter became; `notbefore` is when it is tried, where the channel that it is for rests."""
+    """The new task of a dead letter; `notbefore` is when it is tried, if its channel is paused."""
 
     taskid: int
     notbefore: Time | None
 
 
 class CountView(msgspec.Struct, frozen=True):
-    """How many letters that were."""
+    """How many dead letters there were."""
 
     count: int
 
 
 class ReplayedView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many letters that were; `notbefore` is when those are sent that are for a channel that rests."""
+    """How many dead letters were replayed; `notbefore` is when those for a paused channel are sent."""
 
     count: int
     notbefore: Time | None = None
 
 
 class QueueView(msgspec.Struct, frozen=True, kw_only=True):
-    """How a queue fares. `rate` is what was finished in the last minute, `failures` in the last hour."""
+    """The state of a queue. `rate` is what was finished in the last minute, `failures` is of the last hour."""
 
     queue: str
     depth: int
@@ -108,7 +108,7 @@ _queue_view = view_of(QueueView, QueueStats, rate="finished_last_minute", failur
 
 
 async def list_dead_letters(query: LetterQuery, letters: DeadLetters) -> ListAnswer[LetterView, LetterMeta]:
-    """Those that nobody has dealt with, the newest first."""
+    """Open dead letters, newest first."""
     which = LetterFilter(query.queue, query.code, query.key)
     before = None if query.before is None else DeadLetterId(query.before)
     rows = await letters.list(which, most=query.limit, before=before)
@@ -117,35 +117,35 @@ async def list_dead_letters(query: LetterQuery, letters: DeadLetters) -> ListAns
 
 
 async def show_dead_letter(letter_id: LetterPath, letters: DeadLetters) -> FullLetterView:
-    """One, whatever became of it."""
+    """One dead letter, open or not."""
     letter, payload = await letters.get(letter_id)
     return _full_letter_view(letter, payload=payload)
 
 
 async def replay_dead_letter(letter_id: LetterPath, caller: Caller, letters: DeadLetters) -> ReplayView:
-    """Queues its task again; a letter that was replayed before names the same task (R55)."""
+    """Queues its task again. If it was replayed before, returns the same task."""  # R55
     task, not_before = await letters.replay(caller.actor, letter_id)
     return ReplayView(task, shown(not_before))
 
 
 async def discard_dead_letter(letter_id: LetterPath, caller: Caller, letters: DeadLetters) -> None:
-    """Deals with a letter by doing nothing."""
+    """Closes a dead letter without replaying it."""
     await letters.discard(caller.actor, letter_id)
 
 
 async def replay_dead_letters(caller: Caller, body: LetterFilterBody, letters: DeadLetters) -> ReplayedView:
-    """Queues every open letter of this kind again."""
+    """Queues the task of every open dead letter that matches."""
     count, not_before = await letters.replay_all(caller.actor, _which(body))
     return ReplayedView(count, shown(not_before))
 
 
 async def discard_dead_letters(caller: Caller, body: LetterFilterBody, letters: DeadLetters) -> CountView:
-    """Discards every open letter of this kind."""
+    """Discards every open dead letter that matches."""
     return CountView(await letters.discard_all(caller.actor, _which(body)))
 
 
 async def list_queues(figures: Figures) -> list[QueueView]:
-    """What is polled first (`poll-source`), then tasks by name."""
+    """Polling first (`poll-source`), then the task queues by name."""
     return [_queue_view(stats) for stats in await figures.queues()]
 
 
@@ -158,11 +158,11 @@ _ALL = "/admin/deadletters"
 _ONE = "/admin/deadletters/{letter_id}"
 
 ENDPOINTS = (
-    _admin("GET", _ALL, list_dead_letters, "What was given up"),
+    _admin("GET", _ALL, list_dead_letters, "List dead letters"),
     _admin("POST", f"{_ALL}/replay", replay_dead_letters, "Replay many dead letters"),
     _admin("POST", f"{_ALL}/discard", discard_dead_letters, "Discard many dead letters"),
-    _admin("GET", _ONE, show_dead_letter, "One dead letter", errors=(NotFound,)),
+    _admin("GET", _ONE, show_dead_letter, "Show a dead letter", errors=(NotFound,)),
     _admin("POST", f"{_ONE}/replay", replay_dead_letter, "Replay a dead letter", errors=(NotFound, Conflict)),
     _admin("POST", f"{_ONE}/discard", discard_dead_letter, "Discard a dead letter", errors=(NotFound,)),
-    _admin("GET", "/admin/queues", list_queues, "How the queues fare"),
+    _admin("GET", "/admin/queues", list_queues, "List queues"),
 )

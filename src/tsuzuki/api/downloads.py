@@ -13,9 +13,9 @@ from tsuzuki.model.errors import LimitExceeded, NotFound
 
 
 class DownloadView(msgspec.Struct, frozen=True, kw_only=True):
-    """A chapter that is kept. `done` of `total` pages are here; `total` is null until its page list is known.
+    """A downloaded chapter. `done` of `total` pages are downloaded; `total` is null until the page list is known.
 
-    `images` are the pages' addresses; they work also when `is_available` is false: its source is gone.
+    `images` are the addresses of the pages; they work even if `is_available` is false because the source is gone.
     """
 
     chapter_id: int
@@ -44,24 +44,24 @@ _download_view = view_of(DownloadView, Download, chapter_id="release_id", group=
 
 
 async def keep_chapter(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads) -> DownloadView:
-    """Fetches every page and keeps it. Asked again, it says how far that is; after a failure it tries again."""
+    """Downloads every page and keeps it. Call it again to see the progress; after a failure it tries again."""
     return _download_view(await downloads.keep(shelf.id, kept_id))
 
 
 async def show_download(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads) -> DownloadView:
-    """How far it is."""
+    """The progress of a download."""
     return _download_view(await downloads.get(shelf.id, kept_id))
 
 
 async def drop_download(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads) -> None:
-    """The shelf keeps the chapter no more. What was read of it stays known."""
+    """Removes the download from the shelf. Reading progress is kept."""
     await downloads.drop(shelf.id, kept_id)
 
 
 async def list_downloads(
     query: CursorQuery, shelf: Shelf, downloads: Downloads
 ) -> ListAnswer[DownloadView, CursorMeta]:
-    """What the shelf keeps, the newest first."""
+    """The shelf's downloaded chapters, newest first."""
     return listing(await downloads.list(shelf.id, after=query.after, most=query.limit), _download_view)
 
 
@@ -71,7 +71,7 @@ _PATH = "/chapters/{kept_id}/download"
 
 ENDPOINTS = (
     _write("POST", _PATH, keep_chapter, "Download a chapter", status=202, errors=(NotFound, LimitExceeded)),
-    _read("GET", _PATH, show_download, "A downloaded chapter", errors=(NotFound,)),
-    _write("DELETE", _PATH, drop_download, "Remove a downloaded chapter", errors=(NotFound,)),
-    _read("GET", "/downloads", list_downloads, "Downloaded chapters", errors=(NotFound,)),
+    _read("GET", _PATH, show_download, "Show a download", errors=(NotFound,)),
+    _write("DELETE", _PATH, drop_download, "Delete a download", errors=(NotFound,)),
+    _read("GET", "/downloads", list_downloads, "List downloads", errors=(NotFound,)),
 )

@@ -30,9 +30,10 @@ from tsuzuki.shelves.types import NewSubscription, Subscription, SubscriptionCha
 
 
 class FetchStateView(msgspec.Struct, frozen=True, kw_only=True):
-    """How the last looks went, when the next is, and why then.
+    """The results of the last fetches, when the next one is, and why then.
 
-    None comes while `paused_at` is not null: the operator lets nothing be called, for `paused_reason` if one was said.
+    Nothing is fetched while `paused_at` is not null: the operator paused all fetching; `paused_reason` is the reason,
+    if one was given.
     """
 
     etag: str | None
@@ -55,9 +56,9 @@ class FetchStateView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedView(msgspec.Struct, frozen=True, kw_only=True):
-    """A feed that the shelf follows. `interval` is in seconds; null is the usual.
+    """A feed that the shelf follows. `interval` is in seconds; null is the usual interval.
 
-    `retention` is how many days articles stay after they were read; 0 is for ever, null as the shelf keeps them.
+    `retention` is how many days articles are kept after they are read; 0 is for ever, null is the shelf's setting.
     """
 
     id: str
@@ -119,7 +120,7 @@ class FeedQuery(ShelfQuery, frozen=True, kw_only=True):
 
 
 class FeedBody(Body, frozen=True, kw_only=True):
-    """A feed to follow; without a group it comes into the default one."""
+    """A feed to follow; without a group it is added to the default group."""
 
     link: Link
     name: Name = ""
@@ -130,9 +131,9 @@ class FeedBody(Body, frozen=True, kw_only=True):
 
 
 class FeedChangeBody(Body, frozen=True, kw_only=True):
-    """What to change. An empty `proxy` is none; a null `interval` (seconds) is the usual.
+    """What to change. An empty `proxy` removes it; a null `interval` (in seconds) is the usual interval.
 
-    `retention` is how many days articles stay after they were read; 0 is for ever, null as the shelf keeps them.
+    `retention` is how many days articles are kept after they are read; 0 is for ever, null is the shelf's setting.
     """
 
     name: Name | UnsetType = UNSET
@@ -162,13 +163,13 @@ class BatchBody(Body, frozen=True, kw_only=True):
 
 
 class UrlBody(Body, frozen=True, kw_only=True):
-    """An address of a page or a feed."""
+    """The address of a page or a feed."""
 
     url: Link
 
 
 class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one entry: an id, or an error with its code."""
+    """The result of one entry: an id, or an error with its code."""
 
     link: str
     id: str | None = None
@@ -177,7 +178,7 @@ class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class BatchView(msgspec.Struct, frozen=True):
-    """What became of all of them."""
+    """The results of all of them."""
 
     created: int
     failed: int
@@ -185,7 +186,7 @@ class BatchView(msgspec.Struct, frozen=True):
 
 
 class DiscoveredFeedView(msgspec.Struct, frozen=True):
-    """A feed that a page has."""
+    """A feed found on a page."""
 
     title: str
     link: str
@@ -199,7 +200,7 @@ class FoundFeedsView(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class QueuedView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many feeds will be looked at now. Where none is because publishers asked us to wait: until when."""
+    """How many feeds will be fetched now. If none because publishers asked us to wait, `not_before` says until when."""
 
     queued: int
     not_before: Time | None = None
@@ -209,20 +210,20 @@ _queued_view = view_of(QueuedView, RefreshOutcome)
 
 
 class RefreshingView(msgspec.Struct, frozen=True):
-    """How many feeds wait to be looked at out of turn, and how many are being looked at."""
+    """How many feeds wait for a requested refresh, and how many are being fetched."""
 
     waiting: int
     checking: int
 
 
 async def list_feeds(query: FeedQuery, shelf: Shelf, feeds: Subscriptions) -> list[FeedView]:
-    """All feeds with exact counts, by name: 3 comes before 27."""
+    """All feeds with exact counts, by name in natural order: 3 comes before 27."""
     group = id_in_field(query.group_id, "group_id")
     return [feed_view(one) for one in await feeds.list(shelf.id, group=group, status=query.status)]
 
 
 async def create_feed(shelf: Shelf, body: FeedBody, feeds: Subscriptions) -> FeedView:
-    """Follows a feed; the first look at it begins at once."""
+    """Follows a feed and starts its first fetch at once."""
     new = NewSubscription(
         link=body.link.strip(),
         name=body.name.strip(),
@@ -235,7 +236,7 @@ async def create_feed(shelf: Shelf, body: FeedBody, feeds: Subscriptions) -> Fee
 
 
 async def create_feeds(shelf: Shelf, body: BatchBody, feeds: Subscriptions) -> BatchView:
-    """Follows many; the good ones are created whatever becomes of the others."""
+    """Follows many feeds. Valid ones are created even if others fail."""
     new = [
         NewSubscription(
             link=one.link.strip(), name=one.name.strip(), group=id_in_field(one.group_id, f"feeds.{place}.group_id")
@@ -248,7 +249,7 @@ async def create_feeds(shelf: Shelf, body: BatchBody, feeds: Subscriptions) -> B
 
 
 async def find_feeds(body: UrlBody, trier: Trier) -> FoundFeedsView:
-    """The feeds at an address: the address itself when it is one, else those that its page names."""
+    """The feeds at an address: the address itself if it is a feed, otherwise those that its page links to."""
     try:
         found = await trier.find_feeds(body.url.strip())
     except RefusedAddress:
@@ -259,12 +260,12 @@ async def find_feeds(body: UrlBody, trier: Trier) -> FoundFeedsView:
 
 
 async def refresh_feeds(shelf: Shelf, feeds: Subscriptions) -> QueuedView:
-    """Looks at every feed now that is not suspended; each feed's `fetch_state` says how it went."""
+    """Fetches all feeds now, except suspended ones; each feed's `fetch_state` shows the result."""
     return _queued_view(await feeds.refresh_all(shelf.id))
 
 
 async def show_refreshing(shelf: Shelf, feeds: Subscriptions) -> RefreshingView:
-    """How far a refresh has come: both numbers are 0 when it is over."""
+    """How many feeds are left to fetch; both numbers are 0 when the refresh is done."""
     return copied(RefreshingView, await feeds.refreshing(shelf.id))
 
 
@@ -274,7 +275,7 @@ async def show_feed(feed_id: FeedPath, shelf: Shelf, feeds: Subscriptions) -> Fe
 
 
 async def change_feed(feed_id: FeedPath, shelf: Shelf, body: FeedChangeBody, feeds: Subscriptions) -> FeedView:
-    """Another link, or another proxy, is another feed: its fetch state begins anew."""
+    """A new link or proxy makes it a different feed: its fetch state starts over."""
     proxy = await _proxy(feeds, shelf, feed_id, body.proxy)
     change = copied(
         SubscriptionChange,
@@ -291,14 +292,15 @@ async def change_feed(feed_id: FeedPath, shelf: Shelf, body: FeedChangeBody, fee
 
 
 async def delete_feed(feed_id: FeedPath, shelf: Shelf, feeds: Subscriptions) -> None:
-    """Follows it no more. Bookmarks stay."""
+    """Unfollows a feed. Bookmarks stay."""
     await feeds.delete(shelf.id, feed_id)
 
 
 async def refresh_feed(feed_id: FeedPath, shelf: Shelf, feeds: Subscriptions) -> QueuedView:
-    """Looks at it now, suspended or not; 0 when that was asked for already, or was done within the last minute.
+    """Fetches a feed now, even if it is suspended.
 
-    Also 0 while the publisher asks us to wait: then `not_before` says until when.
+    `queued` is 0 if a refresh was already requested or was done within the last minute, and while the publisher asks us
+    to wait: then `not_before` says until when.
     """
     return _queued_view(await feeds.refresh(shelf.id, feed_id))
 
@@ -329,20 +331,20 @@ _write = declaring("feeds", Access.WRITE)
 _MAKING = (NotFound, Conflict, Invalid, LimitExceeded)
 
 ENDPOINTS = (
-    _read("GET", "/feeds", list_feeds, "All feeds", errors=(NotFound,)),
+    _read("GET", "/feeds", list_feeds, "List feeds", errors=(NotFound,)),
     _write("POST", "/feeds", create_feed, "Follow a feed", status=201, errors=_MAKING),
     _write("POST", "/feeds/batch", create_feeds, "Follow many feeds", errors=(NotFound,)),
     _write("POST", "/feeds/validate", find_feeds, "Find the feeds of a page", errors=(TooManyRequests,)),
-    _write("POST", "/feeds/refresh", refresh_feeds, "Look at all feeds now", status=202, errors=(NotFound,)),
-    _read("GET", "/feeds/refresh", show_refreshing, "How far a refresh has come", errors=(NotFound,)),
-    _read("GET", "/feeds/{feed_id}", show_feed, "One feed", errors=(NotFound,)),
+    _write("POST", "/feeds/refresh", refresh_feeds, "Refresh all feeds", status=202, errors=(NotFound,)),
+    _read("GET", "/feeds/refresh", show_refreshing, "Show the progress of a refresh", errors=(NotFound,)),
+    _read("GET", "/feeds/{feed_id}", show_feed, "Show a feed", errors=(NotFound,)),
     _write("PATCH", "/feeds/{feed_id}", change_feed, "Change a feed", errors=_MAKING),
     _write("DELETE", "/feeds/{feed_id}", delete_feed, "Unfollow a feed", errors=(NotFound,)),
     _write(
         "POST",
         "/feeds/{feed_id}/refresh",
         refresh_feed,
-        "Look at a feed now",
+        "Refresh a feed",
         status=202,
         errors=(NotFound, LimitExceeded),
     ),

@@ -17,7 +17,7 @@ GroupName = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class GroupView(msgspec.Struct, frozen=True, kw_only=True):
-    """A group; every shelf has one that is the default and stays."""
+    """A group; every shelf has a default group, which cannot be deleted."""
 
     id: str
     name: str
@@ -31,13 +31,13 @@ _group_view = view_of(GroupView, Group)
 
 
 class GroupBody(Body, frozen=True, kw_only=True):
-    """What it is called."""
+    """The name of a group."""
 
     name: GroupName
 
 
 class GroupChangeBody(Body, frozen=True, kw_only=True):
-    """What it shall be called, and where it shall stand among the others."""
+    """The new name of a group, and its new position."""
 
     name: GroupName | UnsetType = UNSET
     position: Annotated[int, Meta(ge=0, le=1_000_000)] | UnsetType = UNSET
@@ -49,7 +49,7 @@ async def list_groups(shelf: Shelf, groups: Groups) -> list[GroupView]:
 
 
 async def create_group(shelf: Shelf, body: GroupBody, groups: Groups) -> GroupView:
-    """A group at the end of the others."""
+    """Adds a group at the end."""
     return _group_view(await groups.add(shelf.id, _name(body.name)))
 
 
@@ -59,14 +59,14 @@ async def show_group(group_id: GroupPath, shelf: Shelf, groups: Groups) -> Group
 
 
 async def change_group(group_id: GroupPath, shelf: Shelf, body: GroupChangeBody, groups: Groups) -> GroupView:
-    """Renames or moves it."""
+    """Renames or moves a group."""
     name = None if isinstance(body.name, UnsetType) else _name(body.name)
     position = None if isinstance(body.position, UnsetType) else body.position
     return _group_view(await groups.change(shelf.id, group_id, name=name, position=position))
 
 
 async def delete_group(group_id: GroupPath, shelf: Shelf, groups: Groups) -> None:
-    """Its feeds move to the default group, which itself cannot be deleted."""
+    """Moves its feeds to the default group, which cannot be deleted."""
     await groups.delete(shelf.id, group_id)
 
 
@@ -81,9 +81,9 @@ _read = declaring("groups", Access.READ)
 _write = declaring("groups", Access.WRITE)
 
 ENDPOINTS = (
-    _read("GET", "/groups", list_groups, "All groups", errors=(NotFound,)),
+    _read("GET", "/groups", list_groups, "List groups", errors=(NotFound,)),
     _write("POST", "/groups", create_group, "Add a group", status=201, errors=(NotFound, Conflict)),
-    _read("GET", "/groups/{group_id}", show_group, "One group", errors=(NotFound,)),
+    _read("GET", "/groups/{group_id}", show_group, "Show a group", errors=(NotFound,)),
     _write("PATCH", "/groups/{group_id}", change_group, "Rename or move a group", errors=(NotFound, Conflict)),
     _write("DELETE", "/groups/{group_id}", delete_group, "Delete a group", errors=(NotFound, Conflict)),
 )

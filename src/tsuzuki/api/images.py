@@ -169,9 +169,10 @@ async def show_page_image(
     images: Images,
     prefetch: Prefetch,
 ) -> Response:
-    """The image of a page, counted from 0. One that is not here yet is passed on as it comes; ranges are answered.
+    """The image of a page, counted from 0.
 
-    A source that fails is a 503 that says what was wrong; `Retry-After` says when it is asked again.
+    An image that is not cached yet is streamed while it is fetched; range requests work. If the source fails, returns
+    503 with the reason; `Retry-After` says when it is tried again.
     """
     response = await _answer(
         request, page_of(release_id, position), query, f"{release_id}-{position:03}", caller=caller, images=images
@@ -184,7 +185,7 @@ async def show_page_image(
 async def show_cover(
     *, manga_id: MangaPath, query: ImageQuery, request: Request, caller: Caller, images: Images
 ) -> Response:
-    """The cover that a source shows of a series."""
+    """The cover of a series at a source."""
     return await _answer(request, cover_of(manga_id), query, f"cover-{manga_id}", caller=caller, images=images)
 
 
@@ -198,7 +199,7 @@ async def show_article_image(
     images: Images,
     articles: ArticleImages,
 ) -> Response:
-    """An image of an article, by the address that its content has on a shelf with `proxy_images`."""
+    """An image of an article, at the address used in its content on a shelf with `proxy_images`."""
     address = articles.address(signature, picture)
     return await _answer(request, at_address(address), query, "image", caller=caller, images=images, address=address)
 
@@ -231,8 +232,12 @@ _ERRORS = (NotFound, Conflict, Unavailable)
 
 ENDPOINTS = (
     _read(
-        "GET", "/chapters/{release_id}/pages/{position}/image", show_page_image, "The image of a page", errors=_ERRORS
+        "GET",
+        "/chapters/{release_id}/pages/{position}/image",
+        show_page_image,
+        "Show the image of a page",
+        errors=_ERRORS,
     ),
-    _read("GET", "/manga/{manga_id}/cover", show_cover, "A cover", errors=_ERRORS),
-    _read("GET", "/images/{signature}/{picture}", show_article_image, "An image of an article", errors=_ERRORS),
+    _read("GET", "/manga/{manga_id}/cover", show_cover, "Show a cover", errors=_ERRORS),
+    _read("GET", "/images/{signature}/{picture}", show_article_image, "Show an image of an article", errors=_ERRORS),
 )

@@ -62,7 +62,7 @@ class ChapterRef(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that came in: an item or a chapter."""
+    """An entry of the inbox: an item or a chapter."""
 
     id: str
     kind: Kind
@@ -74,7 +74,7 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 async def list_inbox(query: InboxQuery, shelf: Shelf, inbox: Inbox) -> ListAnswer[EntryView, CursorMeta]:
-    """Newest first (R92)."""
+    """Newest first."""  # R92
     wanted = EntryFilter(kind=query.kind, unread=query.unread, by_published=query.order_by == "pub_date")
     return listing(await inbox.list(shelf.id, wanted, after=query.after, most=query.limit), _entry_view)
 
@@ -106,7 +106,7 @@ _entry_view = view_of(
 
 
 class InboxMarkBody(Body, frozen=True, kw_only=True):
-    """Entries by their ids, or all of them, those before a moment if one is given."""
+    """Entries by id, or all of them, optionally only those before a time."""
 
     ids: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
     all: Literal[True] | None = None
@@ -120,7 +120,7 @@ class InboxMarkBody(Body, frozen=True, kw_only=True):
 
 
 async def mark_inbox_read(shelf: Shelf, body: InboxMarkBody, inbox: Inbox) -> MarkedView:
-    """Marks entries read; `/items/-/undo` takes its `undo` too."""
+    """Marks entries read. Send the `undo` of the response to `/items/-/undo` to undo it."""
     return marked_view(await _mark(shelf, body, inbox, unread=False))
 
 
@@ -145,9 +145,9 @@ async def _mark(shelf: Shelf, body: InboxMarkBody, inbox: Inbox, *, unread: bool
 async def follow_events(
     *, shelf: MemberShelf, caller: Caller, request: Request, current_user: CurrentUser, events: Events
 ) -> StreamingResponse:
-    """A `text/event-stream` of `entry`, `counts` and `feed` events, and of `job` events for those who run this server.
+    """A `text/event-stream` of `entry`, `counts` and `feed` events, and of `job` events for administrators.
 
-    `Last-Event-ID` resumes without a gap; where that is no longer possible, the first `counts` says `missed`.
+    `Last-Event-ID` resumes without a gap; if that is no longer possible, the first `counts` has `missed`.
     """
     events.refuse_one_too_many(shelf.id)
     place, with_jobs = request.headers.get("last-event-id"), caller.may("admin")
@@ -157,7 +157,7 @@ async def follow_events(
 
 
 async def show_counts(shelf: Shelf, inbox: Inbox) -> UnreadCounts:
-    """How much is unread: in all, by group, by feed, by series."""
+    """Unread entries: in total, by group, by feed and by series."""
     return await inbox.count(shelf.id)
 
 
@@ -171,9 +171,9 @@ _read = declaring("inbox", Access.READ)
 _write = declaring("inbox", Access.WRITE)
 
 ENDPOINTS = (
-    _read("GET", "/inbox", list_inbox, "What came in", errors=(NotFound,)),
+    _read("GET", "/inbox", list_inbox, "List the inbox", errors=(NotFound,)),
     _write("PATCH", "/inbox/-/read", mark_inbox_read, "Mark entries read", errors=(NotFound,)),
     _write("PATCH", "/inbox/-/unread", mark_inbox_unread, "Mark entries unread", errors=(NotFound,)),
-    _read("GET", "/events", follow_events, "What happens, as it happens", errors=(NotFound, TooManyRequests)),
-    _read("GET", "/counts", show_counts, "How much is unread", errors=(NotFound,)),
+    _read("GET", "/events", follow_events, "Stream events", errors=(NotFound, TooManyRequests)),
+    _read("GET", "/counts", show_counts, "Show unread counts", errors=(NotFound,)),
 )

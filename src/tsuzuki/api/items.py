@@ -51,7 +51,7 @@ class OneItemQuery(ShelfQuery, frozen=True, kw_only=True):
 
 
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):
-    """An item. `content` is sanitised HTML; `page_urls` are the images of one that is mostly images."""
+    """An item. `content` is sanitised HTML; `page_urls` are the images of an item that is mostly images."""
 
     id: str
     feed_id: str
@@ -97,7 +97,7 @@ item_view = view_of(
 
 
 class MarkBody(Body, frozen=True, kw_only=True):
-    """Items by their ids; or all of a feed, a group or the shelf, those before a moment if one is given."""
+    """Items by id; or all items of a feed, a group or the shelf, optionally only those before a time."""
 
     ids: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
     feed_id: IdText | None = None
@@ -114,13 +114,13 @@ class MarkBody(Body, frozen=True, kw_only=True):
 
 
 class UndoBody(Body, frozen=True, kw_only=True):
-    """What the answer to a mark called `undo`."""
+    """The `undo` of the response to a mark."""
 
     undo: Number
 
 
 class MarkedView(msgspec.Struct, frozen=True):
-    """How many changed; `undo`, sent to `/items/-/undo`, makes those unread again."""
+    """How many changed. Send `undo` to `/items/-/undo` to mark those unread again."""
 
     changed: int
     undo: str | None = None
@@ -181,7 +181,7 @@ async def mark_unread(shelf: Shelf, body: MarkBody, inbox: Inbox) -> MarkedView:
 
 
 async def undo_mark(shelf: Shelf, body: UndoBody, inbox: Inbox) -> MarkedView:
-    """Makes unread again what one mark made read, and nothing else."""
+    """Marks the items unread again that one mark made read, and no others."""
     moment = read_number(body.undo)
     if moment is None:
         raise invalid([Problem("undo", "undo must be what a mark answered.")])
@@ -218,9 +218,9 @@ _read = declaring("items", Access.READ)
 _write = declaring("items", Access.WRITE)
 
 ENDPOINTS = (
-    _read("GET", "/items", list_items, "Items", errors=(NotFound,)),
+    _read("GET", "/items", list_items, "List items", errors=(NotFound,)),
     _write("PATCH", "/items/-/read", mark_read, "Mark items read", errors=(NotFound,)),
     _write("PATCH", "/items/-/unread", mark_unread, "Mark items unread", errors=(NotFound,)),
     _write("PATCH", "/items/-/undo", undo_mark, "Undo a mark", errors=(NotFound,)),
-    _read("GET", "/items/{item_id}", show_item, "One item", errors=(NotFound,)),
+    _read("GET", "/items/{item_id}", show_item, "Show an item", errors=(NotFound,)),
 )

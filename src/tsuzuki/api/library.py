@@ -38,9 +38,9 @@ HistoryPath = Annotated[ChapterId, number_id("There is no such chapter in the hi
 
 
 class PreferencesView(msgspec.Struct, frozen=True):
-    """Which release of a chapter is wanted: sources by id, groups and languages by name, the best first.
+    """Which release of a chapter is preferred: sources by id, groups and languages by name, best first.
 
-    `mode` and `fit` are how its pages are shown; null: as it looks best.
+    `mode` and `fit` are how its pages are shown; null is chosen automatically.
     """
 
     sources: list[int]
@@ -51,7 +51,7 @@ class PreferencesView(msgspec.Struct, frozen=True):
 
 
 class PreferencesBody(Body, frozen=True, kw_only=True):
-    """The orders that decide which release is preferred; an empty list has no wish. Replaced whole."""
+    """The orders that decide which release is preferred; an empty list is no preference. Replaces all of them."""
 
     sources: Annotated[tuple[Id, ...], Meta(max_length=MOST_NAMED)] = ()
     groups: Annotated[tuple[Word, ...], Meta(max_length=MOST_NAMED)] = ()
@@ -61,7 +61,7 @@ class PreferencesBody(Body, frozen=True, kw_only=True):
 
 
 class FollowView(msgspec.Struct, frozen=True, kw_only=True):
-    """A series of the shelf. `unread` counts chapters that were not read, `new` those that lie in the inbox."""
+    """A series of the shelf. `unread` counts the chapters that are not read, `new` those that are in the inbox."""
 
     id: str
     series_id: str
@@ -84,7 +84,7 @@ class FollowView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FollowedView(msgspec.Struct, frozen=True, kw_only=True):
-    """A new follow; `available` chapters wait to be read, and `restored` entries came back into the inbox."""
+    """A new follow: `available` chapters can be read, and `restored` entries came back into the inbox."""
 
     follow: FollowView
     available: int
@@ -92,7 +92,7 @@ class FollowedView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NextView(msgspec.Struct, frozen=True, kw_only=True):
-    """Where to read on in a series."""
+    """Where to continue reading a series."""
 
     follow_id: str
     series_id: str
@@ -109,7 +109,9 @@ class NextView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a chapter was read: the newest position, by which device, and the furthest that any device came."""
+    """How far a chapter was read: the newest position, the device it came from, and the furthest position of any
+    device.
+    """
 
     chapter_id: str
     page: int
@@ -164,7 +166,7 @@ class ContinueQuery(ShelfQuery, frozen=True, kw_only=True):
 
 
 class FollowBody(Body, frozen=True, kw_only=True):
-    """A series to follow. What is left out is as it was when the shelf left it, or as usual."""
+    """A series to follow. What is left out is as it was when the shelf last followed it, or the default."""
 
     series_id: IdText
     group_id: IdText | UnsetType = UNSET
@@ -174,7 +176,7 @@ class FollowBody(Body, frozen=True, kw_only=True):
 
 
 class FollowChangeBody(Body, frozen=True, kw_only=True):
-    """What to change; what is left out stays."""
+    """What to change; what is left out stays the same."""
 
     group_id: IdText | UnsetType = UNSET
     status: FollowStatus | UnsetType = UNSET
@@ -183,25 +185,25 @@ class FollowChangeBody(Body, frozen=True, kw_only=True):
 
 
 class ForgottenView(msgspec.Struct, frozen=True):
-    """How many chapters the history has forgotten."""
+    """How many chapters were removed from the history."""
 
     forgotten: int
 
 
 async def list_library(query: LibraryQuery, shelf: Shelf, follows: Follows) -> ListAnswer[FollowView, PageMeta]:
-    """What the shelf follows, with exact counts."""
+    """The series that the shelf follows, with exact counts."""
     wanted = copied(FollowFilter, query, group=id_in_field(query.group_id, "group_id"))
     rows, total = await follows.list(shelf.id, wanted, Slice.page(query.page, query.limit))
     return ListAnswer([follow_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
 
 
 async def list_continue(query: ContinueQuery, shelf: Shelf, follows: Follows) -> list[NextView]:
-    """The next chapter of each series that is being read, the last read first."""
+    """The next chapter of each series in progress, last read first."""
     return [next_view(one) for one in await follows.continue_reading(shelf.id, query.limit)]
 
 
 async def follow_series(shelf: Shelf, body: FollowBody, follows: Follows) -> FollowedView:
-    """Follows a series; who comes back finds entries, progress and settings as they were left."""
+    """Follows a series. If the shelf followed it before, its entries, progress and settings are restored."""
     series, group = id_in_field(body.series_id, "series_id"), _group(body.group_id)
     new = copied(FollowRequest, body, series=series, group=group, preferences=_preferences(body.preferences))
     followed = await follows.add(shelf.id, new)
@@ -214,31 +216,31 @@ async def show_follow(follow_id: FollowPath, shelf: Shelf, follows: Follows) -> 
 
 
 async def change_follow(follow_id: FollowPath, shelf: Shelf, body: FollowChangeBody, follows: Follows) -> FollowView:
-    """Moves it to another group, or changes its status, notices or preferred releases."""
+    """Moves it to another group, or changes its status, notifications or preferred releases."""
     group, preferences = _group(body.group_id), _preferences(body.preferences)
     change = copied(FollowChange, body, group=group, preferences=preferences)
     return follow_view(await follows.change(shelf.id, follow_id, change))
 
 
 async def unfollow_series(follow_id: FollowPath, shelf: Shelf, follows: Follows) -> None:
-    """Follows it no more; what was read stays known, and following it again undoes this."""
+    """Unfollows a series. Reading progress is kept; following it again undoes this."""
     await follows.leave(shelf.id, follow_id)
 
 
 async def list_history(
     query: CursorQuery, shelf: Shelf, progress: ReadingProgress
 ) -> ListAnswer[HistoryView, CursorMeta]:
-    """What was opened, the last first."""
+    """Opened chapters, last opened first."""
     return listing(await progress.history(shelf.id, after=query.after, most=query.limit), history_view)
 
 
 async def clear_history(shelf: Shelf, progress: ReadingProgress) -> ForgottenView:
-    """Empties the history; how far chapters were read stays."""
+    """Clears the history; reading progress is kept."""
     return ForgottenView(await progress.forget_all(shelf.id))
 
 
 async def forget_history(opened_id: HistoryPath, shelf: Shelf, progress: ReadingProgress) -> None:
-    """Takes one chapter out of the history; how far it was read stays."""
+    """Removes one chapter from the history; its reading progress is kept."""
     await progress.forget(shelf.id, opened_id)
 
 
@@ -254,15 +256,15 @@ _read = declaring("library", Access.READ)
 _write = declaring("library", Access.WRITE)
 
 ENDPOINTS = (
-    _read("GET", "/library", list_library, "The series of the shelf", errors=(NotFound,)),
+    _read("GET", "/library", list_library, "List followed series", errors=(NotFound,)),
     _write(
         "POST", "/library", follow_series, "Follow a series", status=201, errors=(NotFound, Conflict, LimitExceeded)
     ),
-    _read("GET", "/library/continue", list_continue, "Where to read on", errors=(NotFound,)),
-    _read("GET", "/library/{follow_id}", show_follow, "One series of the shelf", errors=(NotFound,)),
-    _write("PATCH", "/library/{follow_id}", change_follow, "Change how a series is followed", errors=(NotFound,)),
-    _write("DELETE", "/library/{follow_id}", unfollow_series, "Follow a series no more", errors=(NotFound,)),
-    _read("GET", "/history", list_history, "What was read last", errors=(NotFound,)),
-    _write("DELETE", "/history", clear_history, "Empty the history", errors=(NotFound,)),
-    _write("DELETE", "/history/{opened_id}", forget_history, "Forget one of the history", errors=(NotFound,)),
+    _read("GET", "/library/continue", list_continue, "List where to continue reading", errors=(NotFound,)),
+    _read("GET", "/library/{follow_id}", show_follow, "Show a followed series", errors=(NotFound,)),
+    _write("PATCH", "/library/{follow_id}", change_follow, "Change a followed series", errors=(NotFound,)),
+    _write("DELETE", "/library/{follow_id}", unfollow_series, "Unfollow a series", errors=(NotFound,)),
+    _read("GET", "/history", list_history, "List the reading history", errors=(NotFound,)),
+    _write("DELETE", "/history", clear_history, "Clear the reading history", errors=(NotFound,)),
+    _write("DELETE", "/history/{opened_id}", forget_history, "Remove a chapter from the history", errors=(NotFound,)),
 )

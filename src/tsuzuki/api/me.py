@@ -30,12 +30,12 @@ tenant_ref = view_of(TenantRef, Tenant)
 
 
 class ShelfView(msgspec.Struct, frozen=True):
-    """A shelf to read from. With `proxy_images` the images of its articles come through this server.
+    """A shelf. With `proxy_images`, the images of its articles are served by this server.
 
-    `retention` is how many days its articles stay after they were read; 0 is for ever, null as the server keeps them.
+    `retention` is how many days its articles are kept after they are read; 0 is for ever, null is the server's setting.
 
-    `role` is what the caller may: a `reader` sees all of it, an `editor` changes what is on it, an `owner` shares,
-    renames and deletes it.
+    `role` is what the current user may do: a `reader` sees everything on it, an `editor` changes what is on it, an
+    `owner` shares, renames and deletes it.
     """
 
     id: str
@@ -54,9 +54,9 @@ shelf_view = view_of(
 
 
 class MeView(msgspec.Struct, frozen=True):
-    """The caller, the tenant and the caller's shelves; `default_shelf_id` is what requests without `?shelf=` mean.
+    """The current user, their tenant and their shelves; `default_shelf_id` is used by requests without `?shelf=`.
 
-    `is_offered_shelf`: they shared a shelf before there was a choice, and can have one of their own.
+    `is_offered_shelf`: the user shared a shelf before everyone had their own, and can now have one.
     """
 
     id: str
@@ -89,7 +89,7 @@ _session_view = view_of(SessionView, Session, "is_current", device=lambda sessio
 
 
 class EndedView(msgspec.Struct, frozen=True):
-    """How many sessions ended."""
+    """How many sessions were ended."""
 
     ended: int
 
@@ -111,20 +111,20 @@ _token_view = view_of(TokenView, Token, scopes=lambda token: token.scopes.split(
 
 
 class NewTokenView(msgspec.Struct, frozen=True):
-    """A new token; `token` is the secret, shown this once."""
+    """A new token; `token` is the secret, shown only once."""
 
     token: str
     details: TokenView
 
 
 class MeBody(Body, frozen=True, kw_only=True):
-    """What to change; null means the caller's own shelf."""
+    """What to change; null selects your own shelf."""
 
     default_shelf_id: IdText | UnsetType | None = UNSET
 
 
 class PasswordBody(Body, frozen=True, kw_only=True):
-    """The password as it is, empty when there is none, and as it shall be. Tokens are revoked unless they are kept."""
+    """The current password, empty if there is none, and the new one. Tokens are revoked without `keep_tokens`."""
 
     current_password: str = ""
     new_password: NewPassword
@@ -132,7 +132,7 @@ class PasswordBody(Body, frozen=True, kw_only=True):
 
 
 class TokenBody(Body, frozen=True, kw_only=True):
-    """Scopes for the API, or protocols for a device password; without an end it never expires."""
+    """Scopes for the API, or protocols for a device password. Without `expires_at` it never expires."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     scopes: tuple[Scope, ...] = ()
@@ -141,7 +141,7 @@ class TokenBody(Body, frozen=True, kw_only=True):
 
 
 async def show_me(caller: Caller, current_user: CurrentUser) -> MeView:
-    """The caller, the tenant, the caller's own shelves and those shared with them."""
+    """The current user, their tenant, their own shelves and the shelves shared with them."""
     me = await current_user.get(caller)
     chosen = [shelf for shelf in me.shelves if shelf.id == me.user.default_shelf_id]
     default = next(iter(chosen + me.shelves), None)
@@ -155,52 +155,52 @@ async def show_me(caller: Caller, current_user: CurrentUser) -> MeView:
 
 
 async def change_me(caller: Caller, body: MeBody, current_user: CurrentUser) -> MeView:
-    """Chooses the shelf that requests without `?shelf=` mean."""
+    """Sets the shelf that is used by requests without `?shelf=`."""
     if body.default_shelf_id is not UNSET:
         await current_user.choose_shelf(caller, id_in_field(body.default_shelf_id, "default_shelf_id"))
     return await show_me(caller, current_user)
 
 
 async def change_password(caller: Caller, body: PasswordBody, current_user: CurrentUser) -> None:
-    """Every other session ends, and every token and device password but what this session made itself."""
+    """Ends all other sessions, and revokes all tokens and device passwords except those created in this session."""
     await current_user.change_own_password(
         caller, body.current_password, body.new_password, keep_tokens=body.keep_tokens
     )
 
 
 async def unlink_identity(caller: Caller, current_user: CurrentUser) -> None:
-    """The account is no longer linked to an identity provider."""
+    """Unlinks the account from its identity provider."""
     await current_user.unlink(caller)
 
 
 async def list_sessions(caller: Caller, sessions: Sessions) -> list[SessionView]:
-    """Where the caller is signed in, last used first."""
+    """The browsers in which you are signed in, last used first."""
     return [_session_view(one, is_current=one.id == caller.session_id) for one in await sessions.list(caller)]
 
 
 async def end_session(session_id: SessionPath, caller: Caller, sessions: Sessions) -> None:
-    """Signs one browser out."""
+    """Signs out one browser."""
     await sessions.end(caller, session_id)
 
 
 async def end_other_sessions(caller: Caller, sessions: Sessions) -> EndedView:
-    """Signs every browser out but the caller's own."""
+    """Signs out all browsers except the current one."""
     return EndedView(await sessions.end_others(caller))
 
 
 async def list_tokens(caller: Caller, tokens: Tokens) -> list[TokenView]:
-    """The caller's tokens and device passwords, newest first."""
+    """Your tokens and device passwords, newest first."""
     return [_token_view(one) for one in await tokens.list(caller)]
 
 
 async def create_token(caller: Caller, body: TokenBody, tokens: Tokens) -> NewTokenView:
-    """A token that a token makes may do no more, and lives no longer, than the one that makes it."""
+    """A token created with another token cannot have more rights or expire later than that one."""
     made = await tokens.make(caller, copied(TokenRequest, body, expires_at=read_time(body.expires_at)))
     return NewTokenView(made.key, _token_view(made.token))
 
 
 async def revoke_token(token_id: TokenPath, caller: Caller, tokens: Tokens) -> None:
-    """The token, and every token that was made with it, opens nothing from now on."""
+    """Revokes the token and every token that was created with it."""
     await tokens.revoke(caller, token_id)
 
 
@@ -208,14 +208,14 @@ _read = declaring("me", Access.READ)
 _write = declaring("me", Access.WRITE)
 
 ENDPOINTS = (
-    _read("GET", "/me", show_me, "Who I am"),
-    _write("PATCH", "/me", change_me, "Choose my shelf", errors=(NotFound,)),
+    _read("GET", "/me", show_me, "Show my account"),
+    _write("PATCH", "/me", change_me, "Choose my default shelf", errors=(NotFound,)),
     _write("PUT", "/me/password", change_password, "Change my password", errors=(Conflict, TooManyRequests)),
     _write("DELETE", "/me/identity", unlink_identity, "Unlink my identity", errors=(Conflict,)),
-    _read("GET", "/me/sessions", list_sessions, "Where I am signed in"),
+    _read("GET", "/me/sessions", list_sessions, "List my sessions"),
     _write("DELETE", "/me/sessions", end_other_sessions, "Sign out everywhere else"),
-    _write("DELETE", "/me/sessions/{session_id}", end_session, "Sign one browser out", errors=(NotFound,)),
-    _read("GET", "/me/tokens", list_tokens, "My tokens"),
-    _write("POST", "/me/tokens", create_token, "Make a token", status=201),
+    _write("DELETE", "/me/sessions/{session_id}", end_session, "Sign out one browser", errors=(NotFound,)),
+    _read("GET", "/me/tokens", list_tokens, "List my tokens"),
+    _write("POST", "/me/tokens", create_token, "Create a token", status=201),
     _write("DELETE", "/me/tokens/{token_id}", revoke_token, "Revoke a token", errors=(NotFound,)),
 )

@@ -40,9 +40,9 @@ async def play_media(
     links: MediaLinks,
     media: MediaService,
 ) -> Response:
-    """A recording of an article, passed on as it comes, by the address that the article's page has for it.
+    """Streams audio or video of an article, at the address used on the article's page. Range requests are passed on.
 
-    Ranges are passed on too. What is not audio or video, by its declared type and by its bytes, is a 503 that says so.
+    Returns 503 with the reason if the declared type or the content is not audio or video.
     """
     link = links.read(terms, seal, medium)
     shelf = await current_user.shelf_of(caller)
@@ -130,6 +130,10 @@ _read = declaring("images", Access.READ)
 
 ENDPOINTS = (
     _read(
-        "GET", "/media/{terms}/{seal}/{medium}", play_media, "A recording of an article", errors=(NotFound, Unavailable)
+        "GET",
+        "/media/{terms}/{seal}/{medium}",
+        play_media,
+        "Play audio or video of an article",
+        errors=(NotFound, Unavailable),
     ),
 )

@@ -51,8 +51,8 @@ def document(endpoints: Sequence[Endpoint], version: str) -> Json:
         "info": {
             "title": "Tsuzuki",
             "version": version,
-            "description": "Follows everything that comes out in installments. Every success is `{data}`, a list adds "
-            "`meta`; every error is `{error, code, details?}`; times are ISO 8601 in UTC.",
+            "description": "A feed and comics reader. Every success is `{data}`, a list adds `meta`; every error is "
+            "`{error, code, details?}`; times are ISO 8601 in UTC.",
         },
         "servers": [{"url": "/"}],
         "tags": [{"name": tag} for tag in sorted({tag for endpoint in endpoints for tag in endpoint.tags})],
@@ -65,7 +65,7 @@ def document(endpoints: Sequence[Endpoint], version: str) -> Json:
                     "type": "apiKey",
                     "in": "cookie",
                     "name": SESSION.name,
-                    "description": "A session of the browser; over HTTPS the name begins with `__Host-`.",
+                    "description": "A browser session; over HTTPS the name begins with `__Host-`.",
                 },
             },
         },

@@ -22,7 +22,7 @@ _AROUND = 64 * 1024
 
 
 class ImportedFeedView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one feed of the list."""
+    """The result of one feed in the list."""
 
     line: int
     link: str
@@ -33,7 +33,7 @@ class ImportedFeedView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=
 
 
 class ImportedView(msgspec.Struct, frozen=True):
-    """What became of all of them."""
+    """The results of all feeds in the list."""
 
     created: int
     existing: int
@@ -42,7 +42,7 @@ class ImportedView(msgspec.Struct, frozen=True):
 
 
 async def import_opml(request: Request, shelf: Shelf, lists: Lists) -> ImportedView:
-    """Follows every feed of the list, in groups as it has them; what the shelf follows already stays as it is."""
+    """Follows every feed in the list, with its groups. Feeds that the shelf already follows are not changed."""
     body = await read_body(request.scope, request.receive, MAX_BYTES + _AROUND)
     return imported_view(await lists.read(shelf.id, first_file(request.headers.get("content-type", ""), body)))
 
@@ -74,6 +74,6 @@ _write = declaring("feeds", Access.WRITE)
 _ERRORS = (NotFound, Invalid, BodyTooLarge)
 
 ENDPOINTS = (
-    _write("POST", "/opml", import_opml, "Bring a list of feeds in", errors=_ERRORS, consumes=XML_TYPES),
-    _read("GET", "/opml", export_opml, "Take the list of feeds out", errors=(NotFound,)),
+    _write("POST", "/opml", import_opml, "Import feeds from OPML", errors=_ERRORS, consumes=XML_TYPES),
+    _read("GET", "/opml", export_opml, "Export feeds as OPML", errors=(NotFound,)),
 )

@@ -24,7 +24,7 @@ class SearchQuery(ShelfQuery, frozen=True, kw_only=True):
 
 
 class FoundItemView(msgspec.Struct, frozen=True, kw_only=True):
-    """An item; `snippet` is HTML in which nothing but `<mark>` is markup."""
+    """An item; `snippet` is HTML whose only markup is `<mark>`."""
 
     id: str
     feed_id: str
@@ -37,7 +37,7 @@ class FoundItemView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedResultView(FeedView, frozen=True, kw_only=True):
-    """A feed of the shelf; `snippet` is its name or address with the hits in `<mark>`."""
+    """A feed of the shelf; `snippet` is its name or address with the matches in `<mark>`."""
 
     snippet: str
 
@@ -53,7 +53,7 @@ class FoundSeriesView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundChapterView(msgspec.Struct, frozen=True, kw_only=True):
-    """A chapter of a series that the shelf follows, by its title or its number; `snippet` names its series too."""
+    """A chapter of a followed series, found by its title or number; `snippet` includes the name of the series."""
 
     id: str
     series_id: str
@@ -66,7 +66,7 @@ class FoundChapterView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResultsView(msgspec.Struct, frozen=True):
-    """What was found, each kind best first."""
+    """The results, best first within each kind."""
 
     feeds: list[FeedResultView]
     items: list[FoundItemView]
@@ -75,7 +75,7 @@ class ResultsView(msgspec.Struct, frozen=True):
 
 
 async def search(query: SearchQuery, shelf: Shelf, searching: Search) -> ResultsView:
-    """Feeds, items, series and chapters in one answer; a number is a chapter's: `frieren 45`."""
+    """Finds feeds, items, series and chapters. A number finds a chapter: `frieren 45`."""
     found = await searching.find(shelf.id, query.q, query.limit)
     return ResultsView(
         [FeedResultView(**asdict(feed_view(one.hit)), snippet=one.snippet) for one in found.feeds],

@@ -47,7 +47,7 @@ class SeriesQuery(ShelfQuery, frozen=True, kw_only=True):
 
 
 class ProgressBody(Body, frozen=True, kw_only=True):
-    """What a device says: the page, counted from 0, and when it was looked at, by its clock. The newest wins."""
+    """The progress of a device: the page, counted from 0, and when it was read, by its clock. The newest wins."""
 
     page: PageIndex
     at: Moment | None = None
@@ -57,7 +57,7 @@ class ProgressBody(Body, frozen=True, kw_only=True):
 
 
 class ChapterBody(Body, frozen=True, kw_only=True):
-    """Whether a chapter is read, or bookmarked; what is left out stays."""
+    """Whether a chapter is read, or bookmarked; what is left out stays the same."""
 
     is_read: bool | UnsetType = UNSET
     is_bookmarked: bool | UnsetType = UNSET
@@ -77,7 +77,7 @@ class ReadBody(Body, frozen=True, kw_only=True):
 
 
 class ToldBody(Body, frozen=True, kw_only=True):
-    """One of many: a chapter of a series by its id, or by its number, and what the device has to say of it."""
+    """The progress of one chapter of a series, named by its id or its number."""
 
     series_id: IdText
     chapter_id: Number | None = None
@@ -97,13 +97,13 @@ class ToldBody(Body, frozen=True, kw_only=True):
 
 
 class ProgressBatchBody(Body, frozen=True, kw_only=True):
-    """What a device gathered while it was away."""
+    """The progress that a device collected while it was offline."""
 
     progress: Annotated[tuple[ToldBody, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)]
 
 
 class ToldView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one: how the chapter stands now, or an error with its code."""
+    """The result of one chapter: its current progress, or an error with its code."""
 
     progress: ProgressView | None = None
     error: str | None = None
@@ -111,7 +111,7 @@ class ToldView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ProgressBatchView(msgspec.Struct, frozen=True):
-    """What became of all of them, in their order."""
+    """The results of all of them, in the same order."""
 
     taken: int
     failed: int
@@ -119,7 +119,7 @@ class ProgressBatchView(msgspec.Struct, frozen=True):
 
 
 async def show_series(series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, looks: SeriesService) -> SeriesView:
-    """Details, sources, gaps, and a page of its chapters, the newest first."""
+    """A series over all its sources: details, sources, gaps and a page of its chapters, newest first."""
     found = await looks.get(shelf.id, series_id)
     chapters, total = await looks.chapters(shelf.id, series_id, query.part)
     meta = PageMeta.of(total, query.page, query.limit)
@@ -129,7 +129,7 @@ async def show_series(series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, l
 async def list_series_chapters(
     series_id: SeriesPath, query: SeriesQuery, shelf: Shelf, looks: SeriesService
 ) -> ListAnswer[ChapterView, PageMeta]:
-    """Chapters with their releases, the newest first."""
+    """Chapters with their releases, newest first."""
     chapters, total = await looks.chapters(shelf.id, series_id, query.part)
     return ListAnswer([chapter_view(each) for each in chapters], PageMeta.of(total, query.page, query.limit))
 
@@ -161,13 +161,13 @@ async def show_progress(
 async def put_progress(
     *, series_id: SeriesPath, chapter_id: ChapterPath, shelf: Shelf, body: ProgressBody, progress: ReadingProgress
 ) -> ProgressView:
-    """Takes what a device says; the answer is how it stands, which may be what another device said later."""
+    """Saves the progress of a device. Returns the current progress, which may be newer and from another device."""
     reading = copied(ReportedReading, body, at=read_time(body.at))
     return progress_view(await progress.report(shelf.id, series_id, chapter_id, reading))
 
 
 async def put_progress_batch(shelf: Shelf, body: ProgressBatchBody, progress: ReadingProgress) -> ProgressBatchView:
-    """Takes what a device gathered while it was away; each is answered in its place."""
+    """Saves the progress that a device collected while it was offline. The results are in the same order."""
     answers = await progress.report_many(shelf.id, [_reported(each) for each in body.progress])
     failed = sum(answer.error is not None for answer in answers)
     return ProgressBatchView(len(answers) - failed, failed, [_answer(answer) for answer in answers])
@@ -176,7 +176,7 @@ async def put_progress_batch(shelf: Shelf, body: ProgressBatchBody, progress: Re
 async def mark_series_read(
     series_id: SeriesPath, shelf: Shelf, body: ReadBody, progress: ReadingProgress
 ) -> MarkedView:
-    """Marks chapters read, in the inbox too; `/items/-/undo` takes its `undo`."""
+    """Marks chapters read, in the inbox too. Send the `undo` of the response to `/items/-/undo` to undo it."""
     return marked_view(await progress.mark(shelf.id, series_id, _some(body), is_read=True))
 
 
@@ -225,27 +225,31 @@ _write = declaring("series", Access.WRITE)
 _CHAPTER = "/series/{series_id}/chapters/{chapter_id}"
 
 ENDPOINTS = (
-    _read("GET", "/series/{series_id}", show_series, "A series over all its sources", errors=(NotFound,)),
-    _read("GET", "/series/{series_id}/chapters", list_series_chapters, "Its chapters", errors=(NotFound,)),
+    _read("GET", "/series/{series_id}", show_series, "Show a series", errors=(NotFound,)),
+    _read(
+        "GET", "/series/{series_id}/chapters", list_series_chapters, "List the chapters of a series", errors=(NotFound,)
+    ),
     _write("POST", "/series/{series_id}/read", mark_series_read, "Mark chapters read", errors=(NotFound,)),
     _write("POST", "/series/{series_id}/unread", mark_series_unread, "Mark chapters unread", errors=(NotFound,)),
-    _read("GET", _CHAPTER, show_series_chapter, "One chapter", errors=(NotFound,)),
+    _read("GET", _CHAPTER, show_series_chapter, "Show a chapter", errors=(NotFound,)),
     _write("PATCH", _CHAPTER, change_series_chapter, "Mark or bookmark a chapter", errors=(NotFound,)),
-    _read("GET", f"{_CHAPTER}/progress", show_progress, "How far a chapter was read", errors=(NotFound,)),
-    _write("PUT", f"{_CHAPTER}/progress", put_progress, "Say how far a chapter was read", errors=(NotFound,)),
-    _write("POST", "/progress/batch", put_progress_batch, "Say how far many were read", errors=(NotFound,)),
+    _read("GET", f"{_CHAPTER}/progress", show_progress, "Show the reading progress of a chapter", errors=(NotFound,)),
+    _write("PUT", f"{_CHAPTER}/progress", put_progress, "Save the reading progress of a chapter", errors=(NotFound,)),
+    _write(
+        "POST", "/progress/batch", put_progress_batch, "Save the reading progress of many chapters", errors=(NotFound,)
+    ),
 )
 
 
 class MergeBody(Body, frozen=True, kw_only=True):
-    """The series that stays; a preview says what would happen and changes nothing."""
+    """The series to merge into; a preview shows what would happen and changes nothing."""
 
     into: IdText
     preview: bool = False
 
 
 class SplitBody(Body, frozen=True, kw_only=True):
-    """The sources that leave, by the ids of the series' `sources`, and what the new series is called."""
+    """The sources to split off, by their ids in the `sources` of the series, and the title of the new series."""
 
     sources: Annotated[tuple[Id, ...], Meta(min_length=1, max_length=100)]
     title: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
@@ -253,9 +257,9 @@ class SplitBody(Body, frozen=True, kw_only=True):
 
 
 class OutcomeView(msgspec.Struct, frozen=True, kw_only=True):
-    """What a merge or split does, or did. `series_id` stays; `other_id` goes, or is new.
+    """What a merge or split does, or did. `series_id` stays; `other_id` is removed by a merge, or new after a split.
 
-    `moved` counts what went to the other series or chapter, `shared` what both had, or have now.
+    `moved` counts what moved to the other series or chapter, `shared` what both had before, or have now.
     """
 
     kind: Literal["merge", "split"]
@@ -280,13 +284,13 @@ _outcome = view_of(OutcomeView, MergeOutcome, series_id="series", other_id="othe
 
 
 async def merge_series(series_id: SeriesPath, caller: Caller, body: MergeBody, merging: SeriesMerges) -> OutcomeView:
-    """Makes this series part of another; its id leads there from now on, and nobody is notified."""
+    """Merges this series into another. Its id then leads to the other one. Nobody is notified."""
     into = id_in_field(body.into, "into")
     return _outcome(await merging.merge(caller.actor, series_id, into, is_preview=body.preview))
 
 
 async def split_series(series_id: SeriesPath, caller: Caller, body: SplitBody, merging: SeriesMerges) -> OutcomeView:
-    """Makes a series of some sources; everyone follows both, and has read on both what both have."""
+    """Makes a new series from some of the sources. Everyone follows both; chapters that both have stay read in both."""
     outcome = await merging.split(caller.actor, series_id, body.sources, title=body.title, is_preview=body.preview)
     return _outcome(outcome)
 

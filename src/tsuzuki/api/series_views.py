@@ -17,9 +17,9 @@ from tsuzuki.shelves.types import (
 
 
 class SeriesSourceView(msgspec.Struct, frozen=True, kw_only=True):
-    """The series as one source has it, and how that source fares with it.
+    """The series at one source, and its health there.
 
-    `stopped_by` says why it is not called, until somebody changes that; `stopped_reason` what was said about it.
+    `stopped_by` says why it is not polled until somebody changes that; `stopped_reason` is the reason that was given.
     """
 
     id: int
@@ -40,14 +40,17 @@ class SeriesSourceView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GapView(msgspec.Struct, frozen=True):
-    """Whole numbers from the first to the last."""
+    """A range of whole numbers, first and last included."""
 
     first: int
     last: int
 
 
 class GapsView(msgspec.Struct, frozen=True, kw_only=True):
-    """What no source has between the lowest and the highest; `is_cut` when there are more ranges than are listed."""
+    """The chapters missing at all sources, between the lowest and the highest;
+
+    `is_cut` if there are more ranges than listed.
+    """
 
     of: str
     missing: int
@@ -65,7 +68,7 @@ class OwnFollowView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReleaseView(msgspec.Struct, frozen=True, kw_only=True):
-    """A chapter as one group put it on one source; `page_count` is null while nobody knows it."""
+    """A chapter as one group released it on one source; `page_count` is null while it is unknown."""
 
     id: str
     source_id: int
@@ -81,7 +84,7 @@ class ReleaseView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChapterView(msgspec.Struct, frozen=True, kw_only=True):
-    """A chapter over all sources; `preferred_id` names the release that the shelf's reader would take."""
+    """A chapter over all sources; `preferred_id` is the release that the shelf's preferences select."""
 
     id: str
     number: str | None
@@ -96,7 +99,7 @@ class ChapterView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeriesView(msgspec.Struct, frozen=True, kw_only=True):
-    """A series; `follow` is null where the shelf does not follow it."""
+    """A series; `follow` is null if the shelf does not follow it."""
 
     id: str
     title: str

@@ -33,14 +33,14 @@ NewPassword = Annotated[str, Meta(min_length=SHORTEST_PASSWORD)]
 
 
 class SignInBody(Body, frozen=True, kw_only=True):
-    """A name, by default `admin`, and its password."""
+    """A username, by default `admin`, and its password."""
 
     username: Name = FIRST_ADMIN
     password: str
 
 
 class UserView(msgspec.Struct, frozen=True):
-    """A person, in short."""
+    """A user, in short."""
 
     id: str
     username: str
@@ -48,7 +48,7 @@ class UserView(msgspec.Struct, frozen=True):
 
 
 class SignedInView(msgspec.Struct, frozen=True):
-    """Who is signed in now; the session is in the cookie."""
+    """The user who is now signed in; the session is in the cookie."""
 
     user: UserView
 
@@ -62,12 +62,12 @@ def signed_in_view(signed_in: SignedIn) -> SignedInView:
 
 
 async def sign_in(request: Request, body: SignInBody, service: SignIn) -> SignedInView:
-    """Begins a session; the one that the browser had ends."""
+    """Starts a session and ends the previous session of this browser."""
     return signed_in_view(await enter(request, service, username=body.username, password=body.password))
 
 
 async def sign_out(request: Request, service: SignIn) -> None:
-    """Ends the session of the cookie, if there is one."""
+    """Ends the session in the cookie, if there is one."""
     await leave(request, service)
 
 
@@ -83,13 +83,13 @@ Code = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class SetupView(msgspec.Struct, frozen=True):
-    """Whether nobody can sign in yet."""
+    """Whether the first administrator still has to be created."""
 
     needed: bool
 
 
 class SetupBody(Body, frozen=True, kw_only=True):
-    """The code from the log, and what the first administrator wants to be called."""
+    """The code from the log, and the username and password of the first administrator."""
 
     code: Code
     username: Name = FIRST_ADMIN
@@ -97,7 +97,7 @@ class SetupBody(Body, frozen=True, kw_only=True):
 
 
 class InvitedBody(Body, frozen=True, kw_only=True):
-    """The code of an invitation, and what its owner wants to be called."""
+    """The code of an invitation, and the username and password of the new account."""
 
     code: Code
     username: Name
@@ -105,17 +105,17 @@ class InvitedBody(Body, frozen=True, kw_only=True):
 
 
 async def show_setup(setup: Setup) -> SetupView:
-    """Whether the first administrator is still to come."""
+    """Whether the first administrator still has to be created."""
     return SetupView(await setup.is_needed())
 
 
 async def set_up(request: Request, body: SetupBody, invites: Invites) -> SignedInView:
-    """Makes the first administrator, once, with the code that the server printed in its log."""
+    """Creates the first administrator, once, with the code that the server printed in its log."""
     return signed_in_view(await join(request, invites, copied(AccountRequest, body), is_setup=True))
 
 
 async def accept_invite(request: Request, body: InvitedBody, invites: Invites) -> SignedInView:
-    """Makes the invited account and signs it in."""
+    """Creates the invited account and signs it in."""
     return signed_in_view(await join(request, invites, copied(AccountRequest, body), is_setup=False))
 
 
@@ -123,8 +123,8 @@ _ERRORS = (Unauthorized, Forbidden, Conflict, LimitExceeded, TooManyRequests)
 
 
 JOINING_ENDPOINTS = (
-    _public("GET", "/setup", show_setup, "Whether this server has an administrator"),
-    _public("POST", "/setup", set_up, "Become the first administrator", status=201, errors=_ERRORS),
+    _public("GET", "/setup", show_setup, "Check whether setup is needed"),
+    _public("POST", "/setup", set_up, "Create the first administrator", status=201, errors=_ERRORS),
     _public("POST", "/invites/accept", accept_invite, "Accept an invitation", status=201, errors=_ERRORS),
 )
 
@@ -135,13 +135,13 @@ Text = Annotated[str, Meta(max_length=4096)]
 
 
 class OidcEnabledView(msgspec.Struct, frozen=True):
-    """Whether there is a provider to sign in at."""
+    """Whether users can sign in with an identity provider."""
 
     enabled: bool
 
 
 class LoginView(msgspec.Struct, frozen=True):
-    """Where to send the browser."""
+    """The address to send the browser to."""
 
     auth_url: str
 
@@ -153,18 +153,18 @@ class LoginQuery(QueryParameters, frozen=True, kw_only=True):
 
 
 async def show_oidc(deps: OidcDeps) -> OidcEnabledView:
-    """Whether there is a provider to sign in at."""
+    """Whether users can sign in with an identity provider."""
     return OidcEnabledView(deps.oidc is not None)
 
 
 async def begin_oidc(request: Request, query: LoginQuery, deps: OidcDeps, callers: Callers) -> LoginView:
-    """Begins a sign-in; for someone who is signed in, the linking of their account."""
+    """Starts a sign-in. If you are signed in already, links your account to the provider."""
     deps.opened()  # before anything is said about the caller
     return LoginView(await deps.begin(request, await callers.of(request), query.next))
 
 
 async def finish_oidc(request: Request, deps: OidcDeps, callers: Callers) -> Response:
-    """Where the provider sends the browser back to. Leads to the page that was wanted, or to the sign-in page."""
+    """The provider redirects the browser here. Redirects to the page that was requested, or to the sign-in page."""
     try:
         return _redirect(await _finish(request, deps, callers))
     except OidcRefused as refused:
@@ -189,15 +189,15 @@ def _redirect(path: str) -> Response:
 
 
 OIDC_ENDPOINTS = (
-    _public("GET", "/oidc/enabled", show_oidc, "Whether there is an identity provider"),
+    _public("GET", "/oidc/enabled", show_oidc, "Check for an identity provider"),
     _public(
         "GET",
         "/oidc/login",
         begin_oidc,
-        "Begin to sign in at the identity provider",
+        "Start signing in with the identity provider",
         errors=(NotFound, Unauthorized, TooManyRequests, Unavailable),
     ),
     _public(
-        "GET", "/oidc/callback", finish_oidc, "Come back from the identity provider", status=303, errors=(Unauthorized,)
+        "GET", "/oidc/callback", finish_oidc, "Return from the identity provider", status=303, errors=(Unauthorized,)
     ),
 )

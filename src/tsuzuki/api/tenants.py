@@ -18,7 +18,7 @@ PlanName = Literal["free", "basic", "growth", "self-hosted"]
 
 
 class TenantView(msgspec.Struct, frozen=True):
-    """Who pays."""
+    """A tenant: who pays."""
 
     id: str
     name: str
@@ -31,13 +31,13 @@ _tenant_view = view_of(TenantView, Tenant)
 
 
 class TenantBody(Body, frozen=True, kw_only=True):
-    """What it is called."""
+    """The name of a tenant."""
 
     name: Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class NewTenantBody(TenantBody, frozen=True, kw_only=True):
-    """`plan` is what its first shelf is rented on; without billing there is only the unlimited one."""
+    """`plan` is the plan of its first shelf; without billing there is only the unlimited one."""
 
     plan: PlanName | None = None
 
@@ -55,7 +55,7 @@ async def list_tenants(query: TenantsQuery, tenants: Tenants) -> ListAnswer[Tena
 
 
 async def create_tenant(caller: Caller, body: NewTenantBody, tenants: Tenants) -> TenantView:
-    """A tenant with one shelf."""
+    """Creates a tenant with one shelf."""
     return _tenant_view(await tenants.add(caller.actor, body.name, body.plan))
 
 
@@ -65,33 +65,36 @@ async def show_tenant(tenant_id: TenantPath, tenants: Tenants) -> TenantView:
 
 
 async def change_tenant(tenant_id: TenantPath, caller: Caller, body: TenantBody, tenants: Tenants) -> TenantView:
-    """Renames it."""
+    """Renames a tenant."""
     return _tenant_view(await tenants.rename(caller.actor, tenant_id, body.name))
 
 
 async def show_tenant_contents(tenant_id: TenantPath, tenants: Tenants) -> TenantContents:
-    """What deleting this tenant would take along."""
+    """What would be deleted with this tenant."""
     return await tenants.contents(tenant_id)
 
 
 async def delete_tenant(tenant_id: TenantPath, caller: Caller, tenants: Tenants) -> TenantContents:
-    """Deletes it with its shelves; says what went along. Not while people belong to it, or the ledger names it."""
+    """Deletes a tenant with its shelves, and returns what was deleted.
+
+    Not possible while users belong to it or billing records refer to it.
+    """
     return await tenants.delete(caller.actor, tenant_id)
 
 
 _admin = declaring("tenants", Access.ADMIN)
 
 ENDPOINTS = (
-    _admin("GET", "/admin/tenants", list_tenants, "All tenants"),
+    _admin("GET", "/admin/tenants", list_tenants, "List tenants"),
     _admin("POST", "/admin/tenants", create_tenant, "Add a tenant", status=201),
-    _admin("GET", "/admin/tenants/{tenant_id}", show_tenant, "One tenant", errors=(NotFound,)),
+    _admin("GET", "/admin/tenants/{tenant_id}", show_tenant, "Show a tenant", errors=(NotFound,)),
     _admin("PATCH", "/admin/tenants/{tenant_id}", change_tenant, "Rename a tenant", errors=(NotFound,)),
     _admin("DELETE", "/admin/tenants/{tenant_id}", delete_tenant, "Delete a tenant", errors=(NotFound, Conflict)),
     _admin(
         "GET",
         "/admin/tenants/{tenant_id}/contents",
         show_tenant_contents,
-        "What goes with a tenant",
+        "Preview deleting a tenant",
         errors=(NotFound,),
     ),
 )

@@ -24,7 +24,7 @@ Reason = Annotated[str, Meta(max_length=500)]
 
 
 class PersonView(msgspec.Struct, frozen=True):
-    """A person as the operator sees them."""
+    """A user, as administrators see them."""
 
     id: str
     username: str
@@ -36,7 +36,7 @@ class PersonView(msgspec.Struct, frozen=True):
 
 
 class ListedAccountView(PersonView, frozen=True, kw_only=True):
-    """A person in the list; `last_used_at` is of their sessions."""
+    """A user in the list; `last_used_at` is the last use of any of their sessions."""
 
     has_password: bool
     is_linked: bool
@@ -55,7 +55,7 @@ class InviteView(msgspec.Struct, frozen=True):
 
 
 class NewInviteView(msgspec.Struct, frozen=True):
-    """A new invitation; `code` is shown this once, `path` is where to use it."""
+    """A new invitation; `code` is shown only once, `path` is the page where it is used."""
 
     id: str
     role: Role
@@ -72,7 +72,7 @@ _invite_view = view_of(InviteView, Invite)
 
 
 class AccountBody(Body, frozen=True, kw_only=True):
-    """Without a tenant in the first one; without a password they come in by an identity provider only."""
+    """A new user. Default tenant: the first one. Without a password they can only sign in with an identity provider."""
 
     username: Name
     role: Role = "reader"
@@ -89,89 +89,89 @@ class AccountChangeBody(Body, frozen=True, kw_only=True):
 
 
 class ReasonBody(Body, frozen=True, kw_only=True):
-    """Why, for the audit log."""
+    """The reason, for the audit log."""
 
     reason: Reason | None = None
 
 
 class NewPasswordBody(Body, frozen=True, kw_only=True):
-    """The password that they shall have."""
+    """The new password."""
 
     password: NewPassword
 
 
 class InviteBody(Body, frozen=True, kw_only=True):
-    """What the invited account will be; without a tenant in the first one."""
+    """The account to be created. Default tenant: the first one."""
 
     role: Role = "reader"
     tenant_id: IdText | None = None
 
 
 async def list_users(page: PageQuery, users: Users) -> ListAnswer[ListedAccountView, PageMeta]:
-    """Everyone, oldest first."""
+    """All users, oldest first."""
     found, total = await users.list(page.part)
     return ListAnswer([_listed_view(user) for user in found], page.meta(total))
 
 
 async def create_user(caller: Caller, body: AccountBody, users: Users) -> PersonView:
-    """Adds someone."""
+    """Adds a user."""
     new = copied(NewPerson, body, tenant_id=id_in_field(body.tenant_id, "tenant_id"))
     user = await users.add(caller.actor, new)
     return _account(*await users.get(user.public_id))
 
 
 async def show_user(user_id: UserPath, users: Users) -> PersonView:
-    """One person."""
+    """One user."""
     return _account(*await users.get(user_id))
 
 
 async def change_user(user_id: UserPath, caller: Caller, body: AccountChangeBody, users: Users) -> PersonView:
-    """Changes role or e-mail address."""
+    """Changes the role or the e-mail address."""
     await users.change(caller.actor, user_id, copied(UserChange, body))
     return _account(*await users.get(user_id))
 
 
 async def disable_user(user_id: UserPath, caller: Caller, body: ReasonBody, users: Users) -> PersonView:
-    """Locks someone out: sessions end, tokens open nothing."""
+    """Disables a user: their sessions end and their tokens stop working."""
     await users.disable(caller.actor, user_id, reason=body.reason)
     return _account(*await users.get(user_id))
 
 
 async def enable_user(user_id: UserPath, caller: Caller, users: Users) -> PersonView:
-    """Lets someone in again."""
+    """Enables a disabled user."""
     await users.enable(caller.actor, user_id)
     return _account(*await users.get(user_id))
 
 
 async def reset_user_password(user_id: UserPath, caller: Caller, body: NewPasswordBody, users: Users) -> None:
-    """Gives someone another password; their sessions, tokens and device passwords end."""
+    """Sets a new password; ends the user's sessions and revokes their tokens and device passwords."""
     await users.reset_password(caller.actor, user_id, body.password)
 
 
 async def show_user_contents(user_id: UserPath, users: Users) -> UserContents:
-    """What deleting this person would take along."""
+    """What would be deleted with this user."""
     return await users.contents(user_id)
 
 
 async def delete_user(user_id: UserPath, caller: Caller, users: Users) -> UserContents:
-    """Deletes someone with the shelves that have no other owner; says what went along."""
+    """Deletes a user with the shelves that have no other owner, and returns what was deleted."""
     return await users.delete(caller.actor, user_id)
 
 
 async def list_invites(invites: Invites) -> list[InviteView]:
-    """The open ones, oldest first."""
+    """Open invitations, oldest first."""
     return [_invite_view(one) for one in await invites.list()]
 
 
 async def create_invite(caller: Caller, body: InviteBody, invites: Invites) -> NewInviteView:
-    """Its code makes one account within seven days."""
+    """Creates a code with which one account can be created within seven days."""
     made = await invites.make(caller, body.role, id_in_field(body.tenant_id, "tenant_id"))
     path = f"/invite?code={made.code}"
     return NewInviteView(show_id(made.public_id), made.role, made.code, path, iso(made.expires_at))
 
 
 async def revoke_invite(invite_id: InvitationPath, caller: Caller, invites: Invites) -> None:
-    """Its code is worth nothing from now on."""
+    """The code can no longer be used."""
     await invites.revoke(caller, invite_id)
 
 
@@ -182,16 +182,16 @@ def _account(user: User, tenant: Tenant) -> PersonView:
 _admin = declaring("people", Access.ADMIN)
 
 ENDPOINTS = (
-    _admin("GET", "/admin/users", list_users, "Everyone"),
-    _admin("POST", "/admin/users", create_user, "Add someone", status=201, errors=(Conflict, NotFound, LimitExceeded)),
-    _admin("GET", "/admin/users/{user_id}", show_user, "One person", errors=(NotFound,)),
-    _admin("PATCH", "/admin/users/{user_id}", change_user, "Change someone", errors=(NotFound, Conflict)),
-    _admin("DELETE", "/admin/users/{user_id}", delete_user, "Delete someone", errors=(NotFound, Conflict)),
-    _admin("GET", "/admin/users/{user_id}/contents", show_user_contents, "What goes with someone", errors=(NotFound,)),
-    _admin("POST", "/admin/users/{user_id}/disable", disable_user, "Lock someone out", errors=(NotFound, Conflict)),
-    _admin("POST", "/admin/users/{user_id}/enable", enable_user, "Let someone in again", errors=(NotFound,)),
+    _admin("GET", "/admin/users", list_users, "List users"),
+    _admin("POST", "/admin/users", create_user, "Add a user", status=201, errors=(Conflict, NotFound, LimitExceeded)),
+    _admin("GET", "/admin/users/{user_id}", show_user, "Show a user", errors=(NotFound,)),
+    _admin("PATCH", "/admin/users/{user_id}", change_user, "Change a user", errors=(NotFound, Conflict)),
+    _admin("DELETE", "/admin/users/{user_id}", delete_user, "Delete a user", errors=(NotFound, Conflict)),
+    _admin("GET", "/admin/users/{user_id}/contents", show_user_contents, "Preview deleting a user", errors=(NotFound,)),
+    _admin("POST", "/admin/users/{user_id}/disable", disable_user, "Disable a user", errors=(NotFound, Conflict)),
+    _admin("POST", "/admin/users/{user_id}/enable", enable_user, "Enable a user", errors=(NotFound,)),
     _admin("PUT", "/admin/users/{user_id}/password", reset_user_password, "Reset a password", errors=(NotFound,)),
-    _admin("GET", "/admin/invites", list_invites, "Open invitations"),
-    _admin("POST", "/admin/invites", create_invite, "Invite someone", status=201, errors=(NotFound, LimitExceeded)),
+    _admin("GET", "/admin/invites", list_invites, "List open invitations"),
+    _admin("POST", "/admin/invites", create_invite, "Invite a user", status=201, errors=(NotFound, LimitExceeded)),
     _admin("DELETE", "/admin/invites/{invite_id}", revoke_invite, "Revoke an invitation", errors=(NotFound,)),
 )

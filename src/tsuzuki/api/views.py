@@ -82,7 +82,7 @@ class WithMeta(msgspec.Struct, Generic[T, M], frozen=True):
 
 
 class PageMeta(msgspec.Struct, frozen=True):
-    """Where a page stands in the whole."""
+    """The position of a page in the whole list."""
 
     total: int
     page: int
@@ -96,7 +96,7 @@ class PageMeta(msgspec.Struct, frozen=True):
 
 
 class CursorMeta(msgspec.Struct, frozen=True):
-    """How many there are, and where the next page begins; null at the end."""
+    """The total, and where the next page begins; null at the end."""
 
     total: int
     next_cursor: str | None

@@ -96,7 +96,7 @@ def import_() -> None:
 @click.argument("file", type=FILE)
 @shelf_options
 def import_opml(file: Path, choice: ShelfChoice) -> None:
-    """Subscribe to the feeds in an OPML file. Existing subscriptions are not changed.
+    """Follow the feeds in an OPML file. Feeds that are already followed are not changed.
 
     Exits with 1 if a line fails.
     """
@@ -152,7 +152,7 @@ def import_reedme(file: Path, choice: ShelfChoice) -> None:
     help="A new file. Default: stdout for OPML, USER-shelf.zip for an archive.",
 )
 def export(kind: str, choice: ShelfChoice, output: Path | None) -> None:
-    """Export the subscribed feeds as OPML 2.0, or a shelf with everything on it as an archive.
+    """Export the followed feeds as OPML 2.0, or a shelf with everything on it as an archive.
 
     Import the archive with `tsuzuki import shelf`. It contains no passwords or tokens, but everything that its reader
     has read, so keep it private.

@@ -27,7 +27,7 @@ class Unsupported(Invalid):
 
 
 class Abilities(msgspec.Struct, frozen=True):
-    """A picture of what a connector can do."""
+    """What a connector can do."""
 
     popular: bool = False
     latest: bool = False

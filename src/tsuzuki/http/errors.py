@@ -82,7 +82,7 @@ _TOLD: Mapping[type[TsuzukiError], str] = {
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
-    """What every error answer holds; `details` lists all problems of a request."""
+    """The body of every error; `details` lists all problems of a request."""
 
     error: str
     code: str

@@ -28,7 +28,7 @@ from tsuzuki.transfer.opml import Lists
 
 
 class About(msgspec.Struct, frozen=True):
-    """The program, its version and the database engine it stands on."""
+    """The program, its version and its database engine."""
 
     name: str
     version: str

@@ -130,7 +130,7 @@ class MarkedEntries(msgspec.Struct, frozen=True):
 
 
 class UnreadCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """Unread entries of a shelf; by id only where there are some."""
+    """Unread entries of a shelf; only ids that have some are listed."""
 
     unread: int
     items: int
