@@ -64,7 +64,7 @@ def test_nothing_is_overwritten(run, tmp_path):
     (tmp_path / "mine.zip").write_text("precious")
     for kind in ("archive", "opml"):
         done = run("export", "--format", kind, "--output", "mine.zip")
-        assert (done.exit_code, done.stderr) == (1, "Error: mine.zip is there already; nothing is overwritten.\n")
+        assert (done.exit_code, done.stderr) == (1, "Error: mine.zip already exists and is not overwritten.\n")
     assert (tmp_path / "mine.zip").read_text() == "precious"
     assert run("export", "--format", "archive", "--output", "nowhere/mine.zip").exit_code == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "mine.zip"]

@@ -51,7 +51,7 @@ def test_someone_is_added_with_a_password_that_is_made_up_and_shown(run, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "stdin", "says"),
     [
-        (("user", "add", "a b"), None, "A username has 1 to 64"),
+        (("user", "add", "a b"), None, "A username must have 1 to 64"),
         (("user", "add", "a", "--password-stdin"), "", "first line of stdin is empty"),
         (("user", "add", "a", "--role", "root"), None, "'root' is not one of"),
         (("user", "disable", "nobody"), None, "There is no user nobody."),
@@ -120,7 +120,7 @@ def test_a_token_is_printed_alone(run, tmp_path):
             return caller.scopes
 
     assert asyncio.run(scopes()) == {"read", "write", "admin"}
-    assert "A scope is one of" in run("token", "create", "root", "--scopes", "root").stderr
+    assert "A scope must be one of" in run("token", "create", "root", "--scopes", "root").stderr
 
 
 def test_a_reader_gets_no_administrators_token(run):

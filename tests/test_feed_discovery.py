@@ -68,7 +68,7 @@ async def test_a_page_made_to_be_slow_is_an_error_at_once(app):
     visitor = await app.signed_in(await app.add())
     async with a_server(by_path({"/": answer(200, DEEP, **HTML)})) as server:
         told = (await visitor.post("/feeds/validate", {"url": f"{server.url}/"})).json()["data"]
-    assert told == {"feeds": [], "error": "The page nests too many elements to be read."}
+    assert told == {"feeds": [], "error": "The page is nested too deeply."}
 
 
 async def test_a_feed_address_of_the_feed_scheme_is_followed(app):
@@ -133,4 +133,4 @@ async def test_an_address_of_another_scheme_is_refused_in_plain_words(app, typed
     guest = await a_guest(app, await app.add())
     for path in ("/feeds/find", "/discover/find"):
         seen = await guest.send(path, {"url": typed})
-        assert (error_of(seen, "url") or "").startswith("Write the whole address, beginning with http:// or https://.")
+        assert (error_of(seen, "url") or "").startswith("Enter the full address, beginning with http:// or https://.")

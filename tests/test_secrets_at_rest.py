@@ -191,7 +191,7 @@ async def says_what_is_unreadable(app: RunningApp, admin: Visitor, ids: dict[str
     assert (await admin.ask("PATCH", where, {"isenabled": False})).status == 200
     kept = await admin.ask("PATCH", where, {"config": shown["config"]})
     assert {one["field"] for one in kept.json()["details"]} == {"config.proxy", "config.headers.Cookie"}
-    assert "Type it again" in kept.json()["error"]
+    assert "Enter it again" in kept.json()["error"]
     (channel,) = (await admin.get("/channels")).json()["data"]
     assert set(channel["config"].values()) == {"***"}
     async with running(app):

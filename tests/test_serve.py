@@ -100,7 +100,7 @@ async def test_a_database_that_does_not_answer_is_one_line_and_status_1(tmp_path
     url = f"postgresql://ann:canary@127.0.0.1:{free_port()}/x"
     status, said = await refusal(tmp_path, PORT=0, DATABASE_URL=url)
     assert (status, len(said.splitlines())) == (1, 1)
-    assert said.startswith("Error: PostgreSQL does not let us in")
+    assert said.startswith("Error: Cannot connect to PostgreSQL")
     assert "canary" not in said
 
 

@@ -110,7 +110,7 @@ def test_a_name_that_cannot_be_is_refused(name):
 
 
 async def test_nobody_is_added_under_such_a_name(accounts):
-    with pytest.raises(Invalid, match="A username has"):
+    with pytest.raises(Invalid, match="A username must have"):
         await accounts.add("../x")
 
 

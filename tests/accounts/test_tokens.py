@@ -128,7 +128,7 @@ async def test_a_token_is_no_device_password(accounts):
 def test_scopes_are_read_from_words():
     assert read_scopes(["admin", "read"]) == ("read", "admin")
     for words in ([], ["root"], ["read", ""]):
-        with pytest.raises(Invalid, match="A scope is one of read, write, admin"):
+        with pytest.raises(Invalid, match="A scope must be one of read, write, admin"):
             read_scopes(words)
 
 
@@ -156,7 +156,7 @@ async def test_what_was_made_with_a_token_is_revoked_with_it(accounts):
     rows, _ = await accounts.all.audit_log.list(AuditFilter(), Slice())
     assert sorted(row.reason or "" for row in rows if row.action == "token.revoke") == [
         "",
-        *["made with a token that was revoked"] * 2,
+        *["created with a token that was revoked"] * 2,
     ]
 
 

@@ -43,7 +43,7 @@ async def test_a_wrong_pair_is_401_and_says_the_same_whatever_was_wrong(app, bod
     answer = await app.anyone.post("/sessions", body)
     assert (answer.status, answer.json()) == (
         401,
-        {"error": "This name and password do not belong together.", "code": "UNAUTHORIZED"},
+        {"error": "Wrong username or password.", "code": "UNAUTHORIZED"},
     )
     assert "set-cookie" not in answer.headers
 

@@ -97,7 +97,7 @@ async def test_a_limit_says_what_is_used_and_which_plan_lifts_it(renter):
     refused = await renter.visitor.post("/feeds", {"link": "http://93.184.216.34/more"})
     assert refused.status == 422
     assert refused.json() == {
-        "error": "The plan Free has room for 10 feeds and series, and 10 are used; Basic has room for 200.",
+        "error": "The plan Free allows 10 feeds and series, and 10 are used; Basic allows 200.",
         "code": "LIMIT_EXCEEDED",
         "details": [{"field": "follows", "message": "10 of 10 used"}],
     }

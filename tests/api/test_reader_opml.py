@@ -83,7 +83,7 @@ async def test_a_list_of_ampersands_is_refused_and_holds_nobody_up(library):
     sending = asyncio.create_task(send(me.visitor, io.BytesIO(b"<opml>" + b"&" * 10_000_000 + b"</opml>")))
     longest = await longest_pause(sending)
     refused = (await sending).json()
-    assert (refused["code"], refused["error"]) == ("VALIDATION_ERROR", "This is no OPML: its XML is damaged.")
+    assert (refused["code"], refused["error"]) == ("VALIDATION_ERROR", "This is not OPML: its XML is damaged.")
     assert longest < 0.5
 
 

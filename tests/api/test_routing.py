@@ -91,7 +91,7 @@ async def test_a_word_in_a_path_is_no_parameter(client):
         ("/cars/seven", "car_id", "car_id must be a whole number."),
         ("/cars/0", "car_id", "car_id must be at least 1."),
         ("/cars/9223372036854775808", "car_id", "car_id must be at most 9223372036854775807."),
-        ("/cars/7%00", "car_id", "car_id must not hold the character NUL."),
+        ("/cars/7%00", "car_id", "car_id must not contain the character NUL."),
         ("/parts/x/2026-01-01T00:00:00Z", "key", "key must be a UUID."),
     ],
 )
@@ -137,10 +137,10 @@ async def test_r57_a_limit_over_the_maximum_is_a_400_and_every_problem_is_told_a
         "ids.1": "ids.1 must be a whole number.",
         "ids.2": "ids.2 must be at least 1.",
         "exact": "exact must be true or false.",
-        "since": "since must be a time such as 2026-02-22T00:16:49Z, with its zone.",
+        "since": "since must be a time such as 2026-02-22T00:16:49Z, with a time zone.",
         "page": "page must be at least 1.",
         "limit": "limit must be at most 100.",
-        "sicne": "sicne is not known here; did you mean since?",
+        "sicne": "sicne is unknown; did you mean since?",
     }
 
 
@@ -149,7 +149,7 @@ async def test_r57_a_limit_over_the_maximum_is_a_400_and_every_problem_is_told_a
     [
         ("?limit=5&limit=6", "limit", "limit is given more than once."),
         ("?q=%ff", "query", "The query is not valid UTF-8."),
-        ("?q=%00", "q", "q must not hold the character NUL."),
+        ("?q=%00", "q", "q must not contain the character NUL."),
         ("?" + "&".join(f"a{n}=1" for n in range(201)), "query", "The query has more than 200 parameters."),
         ("?limit=", "limit", "limit must be a whole number."),
         ("?since=yesterday", "since", "since must be a time such as 2026-02-22T00:16:49Z."),
@@ -181,16 +181,16 @@ async def test_every_problem_of_a_body_is_told_at_once_with_its_place(client):
         "colour": "colour must be one of red, blue.",
         "kind": "kind must be one of van, bus.",
         "wheels.1.size": "wheels.1.size must be at least 1.",
-        "wheels.1.nmae": "wheels.1.nmae is not known here; did you mean name?",
+        "wheels.1.nmae": "wheels.1.nmae is unknown; did you mean name?",
         "wheels.2.size": "wheels.2.size is required.",
         "wheels.3": "wheels.3 must be an object.",
         "spare.size": "spare.size must be a whole number.",
         "spare.name": "spare.name must be a text.",
         "tags.b": "tags.b must be a whole number.",
-        "built": "built must be a time such as 2026-02-22T00:16:49Z, with its zone.",
+        "built": "built must be a time such as 2026-02-22T00:16:49Z, with a time zone.",
         "key": "key must be a UUID.",
-        "colur": "colur is not known here; did you mean colour?",
-        "zzz": "zzz is not known here.",
+        "colur": "colur is unknown; did you mean colour?",
+        "zzz": "zzz is unknown.",
     }
 
 
@@ -203,8 +203,8 @@ async def test_every_problem_of_a_body_is_told_at_once_with_its_place(client):
         ({"name": "x", "doors": 4.5}, "doors", "doors must be a whole number."),
         ({"name": "x", "wheels": [{"size": 1}] * 5}, "wheels", "wheels must have at most 4 entries."),
         ({"name": "x", "spare": 7}, "spare", "spare must be an object."),
-        ({"name": "x", "tags": {"a\x00": 1}}, "tags", "tags must not hold the character NUL."),
-        ({"name": "a\x00b"}, "name", "name must not hold the character NUL."),
+        ({"name": "x", "tags": {"a\x00": 1}}, "tags", "tags must not contain the character NUL."),
+        ({"name": "a\x00b"}, "name", "name must not contain the character NUL."),
         ([], "body", "The body must be an object."),
         (None, "body", "The body must be JSON, sent as Content-Type: application/json."),
     ],

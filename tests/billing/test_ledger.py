@@ -340,5 +340,5 @@ async def test_a_listener_that_fails_undoes_nothing(quiet):
 
 async def test_a_tenant_that_was_never_charged_can_be_deleted_and_one_that_was_cannot(billing):
     await billing.tenants.delete(SYSTEM, (await billing.tenant("free")).public_id)
-    with pytest.raises(Conflict, match="ledger"):
+    with pytest.raises(Conflict, match="billing records"):
         await billing.tenants.delete(SYSTEM, (await billing.tenant("basic")).public_id)

@@ -58,8 +58,8 @@ async def test_what_stands_against_a_plan_is_listed_one_thing_each(billing, tena
         await accounts.users.add(SYSTEM, NewPerson(username=f"someone{number}", tenant_id=tenant.public_id))
     plan_options = await billing.services.offers.for_shelf(member_of(tenant), shelf.public_id)
     assert plan_options.of("free").against == (
-        "11 feeds and series are used and Free has room for 10; take away 1.",
-        "2 members are used and Free has room for 1; take away 1.",
+        "11 feeds and series are used and Free allows 10; remove 1.",
+        "2 members are used and Free allows 1; remove 1.",
     )
     assert plan_options.of("growth").against == ()
     with pytest.raises(NotFound):
@@ -70,7 +70,7 @@ async def test_a_tenant_with_as_many_shelves_as_it_may_have_is_told_so(billing, 
     for number in range(MOST_SHELVES - 1):
         await billing.services.rented.create(member_of(tenant), tenant.public_id, name=str(number), plan="basic")
     plan_options = await billing.services.offers.for_new(member_of(tenant), tenant.public_id)
-    against = f"A tenant has at most {MOST_SHELVES} shelves, besides one for each person."
+    against = f"A tenant can have at most {MOST_SHELVES} shelves, plus one for each user."
     assert {offer.against for offer in plan_options.offers} == {(against,)}
 
 

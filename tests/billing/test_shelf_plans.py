@@ -184,7 +184,7 @@ async def test_a_plan_below_what_is_used_is_refused_with_the_list_of_what_is_ove
     with pytest.raises(LimitExceeded) as caught:
         await billing.services.rented.change_plan(member_of(tenant), shelf.public_id, "free")
     assert [problem.field for problem in caught.value.problems] == ["follows", "members"]
-    assert "12 feeds and series are used and Free has room for 10; take away 2." in str(caught.value)
+    assert "12 feeds and series are used and Free allows 10; remove 2." in str(caught.value)
     assert (await billing.shelf(tenant)).plan == "basic"
 
 

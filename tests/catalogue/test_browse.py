@@ -151,7 +151,7 @@ async def test_a_slow_source_does_not_keep_readers_from_what_is_known(app, sampl
     sample.gate = asyncio.Event()
     meta = (await got(reader, f"/sources/{site}/popular?refresh=true"))["meta"]
     assert meta["stale"] is True
-    assert "still being asked" in meta["error"]
+    assert "still running" in meta["error"]
     asked = len(sample.asked)
     sample.gate.set()
     app.catalogue.cache.patience = 10.0
@@ -286,7 +286,7 @@ async def test_what_cannot_be_is_refused_with_a_sentence(tmp_path, database_url)
         )
         assert await refused(f"/sources/{site}/popular?page=0") == (400, "page must be at least 1.")
         assert (await refused(f"/sources/{site}/popular?page=x"))[0] == 400
-        assert await refused(f"/sources/{site}/popular?q=x") == (400, "q is not known here.")
+        assert await refused(f"/sources/{site}/popular?q=x") == (400, "q is unknown.")
         assert await refused(f"/sources/{site}/search?q={'x' * 201}") == (400, "q must have at most 200 characters.")
         assert (await refused(f"/sources/{site}/search?filters=Status"))[1].startswith("filters must be a JSON list")
         assert (await refused(f"/sources/{site}/search?q=%00"))[0] == 400

@@ -149,7 +149,7 @@ async def test_the_impatient_leave_and_the_end_ends_all():
     waiting = asyncio.create_task(flights.join("slow", work))
     await asyncio.sleep(0)
     await flights.close()
-    with pytest.raises(Unavailable, match="stopped"):
+    with pytest.raises(Unavailable, match="stopping"):
         await waiting
 
 

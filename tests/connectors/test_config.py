@@ -36,9 +36,7 @@ def test_every_config_knows_rate_proxy_headers_and_pages():
 @pytest.mark.parametrize("proxy", ["socks5://proxy.example:1080", "socks5h://u:p@proxy.example:1080", "proxy.example"])
 def test_a_proxy_that_cannot_be_used_is_refused(proxy):
     told = problems_of(SourceConfig, {"proxy": proxy})
-    assert told == {
-        "config.proxy": "A proxy is written as http://host:port or https://host:port; SOCKS cannot be used."
-    }
+    assert told == {"config.proxy": "Write the proxy as http://host:port or https://host:port; SOCKS is not supported."}
 
 
 def test_sec_27_all_unknown_missing_and_mistyped_keys_are_named_at_once():
@@ -47,7 +45,7 @@ def test_sec_27_all_unknown_missing_and_mistyped_keys_are_named_at_once():
         "config.ratelimt": "Unknown key: did you mean ratelimit?",
         "config.__class__": "Unknown key: this source knows "
         "apitoken, fetchpages, headers, language, maxpages, proxy, ratelimit, sizes.",
-        "config.language": "This key is needed.",
+        "config.language": "This key is required.",
         "config.maxpages": "Expected `int`, got `str`.",
         "config.sizes[1]": "Expected `int` >= 1.",
         "config.headers": 'Expected `str` matching regex "^[A-Za-z0-9!#$%&\'*+.^_`|~-]+$".',

@@ -102,7 +102,7 @@ def test_what_was_written_reads_the_same_whatever_names_hold():
     [
         (b"<!DOCTYPE" * 300_000 + b"<opml></opml>", None),
         (b"<opml><outline " + b" ".join(b'a%d="1"' % n for n in range(50_000)) + b"/></opml>", "100 attributes"),
-        (b"\xff" * 3_000_000, "no OPML"),
+        (b"\xff" * 3_000_000, "not OPML"),
         (b"<opml>" + b"&" * 10_000_000 + b"</opml>", "damaged"),
         (b"<opml><body><outline text='" + b"&" * 10_000_000 + b"'/></body></opml>", "damaged"),
     ],

@@ -57,7 +57,7 @@ def test_a_backup_made_while_others_write_is_of_one_moment(file, tmp_path):
 
 def test_nothing_is_overwritten_and_what_cannot_be_written_leaves_nothing(file, tmp_path):
     (tmp_path / "mine").write_text("precious")
-    with pytest.raises(SchemaRefused, match="nothing is overwritten"):
+    with pytest.raises(SchemaRefused, match="is not overwritten"):
         back_up(file, tmp_path / "mine")
     assert (tmp_path / "mine").read_text() == "precious"
     with pytest.raises(SchemaRefused, match="There is no folder"):

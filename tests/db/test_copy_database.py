@@ -115,7 +115,7 @@ async def test_a_copy_that_was_interrupted_is_finished_by_the_next_run_and_not_s
 
     with pytest.raises(KeyboardInterrupt):
         await copy(source, target, fail)
-    with pytest.raises(SchemaRefused, match="was begun and not finished"):
+    with pytest.raises(SchemaRefused, match="was started but not finished"):
         await migrate(target, now=NOW)
     steps: list[CopyStep] = []
     copied = await copy(source, target, steps.append)

@@ -127,14 +127,14 @@ async def test_a_database_that_is_newer_than_the_program_is_refused(empty_databa
 async def test_a_database_of_an_edited_migration_is_refused_with_what_to_do(empty_database_url):
     options = DatabaseOptions(empty_database_url)
     await migrate(options, now=0, known=[Migration(1, "one", ONE.sql, "another")])
-    with pytest.raises(SchemaRefused, match=r"another migration 0001 .* tsuzuki migrate --recreate"):
+    with pytest.raises(SchemaRefused, match=r"Migration 0001 .* differs .* tsuzuki migrate --recreate"):
         await migrate(options, now=0, known=[ONE])
 
 
 async def test_a_database_of_someone_else_is_refused_and_not_touched(empty_database_url):
     await run_on(empty_database_url, "create table theirs (id integer)")
     before = path_of(empty_database_url).read_bytes() if empty_database_url.startswith("sqlite:") else None
-    with pytest.raises(SchemaRefused, match="Tsuzuki did not make"):
+    with pytest.raises(SchemaRefused, match="Tsuzuki did not create"):
         await migrate(DatabaseOptions(empty_database_url), now=0)
     assert await tables(empty_database_url) == {"theirs"}
     if before is not None:
@@ -203,12 +203,12 @@ async def test_recreate_makes_an_old_database_new_and_says_where_the_old_one_is(
         assert said == f"the old file is {kept}"
         assert await tables(f"sqlite://{kept}") == {"one"}
     else:
-        assert said == "the old tables are gone"
+        assert said == "the old tables were deleted"
 
 
 async def test_recreate_does_not_touch_what_is_not_ours(empty_database_url):
     await run_on(empty_database_url, "create table theirs (id integer)")
-    with pytest.raises(SchemaRefused, match="did not make"):
+    with pytest.raises(SchemaRefused, match="did not create"):
         await recreate(DatabaseOptions(empty_database_url), now=0)
     assert await tables(empty_database_url) == {"theirs"}
 

@@ -326,18 +326,18 @@ async def test_a_server_that_is_not_there_is_one_sentence():
     with pytest.raises(DatabaseUnavailable) as caught:
         await open_database(DatabaseOptions(f"postgresql://u:secret@127.0.0.1:{free_port()}/x"))
     said = str(caught.value)
-    assert said.startswith("PostgreSQL does not let us in: ")
+    assert said.startswith("Cannot connect to PostgreSQL: ")
     assert "\n" not in said
     assert "secret" not in said
 
 
 async def test_a_database_that_is_not_there_is_one_sentence(postgres_url):
-    with pytest.raises(DatabaseUnavailable, match=r"^PostgreSQL does not let us in: .*nowhere.* does not exist"):
+    with pytest.raises(DatabaseUnavailable, match=r"^Cannot connect to PostgreSQL: .*nowhere.* does not exist"):
         await open_database(DatabaseOptions(postgres_url.rpartition("/")[0] + "/nowhere"))
 
 
 async def test_a_url_that_makes_no_sense_is_one_sentence():
-    with pytest.raises(DatabaseUnavailable, match=r"^PostgreSQL does not let us in: "):
+    with pytest.raises(DatabaseUnavailable, match=r"^Cannot connect to PostgreSQL: "):
         await open_database(DatabaseOptions("postgresql://127.0.0.1:notaport/x"))
 
 

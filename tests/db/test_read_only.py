@@ -71,7 +71,7 @@ async def test_a_file_or_folder_that_is_read_only_is_named(tmp_path, journal):
     for command in (["serve", "--port", "0"], ["user", "add", "x", "--role", "reader"]):
         with modes((file, 0o400)):
             said = only_line(start(folder, *command))
-        assert said == f"Error: The database file {file} is read-only: this user may not write it."
+        assert said == f"Error: The database file {file} is read-only: this user cannot write to it."
         with modes((folder, 0o500)):
             said = only_line(start(folder, *command))
         assert said.startswith(f"Error: The folder {folder} is read-only: ")
@@ -102,7 +102,9 @@ async def test_a_server_that_only_reads_is_told(database_url, tmp_path):
     await server.execute(f'alter database "{name}" set default_transaction_read_only = on')
     try:
         done = start(tmp_path, "serve", "--port", "0", DATABASE_URL=in_settings(database_url))
-        assert only_line(done).startswith("Error: PostgreSQL lets this user only read: default_transaction_read_only")
+        assert only_line(done).startswith(
+            "Error: This user can only read from PostgreSQL: default_transaction_read_only"
+        )
     finally:
         await server.execute("set transaction_read_only = off")
         await server.execute("set default_transaction_read_only = off")
@@ -122,7 +124,7 @@ async def test_a_user_who_may_not_write_is_told(database_url, tmp_path, may_read
         parts = urlsplit(database_url)
         url = urlunsplit(parts._replace(netloc=f"{role}:x@{parts.netloc.rpartition('@')[2]}"))
         done = start(tmp_path, "serve", "--port", "0", DATABASE_URL=url)
-        assert only_line(done).startswith("Error: PostgreSQL lets this user only read: permission denied")
+        assert only_line(done).startswith("Error: This user can only read from PostgreSQL: permission denied")
     finally:
         await server.execute(f"drop owned by {role}; drop role {role}")
         await server.close()

@@ -130,7 +130,7 @@ async def test_sec_13_a_failure_says_nothing_but_where_the_log_has_it():
             answer = await client.get("/fail", headers={"X-Request-ID": "r-17"})
     assert answer.status == 500
     assert answer.json() == {
-        "error": "Something went wrong on our side. The log has it under request r-17.",
+        "error": "Something went wrong on the server. The log has the details under request r-17.",
         "code": "INTERNAL_ERROR",
     }
     assert [line["event"] for line in logs if line["log_level"] == "error"] == ["request_failed"]
@@ -192,8 +192,8 @@ async def test_the_log_says_why_something_could_not_be_done_and_the_answer_when_
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (DatabaseUnavailable("PostgreSQL does not let us in: 10.1.2.3 refused"), "does not answer at the moment"),
-        (Contention("deadlock detected DETAIL: Process 10.1.2.3 waits"), "Somebody else changed the same"),
+        (DatabaseUnavailable("Cannot connect to PostgreSQL: 10.1.2.3 refused"), "does not answer at the moment"),
+        (Contention("deadlock detected DETAIL: Process 10.1.2.3 waits"), "Somebody else changed this"),
         (DiskFull(), "The disk is full."),
     ],
 )

@@ -79,7 +79,7 @@ async def test_whoever_sends_too_large_a_head_is_told(client):
         writer.write(b"GET / HTTP/1.1\r\nx: " + b"a" * server_module.HEAD_BYTES)
         answer = await reader.read()
     assert answer.startswith(b"HTTP/1.1 400 ")
-    assert b"The head of the request is too large." in answer
+    assert b"The request headers are too large." in answer
 
 
 @pytest.mark.parametrize("never", [b"0\r\na: ", b"0\r\n", b"1;a="])

@@ -53,7 +53,7 @@ def test_what_is_no_form_is_the_file_itself():
     ],
 )
 def test_a_form_without_a_file_is_refused(content_type, body):
-    with pytest.raises(Invalid, match="holds no file"):
+    with pytest.raises(Invalid, match="contains no file"):
         first_file(content_type, body)
 
 
@@ -62,6 +62,6 @@ def test_forms_within_forms_cost_no_more_than_their_bytes():
     inner = (b"--b%d\r\nContent-Type: multipart/mixed; boundary=b%d\r\n\r\n" % (n - 1, n) for n in range(1, 3_000))
     body = b"".join(inner) + b"--x\r\n" * 500_000
     began = time.process_time()
-    with pytest.raises(Invalid, match="holds no file"):
+    with pytest.raises(Invalid, match="contains no file"):
         first_file(FORM, body)
     assert time.process_time() - began < 1.0

@@ -97,7 +97,7 @@ BAD = {
     "svg": (b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', "SVG"),
     "81 megapixels": (a_bomb(), "81 megapixels"),
     "nothing": (b"", "empty"),
-    "bmp": (a_picture("BMP"), "no type that we show"),
+    "bmp": (a_picture("BMP"), "none of the supported types"),
 }
 
 
@@ -123,7 +123,7 @@ async def test_a_broken_image_is_left_alone_for_a_while_and_asked_for_again_late
         first = await gallery.reader.get(gallery.page(0))
         again = await gallery.reader.get(gallery.page(0))
         assert first.status == again.status == 503
-        assert "asked for again" in again.json()["error"]
+        assert "tried again" in again.json()["error"]
         assert gallery.site.asked_for("/0.png") == 1
         assert await gallery.failures(page_of(gallery.release_id, 0)) == 1
 

@@ -28,7 +28,7 @@ class Broken:
     """Parsers that a text brings down."""
 
     async def run(self, _function, _arguments):
-        raise NotAFeed("The document brought its parser down.")
+        raise NotAFeed("The document crashed its parser.")
 
 
 async def a_shelf(db, content="<p>words</p>", count=1):

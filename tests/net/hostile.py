@@ -120,13 +120,13 @@ async def endless_continue(writer):
     await forever(writer, b"HTTP/1.1 100 Continue\r\n\r\n", 0.01)
 
 
-sends("garbage", Unreachable, "not proper HTTP", response=b"\x00\x01\x02 hello\r\n\r\n")
-sends("http_0_9", Unreachable, "not proper HTTP", response=b"<html>no head at all</html>\r\n\r\n")
-sends("mail_banner", Unreachable, "not proper HTTP", response=b"220 mail.example ESMTP ready\r\n\r\n")
-sends("redis_banner", Unreachable, "not proper HTTP", response=b"-ERR unknown command\r\n\r\n")
-sends("ssh_banner", Unreachable, "not proper HTTP", response=b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
-sends("http_9", Unreachable, "not proper HTTP", response=b"HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\nok")
-sends("status_not_a_number", Unreachable, "not proper HTTP", response=b"HTTP/1.1 abc OK\r\n\r\n")
+sends("garbage", Unreachable, "valid HTTP", response=b"\x00\x01\x02 hello\r\n\r\n")
+sends("http_0_9", Unreachable, "valid HTTP", response=b"<html>no head at all</html>\r\n\r\n")
+sends("mail_banner", Unreachable, "valid HTTP", response=b"220 mail.example ESMTP ready\r\n\r\n")
+sends("redis_banner", Unreachable, "valid HTTP", response=b"-ERR unknown command\r\n\r\n")
+sends("ssh_banner", Unreachable, "valid HTTP", response=b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
+sends("http_9", Unreachable, "valid HTTP", response=b"HTTP/9.9 200 OK\r\nContent-Length: 2\r\n\r\nok")
+sends("status_not_a_number", Unreachable, "valid HTTP", response=b"HTTP/1.1 abc OK\r\n\r\n")
 
 
 # -- headers
@@ -134,11 +134,11 @@ sends("status_not_a_number", Unreachable, "not proper HTTP", response=b"HTTP/1.1
 sends("header_of_a_mebibyte", TooLarge, "headers", response=answer(200, FEED, X_Long="x" * MIB))
 sends("status_line_of_a_mebibyte", TooLarge, "headers", response=b"HTTP/1.1 200 " + b"x" * MIB + b"\r\n\r\n")
 sends("five_hundred_headers", TooLarge, "headers", response=b"HTTP/1.1 200 OK\r\n" + b"X-A: 1\r\n" * 500 + b"\r\n")
-sends("nul_in_a_header", Unreachable, "not proper HTTP", response=answer(200, FEED, X_Nul="a\x00b"))
-sends("two_lengths", Unreachable, "not proper HTTP", response=answer(200, FEED, Content_Length="3"))
-sends("negative_length", Unreachable, "not proper HTTP", response=b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n")
-sends("length_in_words", Unreachable, "not proper HTTP", response=b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n")
-sends("header_without_colon", Unreachable, "not proper HTTP", response=b"HTTP/1.1 200 OK\r\nnonsense\r\n\r\n")
+sends("nul_in_a_header", Unreachable, "valid HTTP", response=answer(200, FEED, X_Nul="a\x00b"))
+sends("two_lengths", Unreachable, "valid HTTP", response=answer(200, FEED, Content_Length="3"))
+sends("negative_length", Unreachable, "valid HTTP", response=b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n")
+sends("length_in_words", Unreachable, "valid HTTP", response=b"HTTP/1.1 200 OK\r\nContent-Length: ten\r\n\r\n")
+sends("header_without_colon", Unreachable, "valid HTTP", response=b"HTTP/1.1 200 OK\r\nnonsense\r\n\r\n")
 
 
 @behaves(TooLarge, "headers")
@@ -171,7 +171,7 @@ def chunks(name: str, body: bytes) -> None:
         await asyncio.sleep(0.05)
         writer.write(body)
 
-    BEHAVIOURS[name] = Behaviour(act, Unreachable, "broke off")
+    BEHAVIOURS[name] = Behaviour(act, Unreachable, "was cut off")
 
 
 chunks("chunk_size_in_words", b"five\r\nhello\r\n0\r\n\r\n")
@@ -179,19 +179,19 @@ chunks("chunk_without_its_end", b"2\r\nhello\r\n0\r\n\r\n")
 chunks("chunk_of_all_bytes_there_are", b"f" * 17 + b"\r\nhello\r\n")
 
 
-@behaves(Unreachable, "broke off")
+@behaves(Unreachable, "was cut off")
 async def length_longer_than_the_body(writer):
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + FEED)
     writer.close()
 
 
-@behaves(Unreachable, "broke off")
+@behaves(Unreachable, "was cut off")
 async def chunks_cut_off(writer):
     writer.write(CHUNKED + b"100\r\n<rss>")
     writer.close()
 
 
-@behaves(Unreachable, "broke off")
+@behaves(Unreachable, "was cut off")
 async def reset_in_the_body(writer):
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n<rss>")
     await writer.drain()
@@ -241,20 +241,23 @@ async def chunks_byte_by_byte(writer):
 
 for _encoding in ("gzip", "deflate", "br", "zstd", "gzip, gzip", "br, gzip"):
     _name = "bomb_in_" + _encoding.replace(", ", "_in_")
-    sends(_name, TooLarge, "unpacks to more", response=partial(_bomb_in, _encoding))
+    sends(_name, TooLarge, "when decompressed", response=partial(_bomb_in, _encoding))
 for _encoding in ("gzip", "deflate", "br", "zstd"):
     _half = pack(FEED, _encoding)[:-6]
     sends(
         f"{_encoding}_cut_short", Unreachable, "ended before", response=answer(200, _half, Content_Encoding=_encoding)
     )
     sends(
-        f"{_encoding}_is_a_lie", NotAFeed, "unpacked", response=answer(200, b"\xff" + FEED, Content_Encoding=_encoding)
+        f"{_encoding}_is_a_lie",
+        NotAFeed,
+        "decompressed",
+        response=answer(200, b"\xff" + FEED, Content_Encoding=_encoding),
     )
 sends("packed_three_times", NotAFeed, "3 times", response=answer(200, FEED, Content_Encoding="gzip, gzip, gzip"))
-sends("packed_unknown", NotAFeed, "cannot read", response=answer(200, FEED, Content_Encoding="aes128gcm"))
+sends("packed_unknown", NotAFeed, "not supported", response=answer(200, FEED, Content_Encoding="aes128gcm"))
 _broken = bytearray(pack(FEED, "gzip"))
 _broken[-6] ^= 0xFF
-sends("gzip_with_a_wrong_sum", NotAFeed, "unpacked", response=answer(200, bytes(_broken), Content_Encoding="gzip"))
+sends("gzip_with_a_wrong_sum", NotAFeed, "decompressed", response=answer(200, bytes(_broken), Content_Encoding="gzip"))
 
 
 # -- redirects
@@ -273,8 +276,8 @@ leads("to_a_private_address", "//10.0.0.1/x", RefusedAddress, "10.0.0.1")
 leads("to_a_captive_portal", "http://192.168.1.1/login", RefusedAddress, "192.168.1.1")
 leads("to_a_mapped_address", "http://[::ffff:10.0.0.1]/", RefusedAddress, "refused")
 leads("to_a_number", "http://2852039166/", RefusedAddress, "number in disguise")
-leads("to_a_name_of_the_inside", "http://inside.example/", RefusedAddress, "does not lead")
-leads("to_a_name_of_both", "http://mixed.example/", RefusedAddress, "does not lead")
+leads("to_a_name_of_the_inside", "http://inside.example/", RefusedAddress, "does not resolve")
+leads("to_a_name_of_both", "http://mixed.example/", RefusedAddress, "does not resolve")
 leads("to_a_file", "file:///etc/passwd", RefusedAddress, "only http")
 leads("to_a_script", "javascript:alert(1)", RefusedAddress, "only http")
 leads("to_a_user", "http://me:secret@public.example/", RefusedAddress, "user name")

@@ -59,7 +59,7 @@ def test_a_bomb_is_stopped_at_the_cap_and_memory_stays_flat(encoding):
     tracemalloc.start()
     try:
         sizes = map(len, Decoding(encoding, CAP).feed(small))
-        with pytest.raises(TooLarge, match="unpacks to more than 10,485,760 bytes"):
+        with pytest.raises(TooLarge, match="larger than 10,485,760 bytes when decompressed"):
             sum(sizes)
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -76,28 +76,28 @@ def test_a_stream_that_ends_early_is_an_error(encoding):
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd"])
 def test_a_body_that_is_not_packed_as_it_says_is_an_error(encoding):
-    with pytest.raises(NotAFeed, match="cannot be unpacked"):
+    with pytest.raises(NotAFeed, match="cannot be decompressed"):
         decoded(b"\xff<rss>plain text</rss>", encoding)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "compress, gzip"])
 def test_an_empty_body_may_claim_any_encoding_that_we_know(encoding):
     if "compress" in encoding:
-        with pytest.raises(NotAFeed, match="cannot read"):
+        with pytest.raises(NotAFeed, match="not supported"):
             Decoding(encoding, CAP)
         return
     assert decoded(b"", encoding) == b""
 
 
 def test_more_than_two_layers_are_refused_before_anything_is_read():
-    with pytest.raises(NotAFeed, match="packed 3 times"):
+    with pytest.raises(NotAFeed, match="compressed 3 times"):
         Decoding("gzip, gzip, gzip", CAP)
 
 
 def test_a_window_that_would_cost_more_than_the_cap_is_refused():
     wide = zstd.compress(os.urandom(64), options={zstd.CompressionParameter.window_log: 27})
     frame = wide[:4] + b"\x00\x88" + b"\x00\x00\x00"  # no single segment, window of 128 MiB
-    with pytest.raises(NotAFeed, match="cannot be unpacked"):
+    with pytest.raises(NotAFeed, match="cannot be decompressed"):
         decoded(frame, "zstd")
 
 

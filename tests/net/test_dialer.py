@@ -147,7 +147,7 @@ async def test_a_tunnel_is_asked_for_with_the_proxy_s_credentials_and_our_name()
         origin = SourceIdentity(
             source="s", proxy=f"http://me:secret@127.0.0.1:{proxy.port}", headers={"X-Key": "canary"}
         )
-        with pytest.raises(Unreachable, match="did not pass us on"):
+        with pytest.raises(Unreachable, match="did not connect"):
             await client.fetch(Ask("https://a.example:8443/x"), origin)
     head = proxy.heads[0].lower()
     assert head.startswith(b"connect a.example:8443 http/1.1\r\n")
@@ -196,7 +196,7 @@ async def test_a_proxy_that_is_down_or_says_no_is_named():
         with pytest.raises(Unreachable, match="proxy cannot be reached"):
             await client.fetch(Ask("http://a.example/"), SourceIdentity(source="s", proxy="http://127.0.0.1:1111"))
         async with a_server(always(answer(407, b""))) as proxy:
-            with pytest.raises(Unreachable, match="proxy did not pass us on"):
+            with pytest.raises(Unreachable, match="proxy did not connect"):
                 await client.fetch(Ask("https://a.example/"), SourceIdentity(source="s", proxy=proxy.url))
 
 

@@ -147,9 +147,9 @@ def test_pipes_and_sockets_are_not_files_and_never_wait(root):
 
 def test_what_is_not_there_or_is_something_else_is_named(root):
     files = LocalFiles(root)
-    with pytest.raises(Unreachable, match="not there"):
+    with pytest.raises(Unreachable, match="does not exist"):
         files.answer(ReadFile("none.txt"))
-    with pytest.raises(Unreachable, match="not there"):
+    with pytest.raises(Unreachable, match="does not exist"):
         files.answer(ReadFolder("none"))
     with pytest.raises(RefusedAddress):
         files.answer(ReadFolder("series/a.txt"))

@@ -96,7 +96,7 @@ async def test_a_source_that_says_its_allowance_is_gone_is_left_alone():
     async with a_server(always(response)) as server, a_client() as client:
         ask = Ask(server.url, rate_headers=limits)
         assert (await client.fetch(ask, SOMEONE)).body == FEED
-        with pytest.raises(RateLimited, match="not our turn") as limited:
+        with pytest.raises(RateLimited, match="rate limit allows no request") as limited:
             await client.fetch(ask, SOMEONE)
     assert limited.value.retry_after is not None
     assert 590_000 < limited.value.retry_after <= 600_000
@@ -116,7 +116,7 @@ async def test_a_turn_too_far_off_is_an_error_at_once():
     async with a_server(always(answer(200, FEED))) as server, a_client(patience=Millis(100)) as client:
         origin = SourceIdentity(source="s", ratelimit=0.5)
         await client.fetch(Ask(server.url), origin)
-        with pytest.raises(RateLimited, match="not our turn") as limited:
+        with pytest.raises(RateLimited, match="rate limit allows no request") as limited:
             await client.fetch(Ask(server.url), origin)
     assert limited.value.retry_after is not None
     assert 1000 < limited.value.retry_after <= 2000

@@ -48,9 +48,9 @@ async def test_a_process_serves_many_calls_and_never_ours():
 @pytest.mark.parametrize(
     ("function", "error", "says"),
     [
-        (parsers.spin, NotAFeed, "0.5 s of computing"),
+        (parsers.spin, NotAFeed, "0.5 s of CPU time"),
         (parsers.bloat, TooLarge, "more memory"),
-        (parsers.crash, NotAFeed, "brought its parser down"),
+        (parsers.crash, NotAFeed, "crashed its parser"),
         (parsers.leave, NotAFeed, "exit status 3"),
         (parsers.stumble, NotAFeed, "KeyError: 'no such field'"),
         (parsers.complain, ShapeChanged, "no titles any more"),
@@ -75,7 +75,7 @@ async def test_a_call_that_only_waits_meets_the_deadline_too():
 
 async def test_an_answer_without_end_is_refused():
     async with a_pool(answer_bytes=1000) as pool:
-        with pytest.raises(TooLarge, match="unfolds to more"):
+        with pytest.raises(TooLarge, match="expands to more"):
             await pool.run(parsers.shout, (10_000,))
         assert len(await pool.run(parsers.shout, (900,))) == 900
 

@@ -185,7 +185,7 @@ async def test_r23_a_look_for_which_it_is_not_our_turn_asks_nothing_and_is_no_fa
     after = await state(db, watch)
     assert len(publisher.requests) == 1
     assert (after.consecutive_failures, after.last_error_code) == (1, "rate_limited")
-    assert after.next_check_why == "it is not our turn at this host yet"
+    assert after.next_check_why == "the rate limit of this host"
     assert clock() + HOUR < after.next_check_at <= clock() + 2 * HOUR
 
 

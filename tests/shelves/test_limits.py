@@ -61,9 +61,7 @@ async def test_the_error_names_the_limit_what_is_used_and_the_plan_that_lifts_it
         await subscriptions.add(shelf, wish(number))
     with pytest.raises(LimitExceeded) as caught:
         await subscriptions.add(shelf, wish(ROOM))
-    assert str(caught.value) == (
-        "The plan Free has room for 10 feeds and series, and 10 are used; Basic has room for 200."
-    )
+    assert str(caught.value) == ("The plan Free allows 10 feeds and series, and 10 are used; Basic allows 200.")
     assert [problem.field for problem in caught.value.problems] == ["follows"]
 
 
@@ -127,7 +125,7 @@ def test_the_cheapest_plan_with_room_is_named(used, lifts):
 
 
 def test_when_no_plan_has_room_that_is_said():
-    assert "no plan on offer has room for more" in str(exceeded(get_plan("growth"), "members", used=25, adding=1))
+    assert "no offered plan allows more" in str(exceeded(get_plan("growth"), "members", used=25, adding=1))
 
 
 def test_everything_that_is_over_is_listed():

@@ -68,13 +68,13 @@ async def test_a_smaller_plan_is_refused_with_the_list_of_what_is_over(app, paye
     await app.add(tenant_id=payer.tenant.public_id)
     path = await payer.path(verb="/plan")
     shown = await payer.text(f"{path}?plan=free")
-    assert "12 feeds and series are used and Free has room for 10; take away 2." in shown
-    assert "2 members are used and Free has room for 1; take away 1." in shown
+    assert "12 feeds and series are used and Free allows 10; remove 2." in shown
+    assert "2 members are used and Free allows 1; remove 1." in shown
     assert "Change to Free" not in shown
-    assert "take away 2" in await payer.text(await payer.path())
+    assert "remove 2" in await payer.text(await payer.path())
     answer = await payer.guest.send(path, {"plan": "free"})
     assert answer.status == 422
-    assert "take away 2" in answer.text
+    assert "remove 2" in answer.text
     assert (await payer.shelves())[0].plan == "basic"
 
 
@@ -108,7 +108,7 @@ async def test_a_shelf_is_rented_and_renamed_and_what_was_typed_is_not_lost(paye
     assert re.search(r"Growth USD 15.00 per month USD \d+\.\d\d now", shown)
     taken = await payer.guest.send(f"{HOME}/shelves", {"name": "Main", "plan": "growth"})
     assert taken.status == 409
-    assert error_of(taken, "name") == "There is a shelf named Main already."
+    assert error_of(taken, "name") == "A shelf named Main already exists."
     assert value_of(taken, "name") == "Main"
     assert re.search(r'value="growth" required checked', taken.text)
     assert error_of(await payer.guest.send(f"{HOME}/shelves", {"name": " ", "plan": "growth"}), "name")
@@ -123,7 +123,7 @@ async def test_a_shelf_is_rented_and_renamed_and_what_was_typed_is_not_lost(paye
 async def test_the_second_free_shelf_is_shown_as_refused(app):
     payer = await a_payer(app, "free")
     shown = await payer.text(f"{HOME}/new")
-    assert "One shelf for each person may be on the free plan" in shown
+    assert "Only one shelf per user can be on the free plan" in shown
     answer = await payer.guest.send(f"{HOME}/shelves", {"name": "Two", "plan": "free"})
     assert (answer.status, len(await payer.shelves())) == (422, 1)
 

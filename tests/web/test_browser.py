@@ -109,7 +109,7 @@ async def test_a_wrong_password_is_said_and_then_there_is_a_wait(browser, tmp_pa
     async with a_running_app(tmp_path, login_limit=2) as app, a_page(browser) as page:
         for _ in range(2):
             await sign_in(page, app.client.base, "guess")
-            await expect(page.get_by_text("do not belong together")).to_be_visible()
+            await expect(page.get_by_text("Wrong username or password")).to_be_visible()
             await expect(page.get_by_label("Password")).to_be_focused()
         await sign_in(page, app.client.base)
         await expect(page.get_by_role("alert")).to_have_text("Too many attempts. Try again in 5 minutes.")

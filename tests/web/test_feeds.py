@@ -59,7 +59,7 @@ async def test_a_feed_is_changed_and_what_was_wrong_stands_beside_its_field(read
     assert value_of(wrong, "name") == "Lantern"
     socks = await reader.guest.send(f"/feeds/{feed}", fields | {"proxy": "socks5://proxy.example:1080"})
     assert (socks.status, error_of(socks, "link")) == (400, None)
-    assert "SOCKS cannot be used" in (error_of(socks, "proxy") or "")
+    assert "SOCKS is not supported" in (error_of(socks, "proxy") or "")
     assert (await reader.guest.send(f"/feeds/{feed}", fields | {"interval": "1"})).status == 400
 
 

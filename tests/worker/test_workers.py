@@ -62,7 +62,7 @@ async def test_why_nobody_works_is_said_in_words(db):
     assert await workers.why_nobody_works() is None
     clock.turn(90 * SECOND)
     assert await workers.why_nobody_works() == (
-        "No worker was heard of for 90 s, so nothing is polled or delivered. The last was box:7."
+        "No worker has reported for 90 s, so nothing is polled or delivered. The last was box:7."
     )
     await workers.leave(one)
     assert await workers.why_nobody_works() == nobody

@@ -150,7 +150,7 @@ async def insert_activity_tx(
     """
     account = await tx.maybe(Account, q.lock_account_of_shelf, shelf_id=shelf_id)
     if account is None:
-        raise NotFound("There is no shelf to log this activity of.")
+        raise NotFound("There is no shelf for this activity.")
     check_order(tx, ACCOUNT, account.id)
     last = await tx.one(Millis, q.last_moment, shelf_id=shelf_id)
     moment = Millis(max(now, last, account.renewed_at or account.anchor_at))

@@ -18,7 +18,7 @@ from tsuzuki.model.ids import PublicId, show_id
 
 q = load_queries("tsuzuki.accounts")
 
-READ_ONLY = "You may only read this shelf."
+READ_ONLY = "You have read-only access to this shelf."
 
 
 class Me(msgspec.Struct, frozen=True):

@@ -80,7 +80,7 @@ class OidcProvider:
                     metadata.token_endpoint, grant_type="authorization_code", code=code, code_verifier=verifier
                 )
         except (httpx2.HTTPError, OAuthError, ValueError) as error:
-            raise ProviderFailed(f"The provider does not take the code: {error}") from error
+            raise ProviderFailed(f"The provider rejected the sign-in code: {error}") from error
         id_token = token.get("id_token")
         if not isinstance(id_token, str):
             raise ProviderFailed("The provider sent no id_token.")
@@ -103,14 +103,14 @@ class OidcProvider:
             )
             claims.validate(now=self._clock() // SECOND, leeway=LEEWAY_S)
         except (JoseError, LookupError, ValueError, TypeError) as error:  # LookupError: keys that are none
-            raise ProviderFailed(f"The provider's id_token does not hold: {error}") from error
+            raise ProviderFailed(f"The provider's id_token is invalid: {error}") from error
         return dict(claims)
 
     async def _user_info(self, url: str, token: Mapping[str, Any], subject: str) -> Mapping[str, Any]:
         """What some providers say only when asked once more; it must be about the same person."""
         said = await self._get(url, authorization=f"Bearer {token.get('access_token')}")
         if not isinstance(said, dict) or said.get("sub") != subject:
-            raise ProviderFailed("The provider's userinfo is about somebody else.")
+            raise ProviderFailed("The provider's userinfo is for another user.")
         return said
 
     async def _decode(self, metadata: ProviderMetadata, id_token: str) -> jwt.Token:
@@ -140,9 +140,9 @@ class OidcProvider:
         try:
             metadata = msgspec.convert(said, ProviderMetadata)
         except msgspec.ValidationError as error:
-            raise ProviderFailed(f"The provider's description is incomplete: {error}") from error
+            raise ProviderFailed(f"The provider's discovery document is incomplete: {error}") from error
         if metadata.issuer.rstrip("/") != self.options.issuer.rstrip("/"):
-            raise ProviderFailed(f"The provider calls itself {metadata.issuer}.")
+            raise ProviderFailed(f"The provider's issuer is {metadata.issuer}, not the configured one.")
         self._metadata = now, metadata
         return metadata
 

@@ -41,7 +41,10 @@ def name_problems(name: str) -> tuple[Problem, ...]:
     """What is wrong with a username that someone wants."""
     if _USERNAME.fullmatch(name):
         return ()
-    said = f"A username has 1 to {LONGEST_USERNAME} letters a-z, digits or . _ @ + - and begins with a letter or digit."
+    said = (
+        f"A username must have 1 to {LONGEST_USERNAME} letters a-z, digits or . _ @ + - "
+        "and begin with a letter or digit."
+    )
     return (Problem("username", said),)
 
 
@@ -49,7 +52,7 @@ def password_problems(password: str, field: str = "password") -> tuple[Problem, 
     """What is wrong with a password that someone wants; there is no upper limit."""
     if len(password) >= SHORTEST_PASSWORD:
         return ()
-    return (Problem(field, f"A password has at least {SHORTEST_PASSWORD} characters."),)
+    return (Problem(field, f"The password must have at least {SHORTEST_PASSWORD} characters."),)
 
 
 def name_from(candidates: Iterable[str | None]) -> str:

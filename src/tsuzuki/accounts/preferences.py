@@ -93,7 +93,7 @@ def _changed(before: Preferences, changes: Mapping[str, Any]) -> Preferences:
         try:
             chosen[name] = msgspec.convert(value, kinds[name])
         except (KeyError, msgspec.ValidationError):
-            problems.append(Problem(name, "There is no such choice."))
+            problems.append(Problem(name, "Choose one of the options."))
     if problems:
         raise Invalid(problems[0].message, tuple(problems))
     return msgspec.structs.replace(before, **chosen)

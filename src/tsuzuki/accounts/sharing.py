@@ -159,7 +159,7 @@ class Sharing:
                 raise Conflict("Shelves are billed here. Add one under Plan and billing.")
             owned = [one for one in await list_member_shelves_tx(tx, who.user_id) if one.role == "owner"]
             if len(owned) >= MOST_OWNED:
-                raise LimitExceeded(f"A person has at most {MOST_OWNED} shelves of their own.")
+                raise LimitExceeded(f"A user can own at most {MOST_OWNED} shelves.")
             user = await get_user_tx(tx, who.user_id)
             made = await make_shelf_tx(tx, self._deps, user, actor=who.actor, wanted=_name(name))
             return await _mine_tx(tx, who, made.public_id)
@@ -178,7 +178,7 @@ class Sharing:
             try:
                 renamed = await rename_shelf_tx(tx, shelf.id, wanted, now=now)
             except UniqueViolation as error:
-                raise Conflict(f"There is a shelf named {wanted} already.") from error
+                raise Conflict(f"A shelf named {wanted} already exists.") from error
             audit_event = on_shelf("shelf.rename", shelf, before={"name": shelf.name}, after={"name": wanted})
             await record_tx(tx, who.actor, audit_event, now=now)
             if await is_billed_tx(tx):
@@ -209,7 +209,7 @@ class Sharing:
             await lock_people_tx(tx)
             shelf = await _owned_tx(tx, who, shelf_id)
             if len(await list_member_shelves_tx(tx, who.user_id)) == 1:
-                raise Conflict("This is your only shelf; make another one first.")
+                raise Conflict("This is your only shelf; create another one first.")
             await drop_shelf_tx(tx, self._deps, shelf, actor=who.actor)
 
         await self._deps.db.with_tx(delete)
@@ -268,6 +268,6 @@ def _require_an_owner(members: list[Member], leaving: UserId) -> None:
 def _name(text: str) -> str:
     name = " ".join(text.split())
     if not 1 <= len(name) <= LONGEST_SHELF_NAME:
-        problem = Problem("name", f"A name has 1 to {LONGEST_SHELF_NAME} characters.")
+        problem = Problem("name", f"The name must have 1 to {LONGEST_SHELF_NAME} characters.")
         raise Invalid(problem.message, (problem,))
     return name

@@ -23,7 +23,7 @@ q = load_queries("tsuzuki.accounts")
 
 _log = structlog.stdlib.get_logger("tsuzuki.accounts")
 
-WRONG_PAIR = "This name and password do not belong together."
+WRONG_PAIR = "Wrong username or password."
 
 
 class SignedIn(msgspec.Struct, frozen=True):

@@ -61,7 +61,7 @@ async def delete_old_devices_tx(tx: Tx, before: Millis) -> int:
     return await tx.run(q.delete_old_devices, before=before)
 
 
-REFUSAL = "Too many attempts have failed. Try again later."
+REFUSAL = "Too many failed attempts. Try again later."
 
 
 class SignInAttempt(msgspec.Struct, frozen=True):

@@ -113,9 +113,9 @@ class Tenants:
             tenant = await tenant_tx(tx, public_id)
             contents = await count_tenant_contents_tx(tx, tenant.id)
             if contents.users:
-                raise Conflict(f"{contents.users} people belong to this tenant; delete them first.")
+                raise Conflict(f"{contents.users} users belong to this tenant; delete them first.")
             if contents.charges:
-                raise Conflict("This tenant has entries in the ledger, which are kept.")
+                raise Conflict("This tenant cannot be deleted: its billing records must be kept.")
             await delete_tenant_tx(tx, tenant.id)
             before = {"name": tenant.name, "took_along": msgspec.structs.asdict(contents)}
             audit_event = _audit_event("tenant.delete", tenant, before=before)

@@ -112,7 +112,7 @@ class Tokens:
             await lock_user_tx(tx, caller.user_id)
             revoked = await tx.many(Token, q.revoke_token, user_id=caller.user_id, public_id=public_id, now=now)
             for token in revoked:
-                reason = None if token.public_id == public_id else "made with a token that was revoked"
+                reason = None if token.public_id == public_id else "created with a token that was revoked"
                 name = {"name": token.name}
                 audit_event = AuditEvent("token.revoke", "token", show_id(token.public_id), before=name, reason=reason)
                 await record_tx(tx, caller.actor, audit_event, now=now)
@@ -150,11 +150,11 @@ class Tokens:
 def _check(request: TokenRequest, user: User, now: Millis) -> None:
     problems = []
     if bool(request.scopes) == bool(request.protocols):
-        problems.append(Problem("scopes", "Name either scopes or protocols."))
+        problems.append(Problem("scopes", "Choose either scopes or protocols."))
     if "admin" in request.scopes and user.role != "admin":
         problems.append(Problem("scopes", "Only an administrator's token can have the scope admin."))
     if request.expires_at is not None and request.expires_at <= now:
-        problems.append(Problem("expires_at", "This moment has passed."))
+        problems.append(Problem("expires_at", "This time is in the past."))
     if problems:
         raise Invalid(problems[0].message, tuple(problems))
 
@@ -163,5 +163,5 @@ def read_scopes(names: Collection[str]) -> tuple[Scope, ...]:
     """The scopes of these names; Invalid for one that is none."""
     strange = sorted(set(names) - set(SCOPES))
     if strange or not names:
-        raise Invalid(f"A scope is one of {', '.join(SCOPES)}, not {', '.join(strange) or 'nothing'}.")
+        raise Invalid(f"A scope must be one of {', '.join(SCOPES)}, not {', '.join(strange) or 'nothing'}.")
     return tuple(scope for scope in SCOPES if scope in names)

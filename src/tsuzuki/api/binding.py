@@ -141,7 +141,7 @@ def _nul_problems(raw: Any, text: bytes) -> list[Problem]:
     """Where there is a NUL; of a body with many parts only whether, which is found out in a twentieth of the time."""
     if text.count(b",") <= MOST_PARTS:
         return list(islice(refuse_nul(raw, ""), MOST_PROBLEMS))
-    return [Problem("body", "The body must not hold the character NUL.")] if holds_nul(raw) else []
+    return [Problem("body", "The body must not contain the character NUL.")] if holds_nul(raw) else []
 
 
 def _why(error: ValueError) -> str:

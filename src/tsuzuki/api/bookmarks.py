@@ -65,11 +65,11 @@ class BookmarkBody(Body, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if (self.item_id is None) == (self.link is None):
-            raise ValueError("Say item_id, or link and title.")
+            raise ValueError("Send either item_id, or link and title.")
         if self.link is not None and self.title is None:
             raise ValueError("title is required with link.")
         if self.item_id is not None and (self.title or self.content or self.feed_name or self.pub_date):
-            raise ValueError("An item says its title, content, feed_name and pub_date itself.")
+            raise ValueError("Send no title, content, feed_name or pub_date with item_id: the item has them.")
 
 
 class BookmarkNoteBody(Body, frozen=True, kw_only=True):

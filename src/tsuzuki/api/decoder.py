@@ -59,7 +59,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tup
         (r"Expected `\w+` ([<>]=?) (\S+)", lambda found: f"must be {_BOUNDS[found[1]]} {found[2]}"),
         (r"Expected `\w+` that's a multiple of (\S+)", lambda found: f"must be a multiple of {found[1]}"),
         (r"Expected `str` matching regex (.+)", lambda found: f"must have the form {readable(found[1])}"),
-        (r"Expected `datetime` with a timezone component", lambda _: f"{_TIME}, with its zone"),
+        (r"Expected `datetime` with a timezone component", lambda _: f"{_TIME}, with a time zone"),
         (r"Invalid RFC3339 encoded datetime", lambda _: _TIME),
         (r"Invalid UUID", lambda _: "must be a UUID"),
         (r"(?:Integer value|Number) out of range", lambda _: "is too large a number"),
@@ -132,7 +132,7 @@ def refuse_nul(value: Any, place: str) -> Iterator[Problem]:
     """PostgreSQL cannot store NUL in a text; what one engine takes, both must."""
     if isinstance(value, str):
         if "\0" in value:
-            yield Problem(place, f"{place} must not hold the character NUL.")
+            yield Problem(place, f"{place} must not contain the character NUL.")
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             yield from refuse_nul(key, place)
@@ -247,7 +247,7 @@ def _words(kind: Any) -> Iterator[Any]:
 
 def _unknown(place: str, name: str, fields: Mapping[str, Any]) -> Problem:
     nearest = get_close_matches(name, fields, n=1) if len(name) <= LONGEST_NAME else []
-    return Problem(place, f"{place} is not known here" + (f"; did you mean {nearest[0]}?" if nearest else "."))
+    return Problem(place, f"{place} is unknown" + (f"; did you mean {nearest[0]}?" if nearest else "."))
 
 
 def _below(place: str, name: object) -> str:

@@ -114,9 +114,9 @@ class InboxMarkBody(Body, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if (self.ids is None) == (self.all is None):
-            raise ValueError("Say ids or all.")
+            raise ValueError("Send either ids or all.")
         if self.ids is not None and self.before is not None:
-            raise ValueError("before goes with all.")
+            raise ValueError("before can only be sent with all.")
 
 
 async def mark_inbox_read(shelf: Shelf, body: InboxMarkBody, inbox: Inbox) -> MarkedView:

@@ -108,9 +108,9 @@ class MarkBody(Body, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         named = [one for one in (self.ids, self.feed_id, self.group_id, self.all) if one is not None]
         if len(named) != 1:
-            raise ValueError("Say one of ids, feed_id, group_id and all.")
+            raise ValueError("Send exactly one of ids, feed_id, group_id and all.")
         if self.ids is not None and self.before is not None:
-            raise ValueError("before goes with feed_id, group_id or all.")
+            raise ValueError("before can only be sent with feed_id, group_id or all.")
 
 
 class UndoBody(Body, frozen=True, kw_only=True):
@@ -184,7 +184,7 @@ async def undo_mark(shelf: Shelf, body: UndoBody, inbox: Inbox) -> MarkedView:
     """Marks the items unread again that one mark made read, and no others."""
     moment = read_number(body.undo)
     if moment is None:
-        raise invalid([Problem("undo", "undo must be what a mark answered.")])
+        raise invalid([Problem("undo", "undo must be the undo that a mark returned.")])
     return MarkedView((await inbox.undo(shelf.id, Millis(moment))).changed)
 
 

@@ -83,7 +83,7 @@ class _Passing(Response):
                 async with asyncio.timeout(self._media.limits.unread):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
             except TimeoutError:
-                raise Unavailable("The browser takes nothing any more.") from None
+                raise Unavailable("The browser stopped receiving.") from None
 
 
 @asynccontextmanager

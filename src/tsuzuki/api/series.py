@@ -73,7 +73,7 @@ class ReadBody(Body, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if sum(each is not None for each in (self.chapters, self.up_to, self.before, self.all)) != 1:
-            raise ValueError("Say one of chapters, up_to, before or all.")
+            raise ValueError("Send exactly one of chapters, up_to, before and all.")
 
 
 class ToldBody(Body, frozen=True, kw_only=True):
@@ -91,9 +91,9 @@ class ToldBody(Body, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.chapter_id is None and self.number is None:
-            raise ValueError("Say chapter_id or number.")
+            raise ValueError("Send either chapter_id or number.")
         if self.page is None and self.is_read is None and self.is_bookmarked is None:
-            raise ValueError("Say page, is_read or is_bookmarked.")
+            raise ValueError("Send page, is_read or is_bookmarked.")
 
 
 class ProgressBatchBody(Body, frozen=True, kw_only=True):

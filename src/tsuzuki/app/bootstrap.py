@@ -127,7 +127,7 @@ def make_data_dir(settings: Settings) -> None:
     try:
         settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise Unavailable(f"The data folder {settings.data_dir} cannot be made: {error.strerror}.") from error
+        raise Unavailable(f"The data folder {settings.data_dir} cannot be created: {error.strerror}.") from error
 
 
 def _options(settings: Settings) -> DatabaseOptions:
@@ -150,7 +150,7 @@ async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
     if unreadable:
         why = (
             "They were stored with another secret key. Start with that one (TSUZUKI_SECRET_KEY, or secret.key in the "
-            "data folder), or type these secrets again."
+            "data folder), or enter these secrets again."
         )
         _log.error("secrets_unreadable", why=why, **unreadable)
     return db
@@ -203,7 +203,7 @@ async def _welcome(accounts: Accounts, settings: Settings) -> str | None:
     if settings.allow_empty_password:
         _log.warning("open_without_password", why="TSUZUKI_ALLOW_EMPTY_PASSWORD is on")
     for shelf in await accounts.sharing.old_shared():
-        why = "they shared it before each person had a shelf; their pages offer each a shelf of their own"
+        why = "they shared it before every user had a shelf; their pages offer each of them an own shelf"
         _log.warning("people_share_a_shelf", shelf=shelf.name, tenant=shelf.tenant, people=shelf.people, why=why)
     return prepared.code
 

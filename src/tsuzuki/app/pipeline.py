@@ -148,7 +148,7 @@ async def open_pipeline(
 ) -> AsyncIterator[Pipeline]:
     """Open what polls, stores and delivers; nothing runs by itself yet."""
     if settings.flaresolverr_url is not None:
-        why = "no kind of source asks for a FlareSolverr yet; those behind a browser check stay out of reach"
+        why = "no connector uses FlareSolverr yet; sources behind a browser check cannot be fetched"
         _log.warning("flaresolverr_is_not_used", why=why)
     async with AsyncExitStack() as parts:
         wakeup = await _open_wakeup(parts, settings)

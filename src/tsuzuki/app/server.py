@@ -46,7 +46,7 @@ def listen(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise CannotListen(f"{host} is no address of this machine: {error.strerror or error}.") from error
+        raise CannotListen(f"{host} is not an address of this machine: {error.strerror or error}.") from error
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
@@ -121,7 +121,7 @@ class _Protocol(HttpToolsProtocol):
         self._unheard += len(data)
         super().data_received(data)
         if self._unheard > HEAD_BYTES and not self.transport.is_closing():
-            self._refuse("The head of the request is too large.")
+            self._refuse("The request headers are too large.")
         elif not self._is_in_head:
             self._stop_waiting()
         elif self._waiting is None:

@@ -117,9 +117,9 @@ async def once_tx(
         return done
     known = await tx.maybe(AnsweredRequest, q.find_answer, tenant_id=request.tenant_id, key=request.key)
     if known is None:
-        raise Conflict("A request with this idempotency key is being answered; try again.")
+        raise Conflict("A request with this idempotency key is still being processed; try again.")
     if known.request_hash != request.hash:
-        raise KeyReused("This idempotency key came with another request before; take a new one.")
+        raise KeyReused("This idempotency key was already used for another request; use a new one.")
     return msgspec.json.decode(known.answer, type=answer)
 
 
@@ -243,7 +243,7 @@ class Books:
                 await lock_account_tx(tx, found.tenant_id)
                 written = await write_off_tx(tx, found, now)
                 if not written:
-                    raise Conflict(f"Invoice {found.number} is not open any more.")
+                    raise Conflict(f"Invoice {found.number} is no longer open.")
                 logged.extend(written)
                 audit_event = AuditEvent(
                     "invoice.void", "invoice", show_id(found.public_id), after={"cents": found.amount_cents}
@@ -328,8 +328,6 @@ def _given_back(refund: Refund) -> list[StatementLine]:
     if not cents:
         return []
     return [
-        StatementLine(refund.created_at, "refund", f"Payment of invoice {number} given back", cents),
-        StatementLine(
-            refund.created_at, "written_off", f"Invoice {number}: what was given back is written off", -cents
-        ),
+        StatementLine(refund.created_at, "refund", f"Payment of invoice {number} refunded", cents),
+        StatementLine(refund.created_at, "written_off", f"Invoice {number}: refund written off", -cents),
     ]

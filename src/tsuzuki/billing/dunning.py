@@ -46,7 +46,7 @@ def due(invoice: Invoice, reminder: int, now: Millis) -> Message:
     text = f"{amount} is due now."
     if reminder > 1:
         sleeps = iso(Millis(invoice.created_at + DELINQUENT_AFTER))[:10]
-        text = f"{amount} is not paid yet. From {sleeps} on, shelves that cost something sleep until it is."
+        text = f"{amount} is not paid yet. From {sleeps} on, paid shelves are paused until it is."
     return _of("invoice.due", invoice, text, count=reminder, now=now)
 
 
@@ -54,8 +54,8 @@ def asleep_message(invoice: Invoice, shelves: Sequence[str], now: Millis) -> Mes
     """That shelves sleep because an invoice is overdue."""
     amount = money(invoice.amount_cents, invoice.currency)
     text = (
-        f"{amount} has been due for {DELINQUENT_AFTER // DAY} days. Nothing new comes until it is paid to: "
-        f"{', '.join(shelves)}. All that is there can be read."
+        f"{amount} has been due for {DELINQUENT_AFTER // DAY} days. Until it is paid, these shelves get nothing new: "
+        f"{', '.join(shelves)}. Everything on them can still be read."
     )
     return _of("account.asleep", invoice, text, count=len(shelves), now=now)
 
@@ -63,8 +63,8 @@ def asleep_message(invoice: Invoice, shelves: Sequence[str], now: Millis) -> Mes
 def closed(tenant: str, now: Millis) -> Message:
     """That the tenant is taken to have left."""
     text = (
-        f"Nothing was paid for {CHURN_AFTER // DAY} days: the account is closed, and what was due is written off. "
-        "All that is there can be read; reactivating a shelf opens the account again."
+        f"Nothing was paid for {CHURN_AFTER // DAY} days, so the account is closed and the open amount is written off. "
+        "Everything can still be read; reactivate a shelf to open the account again."
     )
     return Message(type="account.closed", title=tenant, text=text, at=now)
 
@@ -72,7 +72,7 @@ def closed(tenant: str, now: Millis) -> Message:
 def disputed(invoice: Invoice, cents: int, why: str, now: Millis) -> Message:
     """For the operator: that somebody wants a payment back from the bank."""
     amount, page = money(cents, invoice.currency), f"/admin/invoices/{show_id(invoice.public_id)}"
-    text = f"{amount} of its payment is disputed ({why}). Answer it at Stripe; nothing is done here."
+    text = f"{amount} of its payment is disputed ({why}). Answer it at Stripe; nothing changes here."
     title = f"Invoice {invoice.number}"
     return Message(type="invoice.disputed", title=title, text=text, page=page, number=invoice.number, at=now)
 

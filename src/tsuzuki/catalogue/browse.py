@@ -74,7 +74,7 @@ class ListingWriter:
             tx, series, source.id, source_key=found.key, url=found.url, now=now, title=found.title
         )
         if made is None:
-            raise Contention("Somebody mapped this series in the same moment.")
+            raise Contention("Somebody else mapped this series at the same time.")
         await touch_listed_tx(tx, [(made, found)], now)
         await watch_mapping_tx(tx, made, url=found.url, base_url=source.base_url, priority=COLD, due_at=now, now=now)
         await tx.run(q.suspend_unfollowed, series_source_id=made, reason=NOBODY_FOLLOWS, now=now)

@@ -57,7 +57,7 @@ class SourceCall(msgspec.Struct, frozen=True):
 def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of: FolderOf) -> SourceCall:
     """The way to this source; NotFound when nothing installed can, ShapeChanged when its config does not fit."""
     if source.connector is None:
-        raise NotFound("The source has no extension.")
+        raise NotFound("The source has no extension installed.")
     connector = registry.comics(source.connector)
     config = connector.read_config(source.config)
     connector = connector.for_source(config, source.base_url)
@@ -173,9 +173,11 @@ class SingleFlight:
             flight.add_done_callback(lambda ended: self._land(key, ended))
         landed, _ = await asyncio.wait({flight}, timeout=patience)
         if not landed:
-            raise CallInProgress(f"The source has not answered within {patience:g} seconds; it is still being asked.")
+            raise CallInProgress(
+                f"The source has not answered within {patience:g} seconds; the request is still running."
+            )
         if flight.cancelled():
-            raise Unavailable("The server is being stopped.")
+            raise Unavailable("The server is stopping.")
         return flight.result()
 
     def _land(self, key: Hashable, flight: asyncio.Task[Any]) -> None:

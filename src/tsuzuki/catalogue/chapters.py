@@ -144,7 +144,7 @@ async def _target_tx(tx: Tx, manga: Manga) -> ChapterTarget:
     """Read again for each write: an operator may have moved the mapping to another series meanwhile."""
     target = await tx.maybe(ChapterTarget, q.chapter_target, id=manga.id)
     if target is None:
-        raise NotFound("This series is gone from its source.")
+        raise NotFound("This series no longer exists at its source.")
     return target
 
 
@@ -225,7 +225,7 @@ class Chapters:
     async def image(self, answer: PagesAnswer, position: int) -> PageImage:
         """How to get a page's image; NotFound beyond the last page. Asks the source where its list did not tell it."""
         if not 0 <= position < len(answer.pages):
-            raise NotFound(f"This chapter has {len(answer.pages)} pages.")
+            raise NotFound(f"This chapter has only {len(answer.pages)} pages.")
         page = answer.pages[position]
         call = await self._calls.to(answer.source)
         url = page.image_url

@@ -48,7 +48,7 @@ class CatalogueNotes:
                 await tx.run(q.drop_meta, source_id=source.id, key=key)
             else:
                 if key not in before and len(before) >= MOST_NOTES:
-                    raise LimitExceeded(f"A source has at most {MOST_NOTES} notes; forget one first.")
+                    raise LimitExceeded(f"A source can have at most {MOST_NOTES} notes; delete one first.")
                 await tx.run(q.set_meta, source_id=source.id, key=key, value=tx.vault.seal_note(key, value))
             if before.get(key) != value:
                 audit_event = AuditEvent(

@@ -17,7 +17,7 @@ def visit_article(url: str) -> Visit[str]:
     reply: Reply = yield Ask(url, headers={"Accept": "text/html, application/xhtml+xml"}, max_bytes=MAX_BYTES)
     content_type = reply.headers.get("content-type", "text/html")
     if "html" not in content_type.lower():
-        raise NotAFeed(f"The page is no HTML but {content_type}.")
+        raise NotAFeed(f"The page is not HTML but {content_type}.")
     text: str = yield Parse(read_article, (reply.body, reply.url, reply.charset))
     return text
 
@@ -28,7 +28,7 @@ def read_article(body: bytes, url: str, charset: str | None) -> str:
 
     page = decode(body, charset)
     if is_bomb(page):
-        raise TooLarge("The page nests too many elements to be read.")
+        raise TooLarge("The page is nested too deeply.")
     found = extract(
         page,
         url=url,

@@ -39,7 +39,7 @@ class SourceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """What is wrong though every type is right. A connector's config adds its own to `super().problems()`."""
         proxy = None if self.proxy is None else _split(self.proxy)
         if self.proxy is not None and (proxy is None or proxy.scheme not in {"http", "https"} or not proxy.hostname):
-            yield Problem("proxy", "A proxy is written as http://host:port or https://host:port; SOCKS cannot be used.")
+            yield Problem("proxy", "Write the proxy as http://host:port or https://host:port; SOCKS is not supported.")
         for name in self.headers:
             if name.lower() in OUR_HEADERS:
                 yield Problem(f"headers.{name}", f"{name} is set by the client itself and cannot be configured.")
@@ -61,7 +61,7 @@ def decode_config(kind: type[C], raw: Any) -> C:
     for name, field in fields.items():
         if name not in raw:
             if field.required:
-                problems.append(Problem(f"config.{name}", "This key is needed."))
+                problems.append(Problem(f"config.{name}", "This key is required."))
             continue
         try:
             values[field.name] = msgspec.convert(raw[name], field.type)
@@ -154,7 +154,9 @@ def _unmasked_value(value: Any, stored: Any, place: str, problems: list[Problem]
         return stored
     parts = _split(value)
     if value == MASKED or (parts is not None and parts.password == MASKED):
-        problems.append(Problem(place, f"{MASKED} keeps what is stored, and nothing is stored here for it."))
+        problems.append(
+            Problem(place, f"{MASKED} keeps the stored value, but nothing is stored here yet. Enter the value.")
+        )
     return value
 
 

@@ -101,7 +101,7 @@ def describe_guesses(guessed: tuple[str, ...]) -> str:
     """Which usual places have no feed, in one sentence; empty where none was asked."""
     if not guessed:
         return ""
-    return f"No feed is at the usual places either: {', '.join(map(path_of, guessed))}."
+    return f"There is no feed at the usual addresses either: {', '.join(map(path_of, guessed))}."
 
 
 def _looked_up(url: str) -> Visit[tuple[str, ...]]:

@@ -134,13 +134,15 @@ def _misfit(entry: Filter, state: int | str | bool | SortState) -> str | None:  
             fits = isinstance(state, SortState) and 0 <= state.index < len(choices)
             return None if fits else f"Expected an index from 0 to {len(choices) - 1} and a direction."
         case TextFilter():
-            return None if isinstance(state, str) and len(state) <= MAX_TEXT else f"Expected up to {MAX_TEXT} letters."
+            return (
+                None if isinstance(state, str) and len(state) <= MAX_TEXT else f"Expected up to {MAX_TEXT} characters."
+            )
         case CheckBox():
             return None if isinstance(state, bool) else "Expected true or false."
         case TriState():
             return None if type(state) is int and 0 <= state <= 2 else "Expected 0, 1 or 2."
         case _:
-            return "This line is no filter."
+            return "This is not a filter."
 
 
 def _place(group: str | None, name: str) -> str:

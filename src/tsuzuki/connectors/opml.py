@@ -49,9 +49,9 @@ def read_opml(body: bytes) -> list[Outline]:
     text = decode(body)
     root = _ROOT.search(text)
     if root is None:
-        raise NotAFeed("This is no OPML: it has no <opml> element.")
+        raise NotAFeed("This is not OPML: it has no <opml> element.")
     if _OWN_ENTITIES.search(text, 0, root.start()):
-        raise NotAFeed("The list declares entities of its own (a DTD); such lists are refused.")
+        raise NotAFeed("The list declares its own entities (a DTD), which is not allowed.")
     lines_before = text.count("\n", 0, root.start())
     outlines = list(_outlines(_tree(text[root.start() :]), lines_before))
     if len(outlines) > MAX_FEEDS:
@@ -67,7 +67,7 @@ def _tree(text: str) -> Element:
     if repairs <= MAX_REPAIRS:
         with suppress(NeedsLenientReader):
             return parse_tree(text)
-    raise NotAFeed("This is no OPML: its XML is damaged.")
+    raise NotAFeed("This is not OPML: its XML is damaged.")
 
 
 def _outlines(root: Element, lines_before: int) -> Iterator[Outline]:

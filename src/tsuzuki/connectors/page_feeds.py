@@ -43,7 +43,7 @@ def typed_address(text: str) -> str:
         return text
     if _SCHEME.match(text):
         raise RefusedAddress(
-            f"Write the whole address, beginning with http:// or https://. This is none: {text[:80]!r}."
+            f"Enter the full address, beginning with http:// or https://. This is not one: {text[:80]!r}."
         )
     return f"http://{text}" if _WITH_PORT.match(text) else f"https://{text}"
 
@@ -99,7 +99,7 @@ def read_page(body: bytes, url: str, charset: str | None, link_header: str) -> P
     """What a page says of its feeds; TooLarge for a page that is made to be slow (SEC-20)."""
     text = decode(body, charset).replace("\x00", "")
     if is_bomb(text):
-        raise TooLarge("The page nests too many elements to be read.")
+        raise TooLarge("The page is nested too deeply.")
     page = _Page(text, url, link_header)
     listed = {feed.url: feed for feed in reversed([*page.from_tags(), *page.from_header(), *page.from_anchors()])}
     return PageFeeds(

@@ -40,7 +40,7 @@ class Discovery(msgspec.Struct, frozen=True):
         """From the page where the job was left, to the end of the catalogue or `maxpages`; a SourceError ends it."""
         source = await self.db.read(lambda tx: find_source_tx(tx, job.source_id))
         if source is None:
-            raise NotFound("The source is gone.")
+            raise NotFound("The source no longer exists.")
         call = self.calls.to(source, journal)
         page = int(job.resume_from or 1)
         while page <= call.config.maxpages:
@@ -109,7 +109,7 @@ class Discovery(msgspec.Struct, frozen=True):
             tx, comic, source.id, source_key=series.key, url=series.url, now=now, title=title
         )
         if mapping is None:
-            raise Contention("Somebody mapped this series in the same moment.")  # the job is tried again
+            raise Contention("Somebody else mapped this series at the same time.")  # the job is tried again
         # A catalogue's watches are spread over a day: nobody waits for them yet.
         due_at = Millis(now + int(DAY * self.jitter()))
         await watch_mapping_tx(

@@ -87,7 +87,7 @@ class Crawler(msgspec.Struct, frozen=True):
             raise Postponed("The crawler is paused.")  # since the gate was asked
         job = await begin_job_tx(tx, task.payload.job_id, lease_token=task.lease_token, now=now)
         if job is None:
-            await skip_tx(tx, task, now=now, why="its job is over")
+            await skip_tx(tx, task, now=now, why="its job has ended")
         else:
             await publish_jobs_tx(tx, [job.id], now)
         return job
@@ -107,7 +107,7 @@ class Crawler(msgspec.Struct, frozen=True):
             return JobEnding(str(error), is_counted=False)
         except Exception as error:  # noqa: BLE001  a mistake of ours must not leave the job running, nor count
             _log.exception("crawl_failed", job=show_id(job.public_id))
-            return JobEnding(f"Something went wrong on our side: {type(error).__name__}.", is_counted=False)
+            return JobEnding(f"Something went wrong on the server: {type(error).__name__}.", is_counted=False)
         return JobEnding()
 
     async def _do(self, job: BegunJob, journal: JobLog) -> None:

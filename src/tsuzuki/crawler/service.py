@@ -179,7 +179,7 @@ class Jobs(msgspec.Struct, frozen=True):
             if (active := await find_active_tx(tx, new)) is not None:
                 raise JobExists(active)
         else:
-            raise Contention("Jobs for this source came and went too fast.")
+            raise Contention("The jobs of this source changed too quickly. Try again.")
         key, payload = task_key(new.public_id), CrawlTask(job_id)
         task = await enqueue_tx(tx, CRAWLS, key, payload, now=now, run_at=new.scheduled_at)  # R41
         await set_task_tx(tx, job_id, task.id)

@@ -93,10 +93,10 @@ class Targeted:
         """Call every active mapping of the comic on the source; a SourceError ends it."""
         series_id = job.series_id
         if series_id is None:
-            raise NotFound("The comic of this job is gone.")
+            raise NotFound("The comic of this job no longer exists.")
         source = await self._db.read(lambda tx: find_source_tx(tx, job.source_id))
         if source is None:
-            raise NotFound("The source is gone.")
+            raise NotFound("The source no longer exists.")
         targets = await self._db.with_tx(lambda tx: self._watched_tx(tx, series_id, source))
         if not targets:
             raise NotFound("The comic is no longer linked to this source.")
@@ -142,4 +142,4 @@ class Targeted:
             if found is None:
                 raise Conflict("The source is disabled, or its extension is not installed.")
             return found
-        raise Conflict("Scheduled polls of this comic did not come to an end.")
+        raise Conflict("Scheduled polls of this comic did not finish.")

@@ -62,7 +62,7 @@ class Trials:
             async with asyncio.timeout(LONGEST_S):
                 trial = await way.ask(try_source(way.connector, way.config))
         except TimeoutError:
-            late = f"It did not come to an end within {LONGEST_S:.0f} seconds."
+            late = f"It did not finish within {LONGEST_S:.0f} seconds."
             return SourceTrial(calls[:MOST_CALLS], Trial(), late)
         except TsuzukiError as error:
             return SourceTrial(calls[:MOST_CALLS], Trial(), mask_text(str(error)))

@@ -18,7 +18,7 @@ def back_up(source: Path, target: Path) -> int:
     if not source.is_file():
         raise SchemaRefused(f"There is no database at {source}.")
     if target.exists():
-        raise SchemaRefused(f"{target} exists already; nothing is overwritten. Choose another name.")
+        raise SchemaRefused(f"{target} already exists and is not overwritten. Choose another name.")
     if not target.parent.is_dir():
         raise SchemaRefused(f"There is no folder {target.parent}.")
     part = target.with_name(f"{target.name}.part")
@@ -44,4 +44,4 @@ def _check(file: Path) -> None:
     with closing(connect_bare(file)) as connection:
         said = connection.execute("pragma integrity_check").get
         if said != "ok":
-            raise DatabaseError(f"The copy is not sound: {said}.")
+            raise DatabaseError(f"The copy is damaged: {said}.")

@@ -48,7 +48,7 @@ async def begin_copy(target: Connection, tables: list[Table]) -> None:
     for table in tables:
         if await target.fetchval(f"select exists (select 1 from {table.name})"):  # noqa: S608  a table's name
             raise SchemaRefused(
-                f"The target has rows in {table.name} already. Copy into an empty database, or empty this one by "
+                f"The target already has rows in {table.name}. Copy into an empty database, or empty this one with "
                 "`tsuzuki migrate --recreate` with TSUZUKI_DATABASE_URL set to it."
             )
     await target.execute(_LEDGER)
@@ -131,7 +131,7 @@ class DatabaseCopier:
         if wrong:
             raise CopyMismatch(
                 f"After the copy these tables differ: {', '.join(wrong)}. Was something still writing to the source? "
-                "Stop every Tsuzuki that uses it, empty the target by `tsuzuki migrate --recreate`, and copy again."
+                "Stop every Tsuzuki that uses it, empty the target with `tsuzuki migrate --recreate`, and copy again."
             )
         async with self._target.transaction():
             for table in tables:

@@ -21,7 +21,7 @@ class UniqueViolation(Conflict):
     """A row with this key exists. `on` is `table.column` (several: `table.a,b`) or the index's name."""
 
     def __init__(self, on: str) -> None:
-        super().__init__(f"There is one already ({on}).")
+        super().__init__(f"It already exists ({on}).")
         self.on = on
 
 
@@ -36,9 +36,7 @@ class DiskFull(DatabaseUnavailable):
     """The transaction left no trace; what was stored before can still be read."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "The disk is full. Nothing can be stored until there is room on it again; what is stored is safe."
-        )
+        super().__init__("The disk is full. Nothing can be saved until there is free space again; stored data is safe.")
 
 
 class Contention(Unavailable):

@@ -106,13 +106,13 @@ def check_legacy(path: Path) -> None:
     """SchemaRefused, with what is wrong, for a file that is no database of before or is damaged anywhere."""
     with _open(path) as connection:
         if not _tables(connection) >= NEEDED.keys():
-            raise SchemaRefused(f"{path} is no database of ReedMe or Fusion: it has no groups, feeds and items.")
+            raise SchemaRefused(f"{path} is not a database of ReedMe or Fusion: it has no groups, feeds and items.")
         for table, columns in NEEDED.items():
             for column in columns - set(_columns(connection, table)):
-                raise SchemaRefused(f"{path} is no database of ReedMe or Fusion: its {table} have no {column}.")
+                raise SchemaRefused(f"{path} is not a database of ReedMe or Fusion: its {table} have no {column}.")
         [(said,), *_] = connection.execute("pragma quick_check(1)").fetchall()
         if said != "ok":
-            raise SchemaRefused(f"{path} is damaged, so nothing of it was taken: {str(said).splitlines()[-1]}.")
+            raise SchemaRefused(f"{path} is damaged, so nothing was imported: {str(said).splitlines()[-1]}.")
 
 
 def read_feeds(path: Path) -> list[LegacyFeed]:
@@ -244,7 +244,7 @@ def _open(path: Path) -> Iterator[apsw.Connection]:
     except (apsw.CantOpenError, apsw.IOError, apsw.BusyError, apsw.ReadOnlyError) as error:
         raise DatabaseUnavailable(f"The database file {path} cannot be read: {reason_of(error)}.") from error
     except apsw.Error as error:
-        raise SchemaRefused(f"{path} is damaged or no database of ReedMe or Fusion: {error}.") from error
+        raise SchemaRefused(f"{path} is damaged or not a database of ReedMe or Fusion: {error}.") from error
 
 
 def _tables(connection: apsw.Connection) -> set[str]:

@@ -61,6 +61,6 @@ async def recreate(options: DatabaseOptions, *, now: int) -> str:
         from tsuzuki.db.migrate_postgres import empty_server
 
         await empty_server(options.url)
-        old = "the old tables are gone"
+        old = "the old tables were deleted"
     await migrate(options, now=now)
     return old

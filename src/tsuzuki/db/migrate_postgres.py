@@ -39,10 +39,10 @@ async def migrate_server(url: str, known: Sequence[Migration], *, now: int, dry_
 async def _refuse_read_only(connection: Connection) -> None:
     """DatabaseUnavailable now, rather than at the first write of whoever starts."""
     if await connection.fetchval("select pg_is_in_recovery()"):
-        raise DatabaseUnavailable("This PostgreSQL is a standby, which can only be read: name its primary.")
+        raise DatabaseUnavailable("This PostgreSQL is a read-only standby: use the address of its primary.")
     if await connection.fetchval("select current_setting('transaction_read_only') = 'on'"):
         raise DatabaseUnavailable(
-            "PostgreSQL lets this user only read: default_transaction_read_only is on for the user or the database."
+            "This user can only read from PostgreSQL: default_transaction_read_only is on for the user or the database."
         )
 
 
@@ -99,11 +99,11 @@ async def _applied(connection: Connection) -> list[Applied]:
 
 
 UNFINISHED = (
-    "A copy into this database was begun and not finished. Run `tsuzuki copy-database` again to finish it, "
+    "A copy into this database was started but not finished. Run `tsuzuki copy-database` again to finish it, "
     "or `tsuzuki migrate --recreate` to begin with an empty one."
 )
 
 
 async def is_unfinished(target: Connection) -> bool:
-    """Whether a copy into this database was begun and not finished."""
+    """Whether a copy into this database was started but not finished."""
     return await target.fetchval("select to_regclass('database_copy')") is not None

@@ -19,7 +19,7 @@ def migrate_file(path: Path, known: Sequence[Migration], *, now: int, dry_run: b
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DatabaseUnavailable(f"The folder {path.parent} cannot be made: {error.strerror}.") from error
+        raise DatabaseUnavailable(f"The folder {path.parent} cannot be created: {error.strerror}.") from error
     refuse_read_only(path)
     make_private(path)
     try:

@@ -13,10 +13,10 @@ from tsuzuki.db.errors import DatabaseError, SchemaRefused
 from tsuzuki.db.queries import Engine
 
 RECREATE = "tsuzuki migrate --recreate"
-NOT_OURS = "This database holds tables that Tsuzuki did not make. Name another one."
+NOT_OURS = "This database has tables that Tsuzuki did not create. Use another database."
 REEDME_TABLES = frozenset({"groups", "feeds", "items"})
 OF_REEDME = (
-    "This is a database of ReedMe. Name another one for Tsuzuki, start, and bring its feeds along by: "
+    "This is a database of ReedMe. Use another one for Tsuzuki, start it, and import the feeds with: "
     "tsuzuki import reedme FILE"
 )
 
@@ -93,13 +93,13 @@ def plan(
     if applied and applied[-1].version > newest:
         raise SchemaRefused(
             f"This database was made by a newer Tsuzuki (schema {applied[-1].version}, this program knows {newest}). "
-            "Upgrade the program, or restore a backup from before."
+            "Upgrade Tsuzuki, or restore an older backup."
         )
     for done, step in zip(applied, known, strict=False):
         if (done.version, done.checksum) != (step.version, step.checksum):
             raise SchemaRefused(
-                f"This database was made from another migration {step.version:04d} than this program brings. "
-                f"A development database is recreated, empty, by: {RECREATE}"
+                f"Migration {step.version:04d} of this database differs from the one in this program. "
+                f"To recreate a development database, empty, run: {RECREATE}"
             )
     return list(known[len(applied) :])
 

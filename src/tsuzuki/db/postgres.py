@@ -317,20 +317,20 @@ async def _ours(call: Awaitable[T]) -> T:
     except READ_ONLY as error:
         raise read_only(error) from error
     except _LOST as error:
-        raise DatabaseUnavailable(f"PostgreSQL was lost: {_reason(error)}") from error
+        raise DatabaseUnavailable(f"The connection to PostgreSQL was lost: {_reason(error)}") from error
     except (asyncpg.PostgresError, ValueError) as error:  # asyncpg says ValueError of a parameter it cannot send
         raise DatabaseError(str(error)) from error
     except asyncpg.InterfaceError as error:  # what remains is a connection that was closed
-        raise DatabaseUnavailable(f"PostgreSQL was lost: {_reason(error)}") from error
+        raise DatabaseUnavailable(f"The connection to PostgreSQL was lost: {_reason(error)}") from error
 
 
 def read_only(error: Exception) -> DatabaseUnavailable:
     """A standby, a database that is set to be read only, or a user without the right to write."""
-    return DatabaseUnavailable(f"PostgreSQL lets this user only read: {_reason(error)}")
+    return DatabaseUnavailable(f"This user can only read from PostgreSQL: {_reason(error)}")
 
 
 def _unreachable(error: Exception) -> DatabaseUnavailable:
-    return DatabaseUnavailable(f"PostgreSQL does not let us in: {_reason(error)}")
+    return DatabaseUnavailable(f"Cannot connect to PostgreSQL: {_reason(error)}")
 
 
 def _reason(error: Exception) -> str:

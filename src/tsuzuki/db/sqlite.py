@@ -294,7 +294,7 @@ def _fail(jobs: Sequence[_Job], cause: BaseException | None) -> None:
         job.drive.close()
         if job.error is None:
             is_full = isinstance(cause, DiskFull)
-            job.error = DiskFull() if is_full else DatabaseUnavailable(f"The transaction was undone: {cause}")
+            job.error = DiskFull() if is_full else DatabaseUnavailable(f"The transaction was rolled back: {cause}")
             job.error.__cause__ = cause
 
 

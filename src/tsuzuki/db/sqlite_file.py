@@ -47,9 +47,9 @@ def make_private(path: Path) -> None:
 def refuse_read_only(path: Path) -> None:
     """DatabaseUnavailable for a file, or a folder of it, that this user may not write; it names which."""
     if os.access(path.parent, os.F_OK) and not os.access(path.parent, os.W_OK | os.X_OK):
-        raise DatabaseUnavailable(f"The folder {path.parent} is read-only: SQLite writes there too, beside its file.")
+        raise DatabaseUnavailable(f"The folder {path.parent} is read-only: SQLite must be able to write there.")
     if os.access(path, os.F_OK) and not os.access(path, os.W_OK):
-        raise DatabaseUnavailable(f"The database file {path} is read-only: this user may not write it.")
+        raise DatabaseUnavailable(f"The database file {path} is read-only: this user cannot write to it.")
 
 
 def refuse_in_use(path: Path) -> None:

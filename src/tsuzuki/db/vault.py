@@ -222,7 +222,7 @@ def _make(file: Path) -> None:
         sync(file.parent)
     except OSError as error:
         why = error.strerror or error
-        raise Unavailable(f"The secret key {file} cannot be made: {why}. Set TSUZUKI_SECRET_KEY instead.") from error
+        raise Unavailable(f"The secret key {file} cannot be created: {why}. Set TSUZUKI_SECRET_KEY instead.") from error
     finally:
         part.unlink(missing_ok=True)
 
@@ -233,5 +233,5 @@ def _read(file: Path) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise Unavailable(f"The secret key {file} cannot be read: {error}.") from error
     if not keys or min(map(len, keys)) < SHORTEST:
-        raise Unavailable(f"{file} holds no secret key: one has at least {SHORTEST} characters, on a line of its own.")
+        raise Unavailable(f"{file} contains no secret key: a key has at least {SHORTEST} characters, on its own line.")
     return keys

@@ -85,7 +85,7 @@ def first_file(content_type: str, body: bytes) -> bytes:
             head, blank, content = part.partition(_LINE_END * 2)
             if blank and _is_file(head):
                 return content
-    raise Invalid("The form holds no file.")
+    raise Invalid("The form contains no file.")
 
 
 def _is_file(head: bytes) -> bool:

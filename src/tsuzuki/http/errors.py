@@ -36,7 +36,7 @@ class MethodNotAllowed(Invalid):
 
     def __init__(self, method: str, allow: Collection[str]) -> None:
         self.allow = ", ".join(sorted(allow))
-        super().__init__(f"{method} is not possible here; this path takes {self.allow}.")
+        super().__init__(f"{method} is not allowed here; use {self.allow}.")
 
 
 class BodyTooLarge(Invalid):
@@ -76,8 +76,8 @@ _CODES: Mapping[type[TsuzukiError], str] = {SourceError: Unavailable.code, Refus
 
 # What an engine says of itself, with addresses and file names, is for the log; so is how two transactions met.
 _TOLD: Mapping[type[TsuzukiError], str] = {
-    DatabaseUnavailable: "The database does not answer at the moment. What is stored is safe; try again in a minute.",
-    Contention: "Somebody else changed the same at the same moment, and nothing of this was stored. Try again.",
+    DatabaseUnavailable: "The database does not answer at the moment. Stored data is safe; try again in a minute.",
+    Contention: "Somebody else changed this at the same time, so your change was not saved. Try again.",
 }
 
 
@@ -102,7 +102,7 @@ def failure_of(error: Exception, request_id: str) -> HttpFailure:
     for kind in type(error).__mro__:
         if kind in STATUSES:
             return HttpFailure(STATUSES[kind], _body(error, _CODES.get(kind)), _headers(error))
-    said = f"Something went wrong on our side. The log has it under request {request_id}."
+    said = f"Something went wrong on the server. The log has the details under request {request_id}."
     return HttpFailure(500, ErrorBody(said, TsuzukiError.code))
 
 

@@ -19,17 +19,17 @@ _TX_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 
 _QUEUE_GAUGES = {
     "depth": "Tasks that are due, scheduled or running",
-    "due": "Tasks that wait to be run",
+    "due": "Tasks waiting to be run",
     "oldest_seconds": "How long the oldest due task has been waiting",
-    "finished_last_minute": "Tasks that ended in the last minute",
-    "failed_last_hour": "Tasks that were given up in the last hour",
-    "dead_letters": "Dead letters that are neither replayed nor discarded",
+    "finished_last_minute": "Tasks finished in the last minute",
+    "failed_last_hour": "Tasks given up in the last hour",
+    "dead_letters": "Dead letters neither replayed nor discarded",
 }
 
 _WATCH_GAUGES = {
     "total": "Watches that are not suspended",
-    "due": "Watches that wait for their poll",
-    "oldest_due_seconds": "How late the longest waiting poll is",
+    "due": "Watches waiting to be polled",
+    "oldest_due_seconds": "How overdue the oldest waiting poll is",
     "failing": "Watches whose last poll failed",
     "failing_ratio": "The share of watches whose last poll failed",
 }
@@ -44,20 +44,22 @@ class Metrics:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         GCCollector(registry=self.registry)
-        Info("tsuzuki_build", "What runs here", registry=self.registry).info({"version": version, "engine": engine})
+        Info("tsuzuki_build", "Version and database engine", registry=self.registry).info(
+            {"version": version, "engine": engine}
+        )
         self._requests = Counter(
-            "tsuzuki_http_requests", "Answers", ("method", "route", "status"), registry=self.registry
+            "tsuzuki_http_requests", "HTTP requests", ("method", "route", "status"), registry=self.registry
         )
         self._request_seconds = Histogram(
             "tsuzuki_http_request_duration_seconds",
-            "From the request to the end of its answer",
+            "Time from the request to the end of the response",
             ("method", "route"),
             buckets=_REQUEST_BUCKETS,
             registry=self.registry,
         )
         self._tx_seconds = Histogram(
             "tsuzuki_db_transaction_duration_seconds",
-            "From asking for a transaction to its commit or rollback",
+            "Time from requesting a transaction to its commit or rollback",
             ("outcome",),
             buckets=_TX_BUCKETS,
             registry=self.registry,
@@ -65,19 +67,19 @@ class Metrics:
 
         self._poll_seconds = Histogram(
             "tsuzuki_poll_duration_seconds",
-            "From the start of a poll to its stored outcome",
+            "Time from the start of a poll to its saved result",
             ("outcome",),
             buckets=_WORK_BUCKETS,
             registry=self.registry,
         )
         self._task_seconds = Histogram(
             "tsuzuki_task_duration_seconds",
-            "One attempt at a task",
+            "Time of one attempt at a task",
             ("queue", "outcome"),
             buckets=_WORK_BUCKETS,
             registry=self.registry,
         )
-        self._pruned = Counter("tsuzuki_pruned_rows", "Rows that retention removed", ("what",), registry=self.registry)
+        self._pruned = Counter("tsuzuki_pruned_rows", "Rows deleted by retention", ("what",), registry=self.registry)
         self._queues = {
             name: Gauge(f"tsuzuki_queue_{name}", text, ("queue",), registry=self.registry)
             for name, text in _QUEUE_GAUGES.items()
@@ -86,8 +88,8 @@ class Metrics:
             name: Gauge(f"tsuzuki_watches_{name}", text, ("class",), registry=self.registry)
             for name, text in _WATCH_GAUGES.items()
         }
-        self._workers = Gauge("tsuzuki_workers", "Processes that work on a queue", ("queue",), registry=self.registry)
-        self._lost = Gauge("tsuzuki_workers_lost", "Processes that died or hang", registry=self.registry)
+        self._workers = Gauge("tsuzuki_workers", "Worker processes of a queue", ("queue",), registry=self.registry)
+        self._lost = Gauge("tsuzuki_workers_lost", "Worker processes that died or hang", registry=self.registry)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answer."""

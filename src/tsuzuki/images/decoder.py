@@ -109,11 +109,11 @@ def _opened(path: str) -> Iterator[Image.Image]:
     except (SourceError, MemoryError):
         raise
     except FileNotFoundError:
-        raise NotAnImage("The image is not here any more.") from None
+        raise NotAnImage("The image is no longer available.") from None
     except UnidentifiedImageError:
         raise NotAnImage("This is not an image that we can read.") from None
     except Exception as error:  # a decoder raises anything at all over a hostile file
-        raise NotAnImage(f"The image does not decode: {error}.") from error
+        raise NotAnImage(f"The image cannot be decoded: {error}.") from error
 
 
 def _check_size(image: Image.Image) -> None:

@@ -77,7 +77,7 @@ DOWNLOADS: Final[Queue[DownloadTask]] = Queue(
 )
 
 
-NOT_KEPT = "This shelf does not keep this chapter."
+NOT_KEPT = "This chapter is not downloaded on this shelf."
 
 
 class Downloads:
@@ -162,7 +162,7 @@ def _there(kept: Download | None) -> Download:
     return kept
 
 
-NOT_WANTED = "nobody keeps it any more"
+NOT_WANTED = "no shelf wants it any more"
 _TRIES = 3
 
 
@@ -247,7 +247,7 @@ class ChapterDownloader:
                 return
             if await self._db.read(lambda tx: find_copy_tx(tx, copy.id)) is None:
                 raise _Dropped
-        raise Retryable("The images are evicted as fast as they come; the cache is too small.")
+        raise Retryable("The cache is too small: images are evicted as fast as they arrive.")
 
     async def _finish_tx(self, tx: Tx, task: Task[DownloadTask], copy: ReleaseCopy, total: int) -> None:
         now = self._clock()

@@ -366,12 +366,12 @@ def _what_it_is(data: bytes) -> str:
     if not data:
         return "it is empty"
     if b"<svg" in start:
-        return "it is SVG, which can hold scripts"
+        return "it is SVG, which can contain scripts"
     if start.startswith((b"<!doctype", b"<html", b"<head", b"<body", b"<script")) or b"<html" in start:
         return "it is a web page"
     if start.startswith(b"pk\x03\x04"):
         return "it is an archive"
-    return "it begins like no type that we show (JPEG, PNG, WebP, GIF, AVIF)"
+    return "it is none of the supported types (JPEG, PNG, WebP, GIF, AVIF)"
 
 
 def _within_bounds(head: ImageHead) -> ImageHead:
@@ -410,7 +410,7 @@ def _webp_size(data: bytes) -> ImageHead | None:
     if kind == b"VP8 ":
         width, height = (int.from_bytes(data[start : start + 2], "little") & 0x3FFF for start in (26, 28))
         return ImageHead("image/webp", width, height)
-    raise NotAnImage("The WebP holds nothing that we know.")
+    raise NotAnImage("The WebP contains nothing that is supported.")
 
 
 def _jpeg(data: bytes) -> ImageHead | None:

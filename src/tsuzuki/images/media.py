@@ -77,7 +77,7 @@ class StreamSlots:
     async def acquire(self, shelf_id: ShelfId) -> AsyncIterator[None]:
         """A slot within the block. Unavailable at once when there is none, and later when the slot is needed."""
         if sum(map(len, self._held.values())) >= self._in_all:
-            raise Unavailable("Too much is being played at the moment. Try again in a minute.")
+            raise Unavailable("Too many recordings are being played. Try again in a minute.")
         mine = self._held.setdefault(shelf_id, [])
         if len(mine) >= self._per_shelf:
             mine.pop(0).reschedule(asyncio.get_running_loop().time())  # ends it
@@ -89,7 +89,7 @@ class StreamSlots:
         except TimeoutError:
             if not place.expired():
                 raise
-            raise Unavailable("Something newer is played on this shelf.") from None
+            raise Unavailable("Another recording was started on this shelf.") from None
         finally:
             mine = self._held.get(shelf_id, [])
             if place in mine:
@@ -224,7 +224,7 @@ class MediaService:
                     if len(head) >= ENOUGH:
                         break
         except TimeoutError:
-            said = f"{answer.host} took more than {self.limits.beginning:g} s to begin."
+            said = f"{answer.host} took more than {self.limits.beginning:g} s to start."
             raise TimedOut(said) from None
         return bytes(head)
 
@@ -245,7 +245,7 @@ def _length(answer: HttpResponse) -> int | None:
     """How many bytes come; None where it is not said, or said of what is packed."""
     packed = answer.headers.get("content-encoding", "").strip().lower() not in {"", "identity"}
     if packed and answer.status == _PARTIAL:
-        raise NotMedia(f"{answer.host} sent a part of something packed.")
+        raise NotMedia(f"{answer.host} sent a part of a compressed file.")
     text = answer.headers.get("content-length", "")
     return int(text) if not packed and text.isascii() and text.isdigit() and len(text) < 16 else None
 

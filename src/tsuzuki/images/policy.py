@@ -139,7 +139,7 @@ def read_part(text: str, wanted: ByteRange) -> ContentRange:
         total = None if found[3] == "*" else int(found[3])
         if last >= first and (total is None or last < total) and wanted.first in (None, first):
             return ContentRange(first, last, total)
-    raise NotMedia("The publisher sent another part than the one that was asked for.")
+    raise NotMedia("The publisher sent a different part than the one requested.")
 
 
 def kind_of(declared: str, told: Kind) -> Kind:
@@ -158,7 +158,7 @@ def sniff_media(head: bytes) -> Container:
     """What begins with these bytes; NotMedia for what no browser plays, whatever else it is."""
     found = next((kind for mark, kind in _MARKS if mark.match(head)), None) or _framed(head)
     if found is None:
-        raise NotMedia("It begins like no sound or film that a browser plays.")
+        raise NotMedia("The content is not audio or video that a browser can play.")
     return found
 
 

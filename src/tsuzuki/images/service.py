@@ -203,7 +203,7 @@ class Images:
         """The same of one that has just come."""
         shown = await self._shown(image)
         if shown is None:
-            raise Unavailable("The image was evicted as soon as it came; the cache is too small.")
+            raise Unavailable("The cache is too small: the image was evicted as soon as it arrived.")
         return shown
 
     async def _here(self, image: Image | None) -> Image | None:
@@ -223,7 +223,7 @@ class Images:
         """What is broken is left alone for a while, and says so."""
         wait = 0 if refresh or known is None or known.retry_at is None else known.retry_at - self._clock()
         if known is not None and known.error is not None and wait > 0:
-            raise SourceError(f"{known.error} It is asked for again in {-(-wait // SECOND):,} s.", retry_after=wait)
+            raise SourceError(f"{known.error} It will be tried again in {-(-wait // SECOND):,} s.", retry_after=wait)
 
     # -- what comes
 
@@ -259,7 +259,7 @@ class Images:
                 await self._remember(subject, error, (known.failures if known else 0) + 1)
             arrival.fail(error)
         except asyncio.CancelledError:
-            arrival.fail(Unavailable("The image is not waited for any more."))
+            arrival.fail(Unavailable("The image is no longer needed."))
             raise
         except OSError as error:
             _log.error("image_not_stored", subject=subject.key, reason=str(error))
@@ -299,7 +299,7 @@ class Images:
         """The image in its place; NotAnImage or TooLarge when it does not decode."""
         seen: ImageHead = await self._pool.run(examine, (str(draft.path),))
         if seen.media_type != head.media_type:
-            raise NotAnImage("The image is not what its beginning says.")
+            raise NotAnImage("The image does not match its header.")
         return await self._kept(draft, seen)
 
     async def _kept(self, draft: Draft, seen: ImageHead) -> NewImage:

@@ -171,7 +171,9 @@ class Ingest(Generic[B]):
         first, *others = tasks
         can_split = not others and not self._is_alone(first)
         if can_split and first.losses >= self.queue.settings.suspect_losses:
-            await self._split(first, "its worker died with it, more than once")  # R42: one of them may be what kills
+            await self._split(
+                first, "its worker died while storing it, more than once"
+            )  # R42: one of them may be what kills
             return
         try:
             words = await self._kind.words_of([task.payload for task in tasks], self._db.engine)
@@ -197,7 +199,7 @@ class Ingest(Generic[B]):
         # A watch is removed when the last one leaves (R58).
         watches = set(await tx.bulk(WatchId, q.existing_watches, [[watch_id] for watch_id in ids]))
         if pointless := [task for task in tasks if task.payload.watch_id not in watches]:
-            await skip_tx(tx, *pointless, now=now, why="its watch is gone")
+            await skip_tx(tx, *pointless, now=now, why="its watch no longer exists")
         wanted = [task for task in tasks if task.payload.watch_id in watches]
         if not wanted:
             return NOTHING

@@ -102,7 +102,7 @@ def get_plan(plan_id: str) -> Plan:
     for plan in _PLANS:
         if plan.id == plan_id:
             return plan
-    raise NotFound(f"There is no plan {plan_id}; there are {', '.join(plan.id for plan in _PLANS)}.")
+    raise NotFound(f"There is no plan {plan_id}. Choose one of {', '.join(plan.id for plan in _PLANS)}.")
 
 
 def plan_in_force(plan_id: str, *, is_billed: bool) -> Plan:
@@ -130,19 +130,14 @@ def exceeded(plan: Plan, limit: LimitName, *, used: int, adding: int) -> LimitEx
     """The error that names the limit, what is used, and the plan that lifts it."""
     more = lifting(limit, used + adding)
     room = plan.limits.room(limit)
-    said = f"The plan {plan.name} has room for {room:,} {_COUNTED[limit]}, and {used:,} are used"
+    said = f"The plan {plan.name} allows {room:,} {_COUNTED[limit]}, and {used:,} are used"
     if adding > 1:
-        said += f"; {adding:,} more do not fit"
-    if more is None:
-        hint = "no plan on offer has room for more"
-    else:
-        hint = f"{more.name} has room for {more.limits.room(limit):,}"
+        said += f"; {adding:,} more are too many"
+    hint = "no offered plan allows more" if more is None else f"{more.name} allows {more.limits.room(limit):,}"
     return LimitExceeded(f"{said}; {hint}.", (Problem(limit, f"{used} of {room} used"),))
 
 
 def _problem(plan: Plan, limit: LimitName, used: int) -> Problem:
     room = plan.limits.room(limit)
-    message = (
-        f"{used:,} {_COUNTED[limit]} are used and {plan.name} has room for {room:,}; take away {used - (room or 0):,}."
-    )
+    message = f"{used:,} {_COUNTED[limit]} are used and {plan.name} allows {room:,}; remove {used - (room or 0):,}."
     return Problem(limit, message)

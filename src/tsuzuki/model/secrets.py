@@ -14,7 +14,7 @@ NOTE: Final = "source_meta.value"
 """The columns that hold secrets (R123)."""
 
 MASKED = "***"
-UNREADABLE = "This cannot be read: it was stored with another secret key than this server has. Type it again."
+UNREADABLE = "This cannot be read: it was stored with a different secret key. Enter it again."
 
 _SECRET_WORDS = ("token", "password", "passwd", "secret", "cookie", "authorization", "apikey", "credential", "session")
 

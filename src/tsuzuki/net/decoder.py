@@ -69,10 +69,10 @@ class _Capped:
             for piece in self._decoder.feed(data):
                 self._count += len(piece)
                 if self._count > self._max_bytes:
-                    raise TooLarge(f"The answer unpacks to more than {self._max_bytes:,} bytes.")
+                    raise TooLarge(f"The answer is larger than {self._max_bytes:,} bytes when decompressed.")
                 yield piece
         except (zlib.error, brotli.error, zstd.ZstdError) as error:
-            raise NotAFeed(f"The answer cannot be unpacked: {error}.") from error
+            raise NotAFeed(f"The answer cannot be decompressed: {error}.") from error
 
     def finish(self) -> None:
         if self._begun:  # an empty body may claim any encoding
@@ -199,8 +199,8 @@ def _layers(content_encoding: str) -> list[Decoder]:
     names = [name.strip().lower() for name in content_encoding.split(",")]
     names = [name for name in names if name not in {"", "identity"}]
     if len(names) > MAX_LAYERS:
-        raise NotAFeed(f"The answer is packed {len(names)} times over ({content_encoding[:80]}).")
+        raise NotAFeed(f"The answer is compressed {len(names)} times ({content_encoding[:80]}).")
     unknown = [name for name in names if name not in _DECODERS]
     if unknown:
-        raise NotAFeed(f"The answer is packed in a way we cannot read ({unknown[0][:80]}).")
+        raise NotAFeed(f"The answer's compression is not supported ({unknown[0][:80]}).")
     return [_DECODERS[name]() for name in reversed(names)]

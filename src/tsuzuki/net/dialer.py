@@ -40,7 +40,7 @@ class Proxy(msgspec.Struct, frozen=True):
         """`http://user:secret@proxy.example:3128`; RefusedAddress, without the secret, when it is none."""
         scheme, _, rest = text.partition("://")
         if scheme.lower() not in {"http", "https"}:
-            what = "SOCKS cannot be used; the" if scheme.lower().startswith("socks") else "its"
+            what = "SOCKS is not supported; the" if scheme.lower().startswith("socks") else "its"
             raise RefusedProxy(f"The proxy is refused: {what} address must begin with http:// or https://.")
         login, at, host = rest.rpartition("@")
         url = parse(f"{scheme}://{host}")
@@ -82,7 +82,7 @@ def naming_no_address(host: str) -> Iterator[None]:
 
 def refused_name(host: str) -> RefusedAddress:
     """The refusal of a name because of the addresses it resolves to."""
-    return RefusedAddress(f"{host} is refused: it does not lead to an address that may be called.")
+    return RefusedAddress(f"{host} is refused: it does not resolve to an allowed address.")
 
 
 class VettingResolver(AbstractResolver):
@@ -98,7 +98,7 @@ class VettingResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         """The vetted answers; RefusedAddress otherwise."""
         if self._lane is Lane.HOST and host not in self._guard.allow.hosts:
-            raise RefusedAddress(f"{host} is not among the allow-listed hosts.")
+            raise RefusedAddress(f"{host} is not on the allow list.")
         answers = await self._inner.resolve(host, port, family)
         with naming_no_address(host):
             for answer in answers:

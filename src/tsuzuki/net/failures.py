@@ -36,7 +36,7 @@ def explained(error: Exception, host: str) -> SourceError:
         case aiohttp.ClientConnectorError():
             return Unreachable(f"{host} cannot be reached ({_reason(error.os_error)}).")
         case aiohttp.ClientPayloadError():
-            return Unreachable(f"The answer of {host} broke off, or is not as long as it says.")
+            return Unreachable(f"The answer of {host} was cut off, or its length is wrong.")
         case _:
             return Unreachable(f"{host} closed the connection without an answer.")
 
@@ -59,13 +59,13 @@ def is_malformed(error: BaseException | None) -> bool:
 
 def _not_http(error: aiohttp.ClientResponseError, host: str) -> SourceError:
     if isinstance(error, aiohttp.ClientHttpProxyError):
-        return Unreachable(f"The proxy did not pass us on to {host} (it answered {error.status}).")
+        return Unreachable(f"The proxy did not connect to {host} (it answered {error.status}).")
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, LineTooLong) or "too many" in str(cause).lower():
             return TooLarge(f"{host} sends more or longer headers than we accept.")
         cause = cause.__cause__
-    return Unreachable(f"What {host} sends is not proper HTTP.")
+    return Unreachable(f"{host} does not send valid HTTP.")
 
 
 def _reason(error: BaseException) -> str:
@@ -88,12 +88,12 @@ _CAPTCHA = re.compile(
 LOOKED_AT = 32 * 1024
 
 _HINTS = {
-    401: "it wants a sign-in",
-    402: "it wants to be paid",
+    401: "it requires a sign-in",
+    402: "it requires payment",
     404: "there is nothing at this address",
-    407: "the proxy wants a sign-in",
+    407: "the proxy requires a sign-in",
     451: "it is withheld for legal reasons",
-    511: "a network login page stands in between",
+    511: "a network login page is in the way",
 }
 
 
@@ -104,7 +104,7 @@ def status_error(
     if headers.get("cf-mitigated", "").lower() == "challenge":  # Cloudflare says it itself
         return blocked(host, status)
     if status == HTTPStatus.FORBIDDEN:
-        return Blocked(f"{host} refuses to answer us (403).", status=status, retry_after=wait)
+        return Blocked(f"{host} refuses our request (403).", status=status, retry_after=wait)
     if status == HTTPStatus.GONE:
         return Gone(f"{host} says that this is gone for good (410).", status=status)
     if status == HTTPStatus.TOO_MANY_REQUESTS or (status == HTTPStatus.SERVICE_UNAVAILABLE and wait is not None):

@@ -67,7 +67,7 @@ class AllowList(msgspec.Struct, frozen=True):
                 try:
                     networks.append(ip_network(entry, strict=False))
                 except ValueError as error:
-                    raise Invalid(f"{entry!r} is no network such as 127.0.0.0/8, and no host name") from error
+                    raise Invalid(f"{entry!r} is not a network such as 127.0.0.0/8, and no host name") from error
             elif entry:
                 hosts.add(entry)
         return cls(networks=tuple(networks), hosts=frozenset(hosts))
@@ -134,7 +134,7 @@ class AddressGuard(msgspec.Struct, frozen=True):
         if lane is Lane.HOST:
             return "not the address of one machine" if _is_in(plain, _NEVER) else None
         if lane is Lane.NETWORK:
-            return None if self.is_allow_listed(plain) else "outside the allow-listed networks"
+            return None if self.is_allow_listed(plain) else "not in an allowed network"
         if self.nat64 and isinstance(plain, IPv6Address) and plain in _NAT64:
             plain = IPv4Address(int(plain) & 0xFFFF_FFFF)
         if isinstance(plain, IPv4Address):
@@ -147,7 +147,7 @@ def read_address(text: str) -> Address:
     try:
         return ip_address(text)
     except ValueError as error:
-        raise RefusedAddress(f"The address {text!r} is refused: it is no IP address.") from error
+        raise RefusedAddress(f"The address {text!r} is refused: it is not an IP address.") from error
 
 
 def _is_in(address: Address, networks: tuple[Network, ...]) -> bool:

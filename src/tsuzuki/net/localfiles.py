@@ -143,9 +143,9 @@ def _is_plain(part: str) -> bool:
 
 def _named(path: str, error: OSError) -> SourceError:
     if isinstance(error, FileNotFoundError):
-        return Unreachable(f"{path or 'The folder'} is not there (any more).")
+        return Unreachable(f"{path or 'The folder'} does not exist (any more).")
     if isinstance(error, PermissionError):
-        return Unreachable(f"{path or 'The folder'} may not be read by this server.")
+        return Unreachable(f"{path or 'The folder'} cannot be read: this server lacks permission.")
     if isinstance(error, NotADirectoryError) or error.errno == errno.ELOOP:
         return RefusedAddress(f"{path or 'The folder'} is a link, or not what it should be.")
     return Unreachable(f"{path or 'The folder'} cannot be read: {error.strerror}.")
@@ -201,7 +201,7 @@ def _check_entries(path: str, entries: list[zipfile.ZipInfo], size: int) -> None
         _check_entry(path, entry)
         name = entry.filename.rstrip("/")
         if name in names:
-            raise NotAFeed(f"{path} has two entries of the name {entry.filename!r}.")
+            raise NotAFeed(f"{path} has two entries named {entry.filename!r}.")
         names.add(name)
         if entry.file_size > MAX_RATIO * max(SMALL, min(entry.compress_size, size)):
             raise TooLarge(f"{entry.filename!r} in {path} would inflate more than {MAX_RATIO} times.")
@@ -218,7 +218,7 @@ def _check_entry(path: str, entry: zipfile.ZipInfo) -> None:
     if stat.S_ISLNK(entry.external_attr >> 16):
         raise RefusedAddress(f"{path} has a link in it: {name!r}.")
     if entry.flag_bits & 1 or entry.compress_type not in _METHODS:
-        raise NotAFeed(f"{path} is encrypted, or packed in a way that we do not read.")
+        raise NotAFeed(f"{path} is encrypted, or its compression is not supported.")
 
 
 def _inflated(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, cap: int) -> bytes:

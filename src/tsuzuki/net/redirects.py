@@ -67,7 +67,7 @@ class Trail:
         """
         here = (self.request.method, str(self.request.url), cookies)
         if here in self._seen:
-            raise RedirectLoop(f"The redirects go round in a circle: {self._names()}.")
+            raise RedirectLoop(f"The redirects form a loop: {self._names()}.")
         self._seen.add(here)
 
     def follow(self, status: int, location: str | None, *, retry_after: str | None = None) -> None:

@@ -148,7 +148,7 @@ class Solver:
         except (aiohttp.ClientError, OSError) as error:
             raise Unreachable("FlareSolverr cannot be reached.") from error
         except msgspec.DecodeError as error:
-            raise NotAFeed("What FlareSolverr answers cannot be read.") from error
+            raise NotAFeed("FlareSolverr's answer cannot be read.") from error
         if spoken.status != "ok":
             self._forget(order.get("session"))
             raise Blocked(f"FlareSolverr says: {spoken.message[:300]}")

@@ -84,7 +84,7 @@ class Spending:
 
     def _explained(self, error: Exception) -> SourceError:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return TimedOut(f"No connection to {self._host} came about within {self._budget.deadlines.connect:g} s.")
+            return TimedOut(f"Could not connect to {self._host} within {self._budget.deadlines.connect:g} s.")
         if isinstance(error, TimeoutError):
             return TimedOut(self._silent())
         return explained(error, self._host)
@@ -141,7 +141,7 @@ class Turns:
     async def _sit_out(self, turn: PaceTurn, waited: int, url: Url) -> None:
         """Wait until asking again makes sense; NotOurTurn when that is beyond our patience."""
         if waited > self._options.patience * MILLISECOND:
-            sentence = f"It is not our turn at {url.host} for another {turn.wait // SECOND:,} s."
+            sentence = f"The rate limit allows no request to {url.host} for another {turn.wait // SECOND:,} s."
             raise NotOurTurn(sentence, retry_after=turn.wait // MILLISECOND)
         await asyncio.sleep(turn.wait / SECOND)
 

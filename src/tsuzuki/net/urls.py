@@ -68,15 +68,15 @@ def parse(text: str) -> Url:
     if len(text) > MAX_LENGTH:
         _refuse(text[:80] + "…", f"it is longer than {MAX_LENGTH} characters")
     if _FORBIDDEN.search(text):
-        _refuse(text, "it holds a space, a backslash or a control character")
+        _refuse(text, "it contains a space, a backslash or a control character")
     scheme, authority, path, query = _split(text)
     if scheme is None or scheme.lower() not in DEFAULT_PORTS:
         _refuse(text, "only http:// and https:// addresses are fetched")
     scheme = scheme.lower()
     if not authority:
-        _refuse(text, "it names no host")
+        _refuse(text, "it has no host")
     if "@" in authority:
-        _refuse(text, "a user name or password may not stand in it")
+        _refuse(text, "it must not contain a user name or password")
     host, port = _host_and_port(text, authority)
     return Url(scheme=scheme, host=host, port=port or DEFAULT_PORTS[scheme], path=_path(path, query))
 
@@ -110,7 +110,7 @@ def _split(text: str) -> tuple[str | None, str | None, str, str | None]:
     assert found is not None
     scheme, authority, path, query, _ = found.groups()
     if scheme is not None and not _SCHEME.fullmatch(scheme):
-        _refuse(text, "what stands before the first colon is no scheme")
+        _refuse(text, "the part before the first colon is not a scheme")
     return scheme, authority, path, query
 
 
@@ -118,7 +118,7 @@ def _host_and_port(text: str, authority: str) -> tuple[str, int | None]:
     if authority.startswith("["):
         literal, bracket, rest = authority[1:].partition("]")
         if not bracket or (rest and not rest.startswith(":")):
-            _refuse(text, "its brackets do not hold one IPv6 address")
+            _refuse(text, "its brackets do not contain an IPv6 address")
         return _ipv6(text, literal), _port(text, rest[1:])
     host, _, port = authority.partition(":")
     return _name(text, host), _port(text, port)
@@ -128,7 +128,7 @@ def _port(text: str, digits: str) -> int | None:
     if not digits:
         return None
     if not _PORT.fullmatch(digits) or not 0 < int(digits) < 65_536:
-        _refuse(text, f"{digits!r} is no port")
+        _refuse(text, f"{digits!r} is not a port")
     return int(digits)
 
 
@@ -138,7 +138,7 @@ def _ipv6(text: str, literal: str) -> str:
     try:
         return str(IPv6Address(literal))
     except AddressValueError:
-        _refuse(text, f"{literal!r} is no IPv6 address")
+        _refuse(text, f"{literal!r} is not an IPv6 address")
 
 
 def _name(text: str, host: str) -> str:
@@ -147,7 +147,7 @@ def _name(text: str, host: str) -> str:
         try:
             return str(_quad(ascii_host))
         except AddressValueError:
-            _refuse(text, f"{ascii_host!r} is no IPv4 address")
+            _refuse(text, f"{ascii_host!r} is not an IPv4 address")
     name = ascii_host.removesuffix(".")
     labels = name.split(".")
     if not all(labels):

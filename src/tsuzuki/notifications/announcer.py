@@ -85,7 +85,7 @@ async def _announce_tx(tx: Tx, task: Task[Notice], now: Millis) -> int:
     notice = task.payload
     subject = await subject_tx(tx, notice)
     if subject is None:
-        await skip_tx(tx, task, now=now, why="What it tells of is gone.")
+        await skip_tx(tx, task, now=now, why="What it is about no longer exists.")
         return 0
     if notice.installment_id is None:
         notice = msgspec.structs.replace(notice, count=await close_burst_tx(tx, notice, now))

@@ -78,7 +78,7 @@ class Channels:
         self._client = client
         self._wakeup = wakeup
         self._clock = clock
-        self._trials = Limiter(db, clock, TRIALS, "A shelf may send 10 test messages a minute. Wait a little.")
+        self._trials = Limiter(db, clock, TRIALS, "A shelf can send 10 test messages a minute. Wait a little.")
 
     async def list(self, shelf_id: ShelfId, user_id: UserId | None = None) -> list[ShownChannel]:
         """By name."""
@@ -174,7 +174,7 @@ class Channels:
 
 def _kind(name: str) -> ChannelKind[Any]:
     if name not in KINDS:
-        message = f"A channel is one of {', '.join(sorted(KINDS))}."
+        message = f"The kind must be one of {', '.join(sorted(KINDS))}."
         raise Invalid(message, (Problem("kind", message),))
     return KINDS[name]
 
@@ -182,7 +182,7 @@ def _kind(name: str) -> ChannelKind[Any]:
 def _name(text: str) -> str:
     name = text.strip()
     if not 0 < len(name) <= 100:
-        message = "A name has 1 to 100 characters."
+        message = "The name must have 1 to 100 characters."
         raise Invalid(message, (Problem("name", message),))
     return name
 

@@ -211,7 +211,7 @@ def restored(kind: ChannelKind[Any], sent: Mapping[str, Any], stored: Mapping[st
     is_elsewhere = _origin_only(str(whole.get("url", ""))) != shown.get("url")
     for name in filter(kind.hides, whole):
         if whole[name] == MASKED or (is_elsewhere and sent[name] == MASKED):
-            message = f"{MASKED} keeps what is stored, and nothing is stored for this address."
+            message = f"{MASKED} keeps the stored value, but nothing is stored for this address. Enter the value."
             raise Invalid(f"config.{name}: {message}", (Problem(f"config.{name}", message),))
     return whole
 

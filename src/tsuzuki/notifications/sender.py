@@ -59,7 +59,7 @@ class Sender:
         now = self._clock()
         channel = await self._db.read(lambda tx: channel_to_notify_tx(tx, task.payload.channel_id))
         if channel is None or not channel.is_enabled or not task.payload.is_for(channel.public_id):
-            await self._db.with_tx(lambda tx: skip_tx(tx, task, now=now, why="The channel is gone or asleep."))
+            await self._db.with_tx(lambda tx: skip_tx(tx, task, now=now, why="The channel was deleted or is off."))
             return
         wakes_at = await self._paused_until(channel, now)
         if wakes_at is not None:
@@ -83,10 +83,10 @@ class Sender:
         run_at = Millis(int(wakes_at + (wakes_at - now) * _SPREAD * self._jitter()))
         # What somebody replayed may be old; it is given up only where the channel has not worked for so long either.
         if is_stale(task.payload.message.at, run_at) and is_stale(channel.last_sent_at or Millis(0), run_at):
-            raise NotRetryable(f"The channel did not answer for too long: {channel.last_error or 'it rests'}")
+            raise NotRetryable(f"The channel did not answer for too long: {channel.last_error or 'it is paused'}")
 
         async def again(tx: Tx) -> None:
-            await skip_tx(tx, task, now=now, why="The channel rests.")
+            await skip_tx(tx, task, now=now, why="The channel is paused.")
             await enqueue_tx(tx, SENDS, task.key, task.payload, now=now, run_at=run_at)
 
         await self._db.with_tx(again)
@@ -111,7 +111,7 @@ class Sender:
             reply = await self._client.fetch(ask, SourceIdentity(source=f"channel {channel.id}", home_url=config.url))
         except RefusedAddress:
             # Its own sentence may name the whole address, whose path may be a key, in logs and dead letters.
-            raise RefusedAddress("The address of this channel may no longer be called. Save another one.") from None
+            raise RefusedAddress("The address of this channel is no longer allowed. Save another one.") from None
         if reply.status in ask.accept_statuses:
             raise HttpStatus(f"It redirects ({reply.status}); save the address that it leads to.", status=reply.status)
 

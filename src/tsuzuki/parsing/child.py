@@ -65,7 +65,7 @@ def _carried_out(order: Order) -> ParserAnswer:
     except SourceError as error:
         return ParserAnswer(code=error.code, message=str(error))
     except MemoryError:
-        return ParserAnswer(code=TooLarge.code, message="The document needs more memory than we give it.")
+        return ParserAnswer(code=TooLarge.code, message="The document needs more memory than is allowed.")
     except Exception as error:  # noqa: BLE001 - whatever a document does to a parser is that document's failure
         return ParserAnswer(
             code=NotAFeed.code, message=f"The document cannot be read ({type(error).__name__}: {error})."

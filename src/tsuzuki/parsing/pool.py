@@ -219,7 +219,7 @@ class _Child:
     async def _frame(self, at_most: int) -> bytes:
         (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
         if length > at_most:
-            raise TooLarge("The document unfolds to more than we accept.")
+            raise TooLarge("The document expands to more than we accept.")
         return await self._reader.readexactly(length)
 
 
@@ -242,7 +242,7 @@ def _order(function: Callable[..., Any], arguments: tuple[Any, ...], options: Po
 
 def _death_message(status: int, order: Order) -> SourceError:
     if status == -signal.SIGPROF:
-        return NotAFeed(f"The document could not be read within {order.cpu_seconds:.2g} s of computing.")
+        return NotAFeed(f"The document could not be read within {order.cpu_seconds:.2g} s of CPU time.")
     if status == -signal.SIGKILL:
-        return TooLarge("The document needs more memory than we give it.")
-    return NotAFeed(f"The document brought its parser down (exit status {status}).")
+        return TooLarge("The document needs more memory than is allowed.")
+    return NotAFeed(f"The document crashed its parser (exit status {status}).")

@@ -178,7 +178,7 @@ class Driver:
             return result
         finally:
             visit.close()
-        raise ShapeChanged(f"The visit asked for more than {MOST_WANTS} things; its list does not seem to end.")
+        raise ShapeChanged(f"The connector made more than {MOST_WANTS} requests; its list does not seem to end.")
 
     async def _do(self, want: Want, origin: SourceIdentity, folder: LocalReader | None) -> Any:
         if isinstance(want, Ask):

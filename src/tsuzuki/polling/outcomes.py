@@ -236,7 +236,7 @@ class Outcomes:
         now = self.context.clock()
         if isinstance(error, NotOurTurn):
             until = Millis(now + max(min(error.retry_after or 0, self.context.pace.ceiling), SHORTEST_WAIT))
-            why = "it is not our turn at this host yet"
+            why = "the rate limit of this host"
             await self._db.with_tx(lambda tx: put_off_tx(tx, watch, until=until, why=why, keeps_place=True))
             return
         failure = after_failure(watched, watch, error, gone_since=gone_since, context=self.context, now=now)
@@ -257,7 +257,7 @@ class Outcomes:
 def refuse_unended(watch: ClaimedWatch) -> None:
     """Raise an Unended for a watch whose last polls ended the process, or never ended."""
     if watch.unended >= MOST_UNENDED:
-        raise Unended("The last two polls of it did not end, so it is left alone for a while.")
+        raise Unended("The last two polls did not finish, so polling is paused for a while.")
 
 
 def poll_name(watch: ClaimedWatch) -> str:

@@ -36,7 +36,7 @@ SPREAD = 0.05
 """A delay is lengthened by up to this share, so that what was polled together is not polled together for ever."""
 
 
-SKIPPED = "the publisher asks for no call before"
+SKIPPED = "the publisher asks for no request before"
 COMPLETE = "the source says that this is complete"
 """R24: why a series is not polled again."""
 AS_USUAL = "the pull interval"
@@ -238,7 +238,7 @@ def failure_delay(kind: str, failed: PollFailed, pace: PullPace) -> tuple[Millis
     delay, why = backoff, why_failed(failed.failures)
     if kind == "series" and failed.failures >= BREAKER_AT:
         delay = max(delay, min(BREAKER_REST, pace.ceiling))
-        why = f"the breaker is open after {failed.failures} failures; that look is the probe"
+        why = f"paused after {failed.failures} failures; the next fetch is a test"
     if failed.retry_after is not None and failed.retry_after > delay:
         delay, why = failed.retry_after, "the source asked us to wait"
     return Millis(int(min(max(delay, pace.interval), pace.ceiling))), why

@@ -38,7 +38,7 @@ class Queue(msgspec.Struct, Generic[P], frozen=True):
         try:
             return msgspec.json.decode(text, type=self.payload)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise Undecodable(f"This is no {self.payload.__name__}: {error}") from error
+            raise Undecodable(f"This is not a {self.payload.__name__}: {error}") from error
 
 
 class NewTask(msgspec.Struct, Generic[P], frozen=True):
@@ -247,7 +247,7 @@ async def enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[NewTaskRow], now: M
         missing = {key: row for key, row in missing.items() if key not in found}
         if not missing:
             return _in_order([row.key for row in rows], found)
-    raise Contention(f"The tasks {', '.join(missing)} came and went too fast.")
+    raise Contention(f"The tasks {', '.join(missing)} changed too quickly. Try again.")
 
 
 def _in_order(keys: Iterable[str], found: dict[str, Enqueued]) -> list[Enqueued]:

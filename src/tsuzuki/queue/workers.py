@@ -118,7 +118,7 @@ class Workers:
             return "No worker is running, so nothing is polled or delivered. Start `tsuzuki work`."
         last = max(found.lost, key=lambda worker: worker.seen_at)
         seconds = (self._clock() - last.seen_at) // SECOND
-        return f"No worker was heard of for {seconds:,} s, so nothing is polled or delivered. The last was {last.name}."
+        return f"No worker has reported for {seconds:,} s, so nothing is polled or delivered. The last was {last.name}."
 
     async def forget_lost(self) -> int:
         """Forget those that were lost long ago; how many."""

@@ -125,7 +125,7 @@ class Bookmarks:
         try:
             content = await self._deps.parsers.run(sanitise, (new.content, link))
         except SourceError as error:
-            raise Invalid(f"The content cannot be kept. {error}") from error
+            raise Invalid(f"The content cannot be saved. {error}") from error
         clean = msgspec.structs.replace(new, link=link, content=content)
         return await self._deps.db.with_tx(lambda tx: self._add_tx(tx, shelf_id, clean))
 

@@ -107,7 +107,7 @@ async def restore_entries_tx(
     return await tx.run(q.restore_entries, shelf_id=shelf_id, series_id=series_id, keys=rows, now=now)
 
 
-_FOLLOWED = "This shelf follows this series already."
+_FOLLOWED = "This shelf already follows this series."
 
 
 class Follows:

@@ -121,4 +121,4 @@ async def own_group_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Group:
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict(f"There is a group called {name!r} already.")
+    return Conflict(f"A group named {name!r} already exists.")

@@ -84,13 +84,11 @@ async def allow_waking_tx(tx: Tx, shelf_id: ShelfId, subscription_id: int) -> No
     if terms.is_billed and terms.status != "active":
         raise LimitExceeded(why_asleep(terms.status))
     if await tx.one(bool, q.is_held, id=subscription_id):
-        raise LimitExceeded(
-            "The plan of this shelf has no room for this feed; take others away, or choose another plan."
-        )
+        raise LimitExceeded("The plan of this shelf allows no more feeds; unfollow others, or choose another plan.")
 
 
 def why_asleep(status: str) -> str:
     """Why nothing can be added to a shelf of this status, in words."""
     if status == "delinquent":
-        return "Invoices of this shelf are overdue, so nothing can be added to it; pay them, and it wakes up."
+        return "Invoices of this shelf are overdue, so nothing can be added to it; pay them to reactivate it."
     return "This shelf is deactivated, so nothing can be added to it; reactivate it first."

@@ -311,7 +311,7 @@ async def _reported_chapter_tx(tx: Tx, told: ReportedProgress) -> ReadChapter:
     if chapter is None and told.number is not None:
         number = parse_number(told.number)
         if number is None:
-            raise Invalid(f"{told.number!r} is no chapter number.")
+            raise Invalid(f"{told.number!r} is not a chapter number.")
         chapter = await tx.maybe(ReadChapter, q.find_chapter_keyed, series_id=series_id, key=number_key(number))
     if chapter is None:
         raise NotFound(NO_CHAPTER)

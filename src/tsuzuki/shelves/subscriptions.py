@@ -234,7 +234,7 @@ class Subscriptions:
         since = Millis(self._deps.clock() - KEPT)
         former = await take_former_subscription_tx(tx, shelf_id, since=since, public_id=public_id)
         if former is None:
-            raise NotFound("This cannot be undone any more: it is followed again, or was left too long ago.")
+            raise NotFound("This can no longer be undone: it is followed again, or was unfollowed too long ago.")
         await lock_feed_tx(tx, former.feed_id)
         row = NewSubscriptionRow(
             public_id=public_id,
@@ -443,4 +443,4 @@ async def _publish_tx(tx: Tx, shelf_id: ShelfId, feed: Subscription, *, change: 
 
 
 def _followed(link: str) -> Conflict:
-    return Conflict(f"This shelf follows {link} already.")
+    return Conflict(f"This shelf already follows {link}.")

@@ -134,8 +134,8 @@ Release = Callable[[Tx, SourceId, Millis], Any]
 
 
 _CHANGED = (
-    "Somebody else changed this source since you opened it. What you typed is here still: save it again to put it in "
-    "the place of theirs, or leave to see what they did."
+    "Somebody else changed this source since you opened it. Your input is still here: save it again to replace their "
+    "changes, or leave to see them."
 )
 
 

@@ -140,7 +140,7 @@ def test_too_many_bytes_are_too_large():
         (b"just words", "neither XML nor JSON"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "neither XML nor JSON"),
         (b'{"errors": []}', "not a JSON Feed"),
-        (b'{"version": "https://jsonfeed.org/version/1.1"', "cannot be read"),
+        (b'{"version": "https://jsonfeed.org/version/1.1"', "is not valid"),
         (b"", "neither XML nor JSON"),
     ],
 )

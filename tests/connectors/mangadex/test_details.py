@@ -102,7 +102,7 @@ def test_an_answer_of_another_shape_is_named(body):
         DEX.chapters(CONFIG, SERIES),
         DEX.pages(CONFIG, CHAPTER),
     ):
-        with pytest.raises(ShapeChanged, match="MangaDex sent something else"):
+        with pytest.raises(ShapeChanged, match="MangaDex sent an unexpected answer"):
             run(visit, always(body))
     with pytest.raises(HttpStatus):
         run(DEX.details(CONFIG, SERIES), always(body, status=404))

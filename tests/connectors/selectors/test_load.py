@@ -42,11 +42,11 @@ def test_all_problems_come_at_once_with_file_line_and_column():
     assert problems_of(text) == [
         ("site.yaml:3:11", "'English' is not of the form ^(all|[a-z]{2,3}(-[a-z0-9]{2,8})?)$."),
         ("site.yaml:6:3", "`each` is missing here."),
-        ("site.yaml:7:3", "`eech` is not known here: did you mean `each`?"),
+        ("site.yaml:7:3", "`eech` is unknown: did you mean `each`?"),
         ("site.yaml:14:10", "Expected one of newest_first, oldest_first."),
         (
             "site.yaml:18:1",
-            f"`colour` is not known here: known are {', '.join(Definition.__struct_fields__)}.",
+            f"`colour` is unknown: known are {', '.join(Definition.__struct_fields__)}.",
         ),
     ]
 
@@ -70,7 +70,7 @@ def test_the_message_of_the_error_is_the_whole_list():
         ("/list?page={page}", "https://site.example{page}", "site.yaml:6:8", "a host of this source"),
         ("/list?page={page}", "//evil.example/{page}", "site.yaml:6:8", "a host of this source"),
         ("/list?page={page}", "file:///etc/passwd", "site.yaml:6:8", "a host of this source"),
-        ("/list?page={page}", "'{url}/{page}'", "site.yaml:6:8", "{url} is not known here"),
+        ("/list?page={page}", "'{url}/{page}'", "site.yaml:6:8", "{url} is unknown"),
         ("/list?page={page}", "/list?{page", "site.yaml:6:8", "single { or }"),
         ("base_url: https://site.example", "base_url: ftp://site.example", "site.yaml:4:11", "https://comics"),
         ("base_url: https://site.example", "base_url: https://a:b@site.example", "site.yaml:4:11", "without user"),
@@ -92,13 +92,13 @@ def test_the_message_of_the_error_is_the_whole_list():
         ("name: Site", "name: Site\nheaders: {User-Agent: Mozilla}", "site.yaml:3:23", "cannot be set here"),
         ("name: Site", 'name: Site\nheaders: {X-A: "a\\r\\nb"}', "site.yaml:3:16", "Control characters"),
         ("name: Site", "name: Site\nheaders: [a]", "site.yaml:3:10", "Expected keys and values"),
-        ("name: Site", "name: Site\nname: Again", "site.yaml:3:1", "said already in line 2"),
-        ("name: Site", "name: Site\n? [a, b]\n: c", "site.yaml:3:3", "A key is a plain word"),
+        ("name: Site", "name: Site\nname: Again", "site.yaml:3:1", "already set in line 2"),
+        ("name: Site", "name: Site\n? [a, b]\n: c", "site.yaml:3:3", "A key must be a plain word"),
         ("title: a", "title: {pattern: x}", "site.yaml:9:10", "`pick` is missing"),
         ("title: a", "title: {pick: a, pattern: '(a'}", "site.yaml:9:29", "Not a pattern"),
         ("title: a", "title: {pick: a, pattern: '(?=a)'}", "site.yaml:9:29", "Not a pattern"),
         ("title: a", "title: {pick: a, pattern: '(a)(b)'}", "site.yaml:9:29", "at most one (group)"),
-        ("title: a", "title: {pick: a, template: x}", "site.yaml:9:30", "has {value} in it"),
+        ("title: a", "title: {pick: a, template: x}", "site.yaml:9:30", "must contain {value}"),
         ("title: a", "title: [a, 'b[']", "site.yaml:9:14", "not a CSS selector"),
         ("title: a", "title: 3", "site.yaml:9:10", "Expected keys and values"),
         (
@@ -108,11 +108,11 @@ def test_the_message_of_the_error_is_the_whole_list():
             "a host of this",
         ),
         ("link: a@href", "link: {pick: a, template: '//{value}'}", "site.yaml:8:29", "a host of this"),
-        ("each: li", "each: li\n  filters: [{name: a, param: b}]", "site.yaml:8:12", "Only a search has filters"),
-        ("url: /list?page={page}", "url: /list\n  next: a", "site.yaml:6:8", "has {page} or {offset}"),
+        ("each: li", "each: li\n  filters: [{name: a, param: b}]", "site.yaml:8:12", "Only a search can have filters"),
+        ("url: /list?page={page}", "url: /list\n  next: a", "site.yaml:6:8", "must contain {page} or {offset}"),
         ("chapters:", "chapters:\n  url: '{url}?p={page}'", "site.yaml:11:8", "needs `next`"),
-        ("pages:", "details:\n  url: '{url}?p={page}'\n  title: h1\npages:", "site.yaml:15:8", "{page} is not known"),
-        ("popular:", "search:", "site.yaml:6:8", "A search has {query}"),
+        ("pages:", "details:\n  url: '{url}?p={page}'\n  title: h1\npages:", "site.yaml:15:8", "{page} is unknown"),
+        ("popular:", "search:", "site.yaml:6:8", "a search must contain {query}"),
     ],
 )
 def test_what_is_wrong_is_named_where_it_stands(old, new, place, words):
@@ -122,12 +122,17 @@ def test_what_is_wrong_is_named_where_it_stands(old, new, place, words):
 
 
 def test_a_definition_needs_a_way_to_a_series():
-    assert "no way to a series" in problems_of(HEAD + CHAPTERS)[0][1]
+    assert "No series can be found" in problems_of(HEAD + CHAPTERS)[0][1]
 
 
 @pytest.mark.parametrize(
     ("form", "words"),
-    [("yesterday", "Expected auto"), ("%Q", "Not a form"), ("%d %d", "Not a form"), ("%", "Not a form")],
+    [
+        ("yesterday", "Expected auto"),
+        ("%Q", "Not a date format"),
+        ("%d %d", "Not a date format"),
+        ("%", "Not a date format"),
+    ],
 )
 def test_a_form_of_dates_that_cannot_be_is_named(form, words):
     ((place, message),) = problems_of(
@@ -159,7 +164,7 @@ def test_paths_are_checked_where_json_is_read():
         ("a: 1\n--- \nb: 2", "site.yaml:2:1", "Not readable"),
         ("%YAML 9.9\n---\na: 1", "site.yaml:1:1", "Not readable"),
         ("%YAML " + "1" * 10_000, "site.yaml:1:1", "Not readable"),
-        ("a: " + "1" * 10_000, "site.yaml:1:1", "`a` is not known here"),
+        ("a: " + "1" * 10_000, "site.yaml:1:1", "`a` is unknown"),
         ("- " * 30_000, "site.yaml:1:25", "levels deep"),
         ("a: " + "[" * 5000, "site.yaml:1:15", "levels deep"),
         ("a: " + "{b: " * 5000, "site.yaml:1:48", "levels deep"),

@@ -36,7 +36,7 @@ def test_every_mistake_is_named_by_line_and_column():
     found = problems_of(broken)
     line = SAMPLE_TEXT.splitlines().index(next(one for one in SAMPLE_TEXT.splitlines() if "each:" in one)) + 1
     assert {field for field, _ in found} == {"config.definition"}
-    assert any(message.startswith(f"Line {line}, column 3: `eech` is not known here") for _, message in found)
+    assert any(message.startswith(f"Line {line}, column 3: `eech` is unknown") for _, message in found)
     assert len(found) > 1
 
 

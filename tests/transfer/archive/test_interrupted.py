@@ -76,7 +76,7 @@ async def test_an_import_that_was_cut_off_anywhere_is_run_again(db, tmp_path, is
     for at in range(int(is_late), _TRANSACTIONS, 2):
         reader = await a_reader(db, tmp_path)
         path = an_archive(tmp_path, _marked(at))
-        with pytest.raises(Unavailable, match="run it again, nothing comes twice"):
+        with pytest.raises(Unavailable, match="Run it again; nothing is imported twice"):
             await msgspec.structs.replace(reader, db=Failing(db, at, is_late=is_late)).import_archive(path)
         await reader.import_archive(path)
         assert parts_of(await reader.export()) == parts_of(path)
@@ -100,10 +100,10 @@ def _marked(at):
 async def test_it_says_how_far_it_came(db, tmp_path):
     reader = await a_reader(db, tmp_path)
     broken = msgspec.structs.replace(reader, db=Failing(db, 6, is_late=False))
-    with pytest.raises(Unavailable, match=r"It came as far as line \d+ of items.jsonl; run it again"):
+    with pytest.raises(Unavailable, match=r"It stopped at line \d+ of items.jsonl. Run it again"):
         await broken.import_archive(an_archive(tmp_path, SHELF))
     nothing = msgspec.structs.replace(reader, db=Failing(db, 0, is_late=False))
-    with pytest.raises(Unavailable, match="Nothing came yet"):
+    with pytest.raises(Unavailable, match="Nothing was imported yet"):
         await nothing.import_archive(an_archive(tmp_path, SHELF))
 
 
@@ -148,4 +148,4 @@ async def test_a_shelf_that_is_removed_meanwhile_ends_the_import_in_words(db, tm
         else:
             assert [counts.left_out for counts in brought.parts.values() if counts.left_out] == [], at
     assert len(said) > _TRANSACTIONS // 2
-    assert {sentence.partition(". ")[0] for sentence in said} == {"Somebody removed the shelf meanwhile"}
+    assert {sentence.partition(". ")[0] for sentence in said} == {"The shelf was deleted in the meantime"}

@@ -120,7 +120,7 @@ async def test_what_others_follow_is_not_changed_for_them(db, tmp_path):
     reader = await a_reader(db, tmp_path)
     brought = await reader.import_archive(an_archive(tmp_path, more))
     assert parts_of(await other.export()) == before
-    assert [note.partition(",")[0] for note in brought.notes] == ["chapters.jsonl: 1 were not known here"]
+    assert [note.partition(",")[0] for note in brought.notes] == ["chapters.jsonl: 1 are unknown here"]
     mine = parts_of(await reader.export())
     assert {(item["key"], item["title"]) for item in mine["items.jsonl"]} == {("1", "Item 1"), ("2", "Fake")}
     assert [item["entry"]["unread"] for item in mine["items.jsonl"] if item["key"] == "1"] == [False]
@@ -256,7 +256,7 @@ async def test_a_source_of_the_same_name_that_is_another_one_gets_no_series(db, 
     shelf = a_comic(a_chapter("1")) | {"sources.jsonl": [a_source(connector="org.example.other")]}
     brought = await reader.import_archive(an_archive(tmp_path, shelf))
     assert brought.notes == (
-        "sources.jsonl:1: the source site of this server is another one; its series come without it.",
+        "sources.jsonl:1: this server has a different source site; its series are imported without it.",
     )
     [series] = parts_of(await reader.export())["series.jsonl"]
     assert "sources" not in series
@@ -330,7 +330,7 @@ async def test_what_a_plan_has_no_room_for_is_left_out_with_a_line_each(db, tmp_
     await on_plan(db, reader.shelf_id, "free")
     brought = await reader.import_archive(an_archive(tmp_path, shelf))
     assert brought.notes[0].startswith("series.jsonl:1: One: ")
-    assert brought.notes[1:] == ("chapters.jsonl: 1 belong to a series that did not come along.",)
+    assert brought.notes[1:] == ("chapters.jsonl: 1 belong to a series that was not imported.",)
     assert (brought.parts["feeds.jsonl"].created, brought.parts["series.jsonl"].left_out) == (10, 1)
     await on_plan(db, reader.shelf_id, "basic")
     again = await reader.import_archive(an_archive(tmp_path, shelf))

@@ -167,7 +167,7 @@ async def test_what_is_wrong_with_a_sign_in_is_told_accessibly(browser: Browser,
         await page.get_by_label("Username").fill("admin")
         await page.get_by_label("Password").fill("guess")
         await page.get_by_role("button", name="Sign in", exact=True).click()
-        await page.get_by_text("do not belong together").wait_for()
+        await page.get_by_text("Wrong username or password").wait_for()
         wrong |= await wrongs_everywhere(page, "a wrong password", ways=EACH_ONCE)
         await server.open(page, "visitor", "/invite")
         await page.get_by_label("Invitation code").fill("nonsense")

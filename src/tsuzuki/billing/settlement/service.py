@@ -78,7 +78,7 @@ async def receive_payment_tx(tx: Tx, invoice_id: InvoiceId, payment: Payment, no
     activities = [await insert_tenant_activity_tx(tx, paid.tenant_id, "invoice.paid", paid.snapshot(), now=now)]
     surplus = payment.amount_cents - invoice.amount_cents
     if surplus:
-        activities.append(await _credit_tx(tx, invoice, surplus, f"more than invoice {invoice.number} asked", now=now))
+        activities.append(await _credit_tx(tx, invoice, surplus, f"overpayment of invoice {invoice.number}", now=now))
     return Receipt("paid", paid, surplus, tuple(activities))
 
 
@@ -94,7 +94,7 @@ def _why(invoice: Invoice, payment: Payment) -> str:
         return f"second payment of invoice {invoice.number} ({by})"
     if invoice.status == "voided":
         return f"payment of the voided invoice {invoice.number} ({by})"
-    return f"less than invoice {invoice.number} asks for ({by})"
+    return f"partial payment of invoice {invoice.number} ({by})"
 
 
 async def refund_payment_tx(tx: Tx, intent: Intent, total_cents: int, now: Millis) -> Activity | None:
@@ -190,7 +190,7 @@ class Charging:
 
     async def _look_up(self, attempt: ChargeAttempt, provider: PaymentProvider) -> Answer:
         if attempt.status == "begun" and self._deps.clock() < attempt.updated_at + CALL_TIME:
-            raise Conflict("This invoice is being paid right now; wait for what becomes of it.")
+            raise Conflict("This invoice is being paid right now; wait for the result.")
         try:
             answer = await provider.look_up(attempt.key)
         except Exception as error:  # noqa: BLE001  then it is still unknown
@@ -202,7 +202,7 @@ class Charging:
             now = self._deps.clock()
             invoice = await get_invoice_tx(tx, invoice_id)
             if invoice.status != "open":
-                raise Conflict(f"Invoice {invoice.number} is {invoice.status} already.")
+                raise Conflict(f"Invoice {invoice.number} is already {invoice.status}.")
             key = show_id(self._deps.new_id(now))
             try:
                 # Begun; UniqueViolation while another one is open.
@@ -212,7 +212,7 @@ class Charging:
                     )
                 ), invoice
             except UniqueViolation as error:
-                raise Conflict("This invoice is being paid right now; wait for what becomes of it.") from error
+                raise Conflict("This invoice is being paid right now; wait for the result.") from error
 
         return await self._deps.db.with_tx(begin)
 
@@ -266,7 +266,7 @@ class Settlement:
                 await lock_account_tx(tx, found.tenant_id)
                 found = await get_invoice_tx(tx, found.id)
                 if found.status != "open":
-                    raise Conflict(f"Invoice {found.number} is {found.status} already.")
+                    raise Conflict(f"Invoice {found.number} is already {found.status}.")
                 payment = Payment("manual", reference, found.amount_cents, found.currency)
                 receipts.append(await receive_payment_tx(tx, found.id, payment, now))
                 audit_event = AuditEvent(
@@ -331,7 +331,7 @@ class Settlement:
             intent = await find_intent_tx(tx, told.intent_id)
             if intent is None:
                 if told.invoice_id is not None and await find_invoice_tx(tx, told.invoice_id) is not None:
-                    raise Unavailable("The payment that this gives back is not known here yet. Send it again later.")
+                    raise Unavailable("The payment that this refunds is not known yet. Send it again later.")
                 return "ignored"
             if intent.currency != told.currency:
                 raise Invalid(f"The payment was in {intent.currency}, not in {told.currency}.")

@@ -101,7 +101,7 @@ def check_signature(secret: str, header: str | None, body: bytes, *, now: Millis
     if not any(hmac.compare_digest(expected, signature) for signature in signatures):
         raise Forbidden("The signature is wrong.")
     if abs(now - sent_at * SECOND) > TOLERANCE:
-        raise Forbidden("The signature is too old, or from a clock that is ahead.")
+        raise Forbidden("The signature is too old, or its time is in the future.")
 
 
 def read_event(body: bytes) -> StripePayment | StripeRefund | StripeDispute | None:
@@ -112,7 +112,7 @@ def read_event(body: bytes) -> StripePayment | StripeRefund | StripeDispute | No
             return None
         told = msgspec.json.decode(body, type=_Event).data.object
     except msgspec.DecodeError as error:
-        raise Invalid(f"This is no event of Stripe's: {error}.") from error
+        raise Invalid(f"This is not a Stripe event: {error}.") from error
     invoice = (told.metadata or {}).get("invoice") or told.client_reference_id
     if kind == _REFUNDED:
         return _refund(told)

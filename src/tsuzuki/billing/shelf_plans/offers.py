@@ -28,16 +28,16 @@ def choose(plan_id: str, scope: BillingScope, others: Sequence[RentedShelf], *, 
     """The plan, where it may be had: some are the operator's to give, and one shelf for each person may be free."""
     plan = get_plan(plan_id)
     if not plan.is_offered and not scope.is_operator:
-        raise Forbidden(f"The plan {plan.name} can be assigned by the operator only.")
+        raise Forbidden(f"The plan {plan.name} can only be assigned by the operator.")
     if plan == FREE and sum(shelf.plan == FREE.id for shelf in others) >= max(members, 1):
-        raise LimitExceeded("One shelf for each person may be on the free plan; choose another plan for this one.")
+        raise LimitExceeded("Only one shelf per user can be on the free plan; choose another plan for this one.")
     return plan
 
 
 def check_shelf_count(known: Sequence[RentedShelf], members: int) -> None:
     """LimitExceeded when a tenant has as many shelves as it may, besides one for each person (R91)."""
     if len(known) >= MOST_SHELVES + members:
-        raise LimitExceeded(f"A tenant has at most {MOST_SHELVES} shelves, besides one for each person.")
+        raise LimitExceeded(f"A tenant can have at most {MOST_SHELVES} shelves, plus one for each user.")
 
 
 async def check_use_tx(tx: Tx, shelf: RentedShelf, plan: Plan, others: Sequence[RentedShelf]) -> None:
@@ -52,7 +52,7 @@ async def check_use_tx(tx: Tx, shelf: RentedShelf, plan: Plan, others: Sequence[
     over += what_is_over(largest([*awake, plan]), {"members": members})
     if over:
         said = " ".join(problem.message for problem in over)
-        raise LimitExceeded(f"The plan {plan.name} allows less than what there is. {said}", over)
+        raise LimitExceeded(f"The plan {plan.name} allows less than is used. {said}", over)
 
 
 OVERDUE = "Invoices are overdue; pay them first."
@@ -80,7 +80,7 @@ class PlanOptions(msgspec.Struct, frozen=True):
         for offer in self.offers:
             if offer.plan.id == plan_id:
                 return offer
-        raise NotFound("There is no such plan on offer.")
+        raise NotFound("This plan is not offered.")
 
 
 class SleepOffer(msgspec.Struct, frozen=True):

@@ -225,4 +225,4 @@ async def _leave_asleep_tx(tx: Tx, woken: RentedShelf, now: Millis) -> list[Acti
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict(f"There is a shelf named {name} already.")
+    return Conflict(f"A shelf named {name} already exists.")

@@ -73,7 +73,7 @@ class SeriesMerges(msgspec.Struct, frozen=True):
                 raise Conflict("These are already the same series.")
             clash = await clashing_job_tx(tx, gone.id, stays.id)
             if clash is not None:
-                raise Conflict(f"Crawl jobs of {clash} are under way for both series; cancel one, or wait.")
+                raise Conflict(f"Crawl jobs of {clash} are running for both series; cancel one, or wait.")
             outcome = await self._merge_tx(tx, gone, stays, is_preview=is_preview)
             await self._record_tx(tx, actor, outcome, msgspec.structs.asdict(gone.about))
             return outcome
@@ -244,7 +244,7 @@ def parted(wanted: Iterable[int], sources: Sequence[MergeSourceRow]) -> list[Mer
     known = {source.id: source for source in sources}
     ids = list(dict.fromkeys(wanted))
     problems = [
-        Problem(f"sources.{place}", f"sources.{place} is no source of this series.")
+        Problem(f"sources.{place}", f"sources.{place} is not a source of this series.")
         for place, each in enumerate(ids)
         if each not in known
     ]

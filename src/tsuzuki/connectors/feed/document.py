@@ -178,7 +178,7 @@ def _root_after_junk(text: str, start: int) -> re.Match[str]:
 
 
 def _web_page() -> NotAFeed:
-    return NotAFeed("The answer is a web page, not a feed. A sign-in page or a captive portal may stand in between.")
+    return NotAFeed("The answer is a web page, not a feed. A sign-in page or a captive portal may be in the way.")
 
 
 def _too_many() -> TooLarge:
@@ -186,7 +186,7 @@ def _too_many() -> TooLarge:
 
 
 def _too_deep() -> TooLarge:
-    return TooLarge(f"The feed nests deeper than {MAX_DEPTH} elements.")
+    return TooLarge(f"The feed is nested deeper than {MAX_DEPTH} elements.")
 
 
 def check_bytes(body: bytes) -> None:

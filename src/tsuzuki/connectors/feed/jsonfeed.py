@@ -27,7 +27,7 @@ def read_json(text: str, url: str) -> RawFeed:
     try:
         document = msgspec.json.decode(text.lstrip("\ufeff \t\r\n").encode(errors="replace"))
     except (msgspec.DecodeError, RecursionError) as error:
-        raise NotAFeed("The answer looks like JSON but cannot be read as such.") from error
+        raise NotAFeed("The answer looks like JSON but is not valid.") from error
     version = document.get("version") if isinstance(document, dict) else None
     if not isinstance(version, str) or not _VERSION.match(version) or "items" not in document:
         raise NotAFeed("The answer is JSON, but not a JSON Feed.")

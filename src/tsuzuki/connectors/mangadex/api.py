@@ -143,7 +143,7 @@ def _read(body: bytes, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ShapeChanged(f"MangaDex sent something else than expected: {error}") from error
+        raise ShapeChanged(f"MangaDex sent an unexpected answer: {error}") from error
 
 
 def text_in(text: Translated, *languages: str | None) -> str | None:

@@ -72,9 +72,9 @@ class MangaDexConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fie
         """MangaDex bans clients that hide who they are."""
         yield from super().problems()
         if any(name.lower() == "user-agent" for name in self.headers):
-            yield Problem("headers.User-Agent", "MangaDex wants an honest User-Agent; it cannot be replaced.")
+            yield Problem("headers.User-Agent", "MangaDex requires Tsuzuki's own User-Agent; it cannot be replaced.")
         if not self.contentrating:
-            yield Problem("contentrating", "At least one content rating is needed.")
+            yield Problem("contentrating", "Choose at least one content rating.")
 
 
 class MangaDex(Connector):
@@ -192,7 +192,7 @@ class MangaDex(Connector):
             if offset >= page.total:
                 return releases_of(found.values())
             if not page.data:
-                raise ShapeChanged(f"MangaDex promised {page.total} chapters and sent fewer.")
+                raise ShapeChanged(f"MangaDex announced {page.total} chapters but sent fewer.")
             if offset + FEED_SIZE > OFFSET_CAP:
                 since, offset = _window_after(page.data[-1], since), 0
         raise ShapeChanged(f"MangaDex's list of chapters does not end after {MAX_REQUESTS} pages.")
@@ -245,14 +245,14 @@ def _id_in(url: str) -> str:
     """The id in an address of ours; nothing else of it is used, so it can name no host (SEC-05)."""
     found = _UUID.search(url.lower())
     if found is None:
-        raise Invalid(f"{url[:200]!r} is no address of a series or chapter on MangaDex.")
+        raise Invalid(f"{url[:200]!r} is not an address of a series or chapter on MangaDex.")
     return found[0]
 
 
 def _refuse_missing(reply: Reply, what: str) -> Visit[None]:
     if reply.status == 404:
         reason: str = yield Parse(read_error, (reply.body,))
-        raise HttpStatus(f"MangaDex does not have {what}, or not any more: {reason}.", status=404)
+        raise HttpStatus(f"MangaDex does not have {what}, or no longer has it: {reason}.", status=404)
 
 
 def _has_next(offset: int, size: int, total: int) -> bool:
@@ -289,5 +289,5 @@ def _window_after(last: MangaDexChapter, since: str | None) -> str:
     """Where the next window begins: at the last one seen, which comes again and is known by its id."""
     moment = last.attributes.created_at[:19]
     if moment == since:
-        raise ShapeChanged("MangaDex lists more than 10,000 chapters of one second.")
+        raise ShapeChanged("MangaDex lists more than 10,000 chapters with the same time.")
     return moment

@@ -293,7 +293,7 @@ class WrittenConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fiel
                 yield Problem(_NAME, f"Line {line}, column {column}: {found.message}")
             return
         for name in filter(is_secret, source.definition.headers):
-            yield Problem(_NAME, f"{name} belongs into the config's own headers: there it is shown to nobody.")
+            yield Problem(_NAME, f"Put {name} into the headers of the source's config, where it is hidden.")
 
 
 class WrittenSource(Connector):

@@ -18,7 +18,7 @@ def pattern_problem(pattern: str) -> str | None:
     except re2.error as error:
         reason = error.args[0] if error.args else "not readable"
         return f"Not a pattern: {reason.decode(errors='replace') if isinstance(reason, bytes) else reason}."
-    return "A pattern has at most one (group): the part that is wanted." if groups > 1 else None
+    return "A pattern can have at most one (group): the part to extract." if groups > 1 else None
 
 
 def first_match(pattern: str, text: str) -> str | None:

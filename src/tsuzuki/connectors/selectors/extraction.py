@@ -117,7 +117,7 @@ def extract_html(body: bytes, charset: str | None, plan: ExtractionPlan) -> Extr
     found = _META_CHARSET.search(body[:2048])
     text = decode(body, charset or (found[1].decode("ascii") if found else None))
     if is_bomb(text):
-        raise TooLarge("The page has too many tags, nests too deep, or crowds a tag with attributes.")
+        raise TooLarge("The page has too many tags, is nested too deeply, or has a tag with too many attributes.")
     return _extract(HtmlPlace(LexborHTMLParser(text).root), plan)
 
 

@@ -89,10 +89,10 @@ def _forbidden(text: str) -> Iterator[tuple[int, int, str]]:
             yield *place, f"A definition is at most {MAX_DEPTH} levels deep and has at most {MAX_NODES} values."
             return
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            yield *place, "Anchors and aliases are not taken here; write the value out."
+            yield *place, "Anchors and aliases are not supported; write the value out."
             return
         if getattr(event, "tag", None):
-            yield *place, "Tags (!...) are not taken here."
+            yield *place, "Tags (!...) are not supported."
             return
 
 
@@ -107,7 +107,7 @@ def _tree(node: yaml.Node, problems: list[tuple[int, int, str]]) -> Node:
     except ValueError:
         value = node.value
     if isinstance(value, str) and any(ord(sign) < 32 and sign not in "\n\t" for sign in value):
-        problems.append((line, column, "Control characters are not taken here."))
+        problems.append((line, column, "Control characters are not allowed."))
     return Node(line, column, value, text=node.value)
 
 
@@ -117,11 +117,11 @@ def _mapping(node: yaml.MappingNode, problems: list[tuple[int, int, str]]) -> No
     for key_node, value_node in node.value:
         key = _tree(key_node, problems)
         if not isinstance(key_node, yaml.ScalarNode):
-            problems.append((key.line, key.column, "A key is a plain word."))
+            problems.append((key.line, key.column, "A key must be a plain word."))
             continue
         if key.text in keys:
             first = keys[key.text]
-            problems.append((key.line, key.column, f"{key.text} was said already in line {first.line}."))
+            problems.append((key.line, key.column, f"{key.text} was already set in line {first.line}."))
         keys[key.text] = key
         values[key.text] = _tree(value_node, problems)
     return Node(node.start_mark.line + 1, node.start_mark.column + 1, values, keys=keys)
@@ -207,14 +207,14 @@ class DefinitionLoader:
         """One value stands for a list of one."""
         nodes = node.value if isinstance(node.value, list) else [node]
         if kind.max_length is not None and len(nodes) > kind.max_length:
-            return self._refuse(node, f"At most {kind.max_length} are taken here.")
+            return self._refuse(node, f"At most {kind.max_length} are allowed here.")
         return tuple(self._value(child, kind.item_type, (*path, index)) for index, child in enumerate(nodes))
 
     def _dict(self, node: Node, kind: inspect.DictType, path: Path) -> Any:
         if not isinstance(node.value, dict):
             return self._refuse(node, "Expected keys and values here.")
         if kind.max_length is not None and len(node.value) > kind.max_length:
-            return self._refuse(node, f"At most {kind.max_length} are taken here.")
+            return self._refuse(node, f"At most {kind.max_length} are allowed here.")
         return {name: self._value(child, kind.value_type, (*path, name)) for name, child in node.value.items()}
 
     def _scalar(self, node: Node, kind: inspect.Type) -> Any:
@@ -230,7 +230,7 @@ class DefinitionLoader:
 def _unknown(name: str, known: list[str]) -> str:
     close = get_close_matches(name, known, n=1)
     hint = f"did you mean `{close[0]}`?" if close else f"known are {', '.join(known)}."
-    return f"`{name[:60]}` is not known here: {hint}"
+    return f"`{name[:60]}` is unknown: {hint}"
 
 
 def _scalar_problem(node: Node, kind: inspect.Type) -> str | None:
@@ -261,7 +261,7 @@ def _text_problem(node: Node, kind: inspect.StrType) -> str | None:
     if len(node.text) < (kind.min_length or 0):
         return "Expected some text."
     if kind.max_length is not None and len(node.text) > kind.max_length:
-        return f"At most {kind.max_length} characters are taken here."
+        return f"At most {kind.max_length} characters are allowed here."
     if kind.pattern is not None and not re.search(kind.pattern, node.text):
         return f"{node.text[:60]!r} is not of the form {readable(kind.pattern)}."
     return None
@@ -305,7 +305,7 @@ def check(definition: Definition) -> Iterator[Finding]:
 
 def _check_plain(definition: Definition) -> Iterator[Finding]:
     if not definition.series and not any(getattr(definition, name) for name in LISTS):
-        yield (), "There is no way to a series: add `popular`, `latest`, `search` or a fixed list of `series`."
+        yield (), "No series can be found: add `popular`, `latest`, `search` or a fixed list of `series`."
     for index, host in enumerate(definition.hosts):
         if not _HOST.fullmatch(host.lower()):
             yield ("hosts", index), "Expected a host such as cdn.example.com, without http://."
@@ -313,7 +313,7 @@ def _check_plain(definition: Definition) -> Iterator[Finding]:
         if not _HEADER_NAME.fullmatch(name) or name.lower() in {*OUR_HEADERS, "user-agent"}:
             yield ("headers", name), f"{name[:60]} cannot be set here."
         if not value.isascii() or not value.isprintable():
-            yield ("headers", name), "A header has plain ASCII letters only."
+            yield ("headers", name), "A header can only contain ASCII characters."
     for index, series in enumerate(definition.series):
         if own_address(definition, series.url) is None:
             yield ("series", index, "url"), "Expected an address on a host of this source."
@@ -323,15 +323,15 @@ def _check_list(step: SeriesStep, name: str, hosts: frozenset[str]) -> Iterator[
     is_search = name == "search"
     yield from _check_step(step, name, (*_LIST_VARIABLES, "query") if is_search else _LIST_VARIABLES, hosts=hosts)
     if is_search and "{query}" not in step.url and not step.filters:
-        yield (name, "url"), "A search has {query} in its address."
+        yield (name, "url"), "The address of a search must contain {query}."
     if not is_search and step.filters:
-        yield (name, "filters"), "Only a search has filters."
+        yield (name, "filters"), "Only a search can have filters."
     if step.next is not None and not {"{page}", "{offset}"} & set(re.findall(r"\{[a-z]+\}", step.url)):
-        yield (name, "url"), "A list with `next` has {page} or {offset} in its address."
+        yield (name, "url"), "The address of a list with `next` must contain {page} or {offset}."
     names = [choice.name for choice in step.filters]
     for index, choice in enumerate(names):
         if choice in names[:index]:
-            yield (name, "filters", index), f"There is a filter {choice} already."
+            yield (name, "filters", index), f"There is already a filter {choice}."
 
 
 def _check_step(
@@ -363,7 +363,7 @@ def _check_pick(pick: Pick, path: Path, reads: Reads, *, hosts: frozenset[str]) 
     if pick.template is not None:
         problem = template_problem(pick.template, ("value",), hosts) if path[-1] in _ADDRESSES else None
         if problem or "{value}" not in pick.template:
-            yield (*path, "template"), problem or "A template has {value} in it."
+            yield (*path, "template"), problem or "A template must contain {value}."
     if isinstance(pick, DatePick):
         for index, form in enumerate(pick.format):
             if problem := date_problem(form):
@@ -380,7 +380,7 @@ def expression_problem(expression: str, reads: Reads, *, takes_attribute: bool =
         return None if parse_path(expression) is not None else f"{expression!r} is not a path such as data[*].title."
     css, attribute = split_expression(expression)
     if attribute is not None and not takes_attribute:
-        return "An @attribute is not taken here: this selects elements."
+        return "An @attribute is not allowed here: this selects elements."
     if not css:
         return None if takes_attribute else "Expected a CSS selector."
     return css_problem(css)

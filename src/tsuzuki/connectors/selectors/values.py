@@ -38,9 +38,9 @@ def template_problem(template: str, known: tuple[str, ...], hosts: frozenset[str
     for variable in _VARIABLE.findall(template):
         if variable not in known:
             names = ", ".join(f"{{{name}}}" for name in known)
-            return f"{{{variable[:40]}}} is not known here: {names or 'no variable'} can be used."
+            return f"{{{variable[:40]}}} is unknown: {names or 'no variable'} can be used."
     if "{" in _VARIABLE.sub("", template) or "}" in _VARIABLE.sub("", template):
-        return "A single { or } is not taken in an address."
+        return "A single { or } is not allowed in an address."
     if "{url}" in template[1:]:
         return "{url} is a whole address and can stand only at the beginning."
     start = template.partition("{")[0]
@@ -48,7 +48,7 @@ def template_problem(template: str, known: tuple[str, ...], hosts: frozenset[str
         return None
     parts = parts_of(start)
     if parts is None or parts.scheme not in {"http", "https"} or parts.netloc.lower() not in hosts or not parts.path:
-        return f"An address begins with / or with http(s):// and a host of this source: {', '.join(sorted(hosts))}."
+        return f"An address must begin with / or with http(s):// and a host of this source: {', '.join(sorted(hosts))}."
     return None
 
 
@@ -117,13 +117,13 @@ def date_problem(form: str) -> str | None:
     if form in NAMED:
         return None
     if "%" not in form:
-        return f"Expected {', '.join(NAMED)} or a form such as %d/%m/%Y."
+        return f"Expected {', '.join(NAMED)} or a format such as %d/%m/%Y."
     try:
         datetime.strptime("", form)  # noqa: DTZ007  # only whether the form itself is understood
     except ValueError as error:
-        return f"Not a form of dates: {error}." if "does not match format" not in str(error) else None
+        return f"Not a date format: {error}." if "does not match format" not in str(error) else None
     except (re.error, IndexError, KeyError) as error:
-        return f"Not a form of dates: {error}."
+        return f"Not a date format: {error}."
     return None
 
 

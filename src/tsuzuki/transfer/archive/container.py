@@ -121,7 +121,7 @@ class PartWriter:
 def new_file(path: Path) -> Iterator[IO[bytes]]:
     """A new file of this name, its owner's alone, there once the block has ended well; Invalid if there is one."""
     if path.exists():
-        raise Invalid(f"{path} is there already; nothing is overwritten.")
+        raise Invalid(f"{path} already exists and is not overwritten.")
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
         handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -180,7 +180,7 @@ class ArchiveReader:
                 seen.update(raw)
                 yield _decoded(name, number, raw)
         if (number, read, seen.hexdigest()) != (said.lines, said.bytes, said.sha256):
-            raise Invalid(f"{name} is not as the manifest says: the archive was changed, or is cut off.")
+            raise Invalid(f"{name} does not match the manifest: the archive was changed or is incomplete.")
 
     def _open(self, name: str) -> io.BufferedReader:
         """A part, read by lines of bounded length: which a ZipExtFile does a hundred times as slowly itself."""
@@ -190,16 +190,16 @@ class ArchiveReader:
         infos = self._zip.infolist()
         names = [info.filename for info in infos]
         if MANIFEST not in names:
-            raise Invalid(f"This is no archive of a shelf: it has no {MANIFEST}.")
+            raise Invalid(f"This is not an archive of a shelf: it has no {MANIFEST}.")
         if len(set(names)) != len(names):
-            raise Invalid("A part stands twice in the archive.")
+            raise Invalid("A part is in the archive twice.")
         with _refusing(MANIFEST), self._zip.open(MANIFEST) as file:
             raw = file.read(MAX_MANIFEST + 1)
         manifest = _manifest(raw)
         if stranger := next((name for name in names if name != MANIFEST and name not in PARTS), None):
-            raise Invalid(f"The archive holds {stranger!r}, which is no part of a shelf.")
+            raise Invalid(f"The archive contains {stranger!r}, which is not a part of a shelf.")
         if set(names) != {MANIFEST, *manifest.parts} or set(manifest.parts) != set(PARTS):
-            raise Invalid("The archive does not hold the parts that it says, or not all of them.")
+            raise Invalid("The archive does not contain exactly the parts that its manifest lists.")
         for info in infos:
             _refuse_bomb(info)
         return manifest
@@ -213,7 +213,7 @@ def _manifest(raw: bytes) -> Manifest:
     except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise Invalid(f"{MANIFEST} cannot be read: {error}.") from error
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise Invalid("This is no archive of a shelf.")
+        raise Invalid("This is not an archive of a shelf.")
     if head.get("version") != VERSION:
         raise Invalid(f"The archive has version {head.get('version')!r}; this program reads version {VERSION}.")
     try:
@@ -226,9 +226,9 @@ def _manifest(raw: bytes) -> Manifest:
 
 def _refuse_bomb(info: zipfile.ZipInfo) -> None:
     if info.compress_type not in _METHODS or info.flag_bits & _ENCRYPTED:
-        raise Invalid(f"{info.filename} is packed in a way that archives of shelves are not.")
+        raise Invalid(f"{info.filename} uses a compression that archives of shelves do not use.")
     if info.file_size > SMALL and info.file_size > RATIO * info.compress_size:
-        raise Invalid(f"{info.filename} grows {RATIO}-fold when it is unpacked: that is no text.")
+        raise Invalid(f"{info.filename} grows {RATIO}-fold when unpacked: it is not text.")
 
 
 def _decoded(part: str, number: int, raw: bytes) -> NumberedLine:

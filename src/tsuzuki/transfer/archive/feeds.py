@@ -39,7 +39,7 @@ _How = Literal["existing", "joined", "made"]
 
 _MISSED = 50
 """R8: as many as a new subscription gets of what is known."""
-_UNFOLLOWED = "belong to a feed that did not come along."
+_UNFOLLOWED = "belong to a feed that was not imported."
 
 
 class FeedImport:

@@ -128,7 +128,7 @@ class ImportRun:
                 continue
             line = msgspec.msgpack.decode(clean.line, type=PARTS[part])
             if each.was_cleaned or line != each.line:
-                self.journal.note(each, "what is unsafe in it was taken out.")
+                self.journal.note(each, "unsafe content in it was removed.")
             kept.append(msgspec.structs.replace(each, line=line, words=clean.words))
         return kept
 

@@ -56,10 +56,10 @@ from tsuzuki.transfer.archive.store import (
 q = load_queries("tsuzuki.transfer.archive")
 
 _SHARED = (
-    "were not known here, and others follow their series: what it holds is not changed for them. "
-    "Once its source has brought them, import the archive again."
+    "are unknown here, and other users follow their series: an import does not change it for them. "
+    "Once the source has listed them, import the archive again."
 )
-_UNKNOWN = "belong to a series that did not come along."
+_UNKNOWN = "belong to a series that was not imported."
 
 
 class SeriesImport:
@@ -86,7 +86,7 @@ class SeriesImport:
                 if known is None:
                     await self._register(each, source)
                 elif known.connector != source.connector:
-                    why = f"the source {source.slug} of this server is another one; its series come without it."
+                    why = f"this server has a different source {source.slug}; its series are imported without it."
                     self._import_run.journal.leave_out(each, why)
                 else:
                     self._known.sources[source.slug] = known.id
@@ -109,9 +109,7 @@ class SeriesImport:
             why = f"{source.slug} is not enabled: {', '.join(source.lacks)} of its config is not in the archive."
             self._import_run.journal.note(numbered, why)
         if _reads_files(source):
-            why = (
-                f"{source.slug} is not enabled: it reads a folder of this server. Enable it if that is as it should be."
-            )
+            why = f"{source.slug} is not enabled: it reads a folder of this server. Enable it if that is intended."
             self._import_run.journal.note(numbered, why)
 
     # -- series

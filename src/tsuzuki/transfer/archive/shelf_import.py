@@ -62,11 +62,11 @@ class ShelfImport:
             await self._refuse_asleep(shelf_id)
             await self._import_all(import_run, user)
         except Unavailable as error:
-            raise Unavailable(f"{error} {_how_far(journal)}; run it again, nothing comes twice.") from error
+            raise Unavailable(f"{error} {_how_far(journal)}. Run it again; nothing is imported twice.") from error
         except (NotFound, ForeignKeyViolation) as error:
             if await import_run.has_shelf():
                 raise
-            raise NotFound(f"Somebody removed the shelf meanwhile. {_how_far(journal)}.") from error
+            raise NotFound(f"The shelf was deleted in the meantime. {_how_far(journal)}.") from error
         finally:
             archive.close()
         return journal.result()
@@ -101,7 +101,7 @@ class ShelfImport:
 
 
 def _how_far(journal: ImportJournal) -> str:
-    return f"It came as far as line {journal.line} of {journal.part}" if journal.part else "Nothing came yet"
+    return f"It stopped at line {journal.line} of {journal.part}" if journal.part else "Nothing was imported yet"
 
 
 class _OtherLines:
