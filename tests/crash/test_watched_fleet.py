@@ -276,7 +276,7 @@ async def lose_postgres(deps, watch) -> None:
     assert (await watch.web.get("/healthz")).status == 200
     deps.postgres.resume()
     await is_well(watch)
-    assert watch.logged("part_down")
+    assert watch.logged("dependency_down")
     await deps.restart_postgres()
     await is_well(watch)
     await asyncio.to_thread(deps.postgres.stop)

@@ -64,7 +64,7 @@ async def test_a_part_that_fails_or_hangs_is_named_and_why_is_for_the_log(monkey
         "parts": {"database": "down", "redis": "down", "queue": "ok"},
     }
     assert "canary" not in answer.text
-    assert {line["part"]: line["reason"] for line in logs if line["event"] == "part_down"} == {
+    assert {line["part"]: line["reason"] for line in logs if line["event"] == "dependency_down"} == {
         "database": "canary: no route to 10.0.0.1",
         "redis": "it does not answer in time",
     }

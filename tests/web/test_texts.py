@@ -316,7 +316,7 @@ async def test_a_translation_with_a_wrong_placeholder_is_left_out(tmp_path):
     (tmp_path / "pl.po").write_text(POLISH, "utf-8")
     with capture_logs() as lines:
         languages = load_languages(tmp_path)
-    assert [line["text"] for line in lines if line["event"] == "translation_left_out"] == ["by %(author)s"]
+    assert [line["text"] for line in lines if line["event"] == "translation_skipped"] == ["by %(author)s"]
     assert await answered_in(languages, "pl", "by %(author)s") == ["by %(author)s"]
 
 

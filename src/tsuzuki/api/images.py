@@ -114,7 +114,7 @@ class _Stream(Response):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (SourceError, Unavailable) as error:
-            _log.warning("image_cut", reason=str(error))  # the server closes what was not answered to its end
+            _log.warning("image_interrupted", reason=str(error))  # the server closes what was not answered to its end
         finally:
             self._arrival.leave()
 

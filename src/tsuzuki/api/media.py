@@ -75,7 +75,7 @@ class _Passing(Response):
         except (SourceError, Unavailable) as error:
             if not is_begun:
                 raise
-            _log.warning("media_cut", reason=str(error))  # the server closes what was not answered to its end
+            _log.warning("media_interrupted", reason=str(error))  # the server closes what was not answered to its end
 
     async def _pass_on(self, playing: MediaResponse, send: Send) -> None:
         async for piece in playing.pieces:

@@ -195,7 +195,7 @@ async def _trouble(name: str, check: Check) -> str | None:
     error = asking.result() if asking.done() and not asking.cancelled() else TimeoutError("it does not answer in time")
     if error is None:
         return None
-    _log.warning("part_down", part=name, reason=str(error) or type(error).__name__)
+    _log.warning("dependency_down", part=name, reason=str(error) or type(error).__name__)
     return str(error) if isinstance(error, NotReady) else ""
 
 

@@ -251,7 +251,7 @@ class Poller:
         try:
             return self._registry.comics(series.connector)
         except (NotFound, Unsupported):
-            _log.warning("no connector", source=series.source_name, connector=series.connector)
+            _log.warning("connector_missing", source=series.source_name, connector=series.connector)
             return None
 
     async def _with_lease(self, watch: ClaimedWatch, work: Coroutine[Any, Any, T]) -> T:

@@ -165,7 +165,7 @@ class Attempts(Generic[P]):
         try:
             await self._worker_context.db.with_tx(lambda tx: release_tx(tx, tasks, now=self._worker_context.clock()))
         except Unavailable as error:
-            _log.warning("tasks_not_given_back", queue=self._queue.name, reason=str(error))
+            _log.warning("tasks_not_released", queue=self._queue.name, reason=str(error))
         self._worker_context.wakeup.wake(self._queue.name)
 
     async def _retry_within_lease(self, work: Work[Any]) -> None:

@@ -124,7 +124,7 @@ def _read_catalogue(file: Path) -> GNUTranslations:
         catalogue = read_po(source, locale=file.stem)
     for message, problems in list(catalogue.check()):
         # a placeholder that the program does not fill would fail the page: English is shown instead
-        _log.warning("translation_left_out", file=file.name, text=message.id, problem=str(problems[0]))
+        _log.warning("translation_skipped", file=file.name, text=message.id, problem=str(problems[0]))
         message.string = ""
     compiled = BytesIO()
     write_mo(compiled, catalogue)

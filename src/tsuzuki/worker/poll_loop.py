@@ -196,7 +196,7 @@ class PollLoop:
             return
         self._lag = lag
         if repaired:
-            _log.warning("watches_of_a_wrong_clock", repaired=repaired)
+            _log.warning("wrong_clock_repaired", repaired=repaired)
 
     async def _room(self) -> int:
         """How many more may be claimed. Under load polls end one after the other: a moment's wait saves many claims."""

@@ -322,7 +322,7 @@ class Settlement:
         if not isinstance(settled, Receipt):
             return settled
         if settled.outcome != "paid":
-            _log.warning("payment_not_as_expected", intent=told.intent_id, outcome=settled.outcome)
+            _log.warning("payment_mismatch", intent=told.intent_id, outcome=settled.outcome)
         await self._publish(settled)
         return settled.outcome
 
@@ -340,7 +340,7 @@ class Settlement:
         done = await self._deps.db.with_tx(refund)
         if not isinstance(done, Activity):
             return done
-        _log.info("payment_given_back", intent=told.intent_id, cents=told.total_cents)
+        _log.info("payment_refunded", intent=told.intent_id, cents=told.total_cents)
         await self._deps.publisher.publish(done)
         return "refunded"
 

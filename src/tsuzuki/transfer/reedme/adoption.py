@@ -37,14 +37,14 @@ async def adopt(options: DatabaseOptions, clock: Callable[[], Millis]) -> Reedme
     stamp = iso(clock()).replace(":", "").replace("-", "")
     kept = path.with_name(f"{path.name}.{stamp}.bak")
     fresh = path.with_name(f"{path.name}.new")
-    _log.info("adopting_older_database", path=str(path), backup=str(kept))
+    _log.info("importing_older_database", path=str(path), backup=str(kept))
     await asyncio.to_thread(back_up, path, kept)
     for leftover in (fresh, *(fresh.with_name(fresh.name + end) for end in ("-wal", "-shm", "-journal"))):
         leftover.unlink(missing_ok=True)
     brought = await _fill(msgspec.structs.replace(options, url=f"sqlite://{fresh}"), kept, clock)
     await asyncio.to_thread(swap, fresh, path)
     _log.info(
-        "adopted_older_database",
+        "imported_older_database",
         feeds=brought.feeds,
         items=brought.items,
         refused=list(brought.refused),
