@@ -239,7 +239,7 @@ async def test_an_image_that_takes_another_call_is_asked_for_once(db):
     assert (await catalogue.chapters.image(answer, 1)).want == image.want
     assert connector.asked.count("image p1") == 1
     assert [page.image_url for page in answer.pages] == [None, "https://example.net/p1.png", None]
-    with pytest.raises(NotFound, match="has 3 pages"):
+    with pytest.raises(NotFound, match="has only 3 pages"):
         await catalogue.chapters.image(answer, 3)
 
 

@@ -134,7 +134,7 @@ def test_a_feed_beyond_the_offset_cap_goes_on_from_the_last_one_seen():
 
 
 def test_r28_a_feed_that_ends_too_early_is_no_list():
-    with pytest.raises(ShapeChanged, match="promised 1200"):
+    with pytest.raises(ShapeChanged, match="announced 1200"):
         run(DEX.chapters(CONFIG, SERIES), Feed(1200, ends_at=500))
 
 
