@@ -267,10 +267,10 @@ def leads(name: str, location: str, error: type[SourceError], says: str) -> None
     sends(name, error, says, response=answer(302, b"", Location=location))
 
 
-leads("loop_to_itself", "/loop_to_itself", RedirectLoop, "circle")
-leads("loop_of_two", "/loop_of_two_b", RedirectLoop, "circle")
-leads("loop_of_two_b", "/loop_of_two", RedirectLoop, "circle")
-leads("to_a_fragment_of_itself", "#here", RedirectLoop, "circle")
+leads("loop_to_itself", "/loop_to_itself", RedirectLoop, "form a loop")
+leads("loop_of_two", "/loop_of_two_b", RedirectLoop, "form a loop")
+leads("loop_of_two_b", "/loop_of_two", RedirectLoop, "form a loop")
+leads("to_a_fragment_of_itself", "#here", RedirectLoop, "form a loop")
 leads("to_metadata", "http://169.254.169.254/latest/meta-data/", RefusedAddress, "169.254.169.254")
 leads("to_a_private_address", "//10.0.0.1/x", RefusedAddress, "10.0.0.1")
 leads("to_a_captive_portal", "http://192.168.1.1/login", RefusedAddress, "192.168.1.1")
@@ -299,7 +299,7 @@ def says_status(status: int, error: type[SourceError], says: str, **headers: str
 says_status(304, HttpStatus, "nothing to compare", body="")
 says_status(400, HttpStatus, "400")
 says_status(401, HttpStatus, "sign-in")
-says_status(402, HttpStatus, "paid")
+says_status(402, HttpStatus, "requires payment")
 says_status(403, Blocked, "refuses")
 says_status(404, HttpStatus, "nothing at this address")
 says_status(407, HttpStatus, "proxy")

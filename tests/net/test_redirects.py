@@ -73,7 +73,7 @@ def test_a_circle_is_named_and_so_is_a_way_without_end():
     circle.follow(301, "/2")
     circle.visit("")
     circle.follow(301, "/1")
-    with pytest.raises(RedirectLoop, match=r"circle: http://a\.example/2 -> http://a\.example/1"):
+    with pytest.raises(RedirectLoop, match=r"form a loop: http://a\.example/2 -> http://a\.example/1"):
         circle.visit("")
     endless = Trail(OutgoingRequest("GET", parse("http://a.example/0"), {}))
     for step in range(5):
