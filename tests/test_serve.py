@@ -240,7 +240,7 @@ async def test_at_a_terminal_a_new_server_says_where_to_begin_and_with_which_cod
     os.close(theirs)
     try:
         said = await asyncio.wait_for(asyncio.to_thread(_until, ours, rb"enter the code (\w+)"), PATIENCE_S)
-        assert re.search(rb"open (http://127\.0\.0\.1:\d+)/setup and enter the code \w{20,}", said)
+        assert re.search(rb"Open (http://127\.0\.0\.1:\d+)/setup and enter the code \w{20,}", said)
     finally:
         child.terminate()
         await asyncio.wait_for(child.wait(), PATIENCE_S)
