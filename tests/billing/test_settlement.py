@@ -28,7 +28,7 @@ async def receive(billing, invoice, cents, method="manual", currency="USD"):
 async def test_the_operator_marks_an_invoice_paid_with_a_reference_and_not_twice(billing, tenant, invoice):
     paid = await billing.pay(invoice, "transfer 17")
     assert (paid.status, paid.method, paid.reference) == ("paid", "manual", "transfer 17")
-    with pytest.raises(Conflict, match="paid already"):
+    with pytest.raises(Conflict, match="already paid"):
         await billing.pay(invoice)
     assert (await billing.statement(tenant)).totals.balance == 0
 

@@ -21,5 +21,5 @@ async def test_the_page_has_all_of_them_in_their_groups(tmp_path):
     async with a_running_app(tmp_path) as app:
         page = await (await a_guest(app, await app.admin())).see("/admin/settings")
     assert all(name in page.text for name in variables())
-    assert "Calling sources" in page.text
+    assert "Fetching" in page.text
     assert PASSWORD not in page.text
