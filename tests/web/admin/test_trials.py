@@ -82,7 +82,7 @@ async def test_mistakes_of_a_definition_stand_beside_it_with_their_lines(admin_s
     broken = written(admin_site)["config.definition"].replace("each:", "eech:", 1)
     answer = await admin_site.operator.send(ADD, written(admin_site, **{"config.definition": broken}))
     assert answer.status == 400
-    assert re.search(r"Line \d+, column 3: `eech` is not known", error_of(answer, "config.definition") or "")
+    assert re.search(r"Line \d+, column 3: `eech` is unknown", error_of(answer, "config.definition") or "")
     assert "eech:" in answer.text
     elsewhere = written(admin_site)["config.definition"].replace(admin_site.site.url, "http://10.1.2.3")
     answer = await admin_site.operator.send(ADD, written(admin_site, **{"config.definition": elsewhere}))
