@@ -152,9 +152,10 @@ async def says_pwned(page: Page) -> bool:
 @pytest.mark.parametrize("policy", [True, False], ids=["with the policy", "without a policy"])
 async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: Browser, hostile, policy):
     """All texts at once stand in each place of each page; half of the pages in an ordinary run."""
-    shown, statuses, looked = set(), {}, drawn(pages_of(hostile).items(), 2, str(policy))
+    pages = enumerate(pages_of(hostile).items())  # by which texts each gets, whichever are drawn
+    shown, statuses, looked = set(), {}, drawn(pages, 2, str(policy))
     async with await cast(browser, hostile, policy=policy) as detector:
-        for number, (route, path) in enumerate(looked):
+        for number, (route, path) in looked:
             if route in LED_ON:
                 continue
             status = await detector.open(f"{path}?{said(number, hostile.texts)}{WITH.get(route, '')}")
@@ -167,7 +168,7 @@ async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: B
     assert detector.caught == []
     assert detector.policy == []
     assert statuses == {}
-    assert {route for route, _ in looked} - shown - PLAIN - LED_ON == set(), NOTHING_ON
+    assert {route for _, (route, _) in looked} - shown - PLAIN - LED_ON == set(), NOTHING_ON
 
 
 @pytest.mark.soak
