@@ -22,10 +22,6 @@ QUICK = 0.003
 """Seconds that ten times the small size may take without a second look: the square would take ten times as long."""
 CERTAIN = 0.04
 """Seconds from which on growth is no step."""
-FAR_OFF = 50
-"""Between this and `TENFOLD` a larger text decides: the same work may take 2.8 times as much CPU time."""
-LARGE = 0.4
-"""Seconds at which no larger text is tried."""
 STUCK = 0.003
 """Seconds that a text of a hundred letters never takes, unless time grows with a high power of its length."""
 
@@ -102,8 +98,7 @@ def growth(work: Callable[[Any], object], text: Callable[[int], Any], size: int,
         if large < max(TENFOLD * small, QUICK):
             return None
         large = min(large, _best(work, text(10 * size), 2))
-    is_unclear = large < FAR_OFF * small and large < LARGE
-    if large < CERTAIN or is_unclear:  # it may be a step that comes once: beyond it, time grows with the text
+    if large < CERTAIN:  # it may be a step that comes once: beyond it, time grows with the text
         return growth(work, text, 4 * size, name=name)
     return Slow(name, small, large)
 

@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> str | None:
     if _is_on_all_engines(config):
         return None
-    return f"engines and some cases are drawn; the same again with --seed={config.option.seed}"
+    return f"engines are drawn; the same again with --seed={config.option.seed}"
 
 
 def _is_on_all_engines(config: pytest.Config) -> bool:

@@ -1,9 +1,8 @@
-"""How many cases a test runs: all of them for `make soak`, a share otherwise, drawn anew for each run."""
+"""How many cases a test runs: all of them for `make soak`, a share otherwise."""
 
 import os
-from collections.abc import Callable, Iterable
-from random import Random
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,8 +11,6 @@ SOAK = "TSUZUKI_TEST_SOAK"
 """Set by conftest for `--soak`, because a property fixes its count when it is imported."""
 SEED = "TSUZUKI_TEST_SEED"
 """Set by conftest: what this run draws by. `--seed` draws the same again."""
-
-T = TypeVar("T")
 
 
 def examples(full: int, *, share: int = 10) -> Callable[[Any], Any]:
@@ -26,11 +23,3 @@ def examples(full: int, *, share: int = 10) -> Callable[[Any], Any]:
 def scaled(share: int, full: int) -> int:
     """`full` with `--soak`, `share` in an ordinary run; for a test that is marked `soak`."""
     return full if os.environ.get(SOAK) else share
-
-
-def drawn(cases: Iterable[T], share: int, name: str = "") -> list[T]:
-    """All with `--soak`, otherwise one in `share`, in their order; of another `name`, others."""
-    listed = list(cases)
-    count = len(listed) if os.environ.get(SOAK) else -(-len(listed) // share)
-    places = Random(f"{os.environ.get(SEED)} {name}").sample(range(len(listed)), count)
-    return [listed[place] for place in sorted(places)]

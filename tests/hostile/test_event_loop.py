@@ -44,7 +44,7 @@ class Steps:
 def watched_steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Steps]:
     """Every callback of the loop, measured by the time that its thread computed.
 
-    What the tests imported and a start made is frozen beforehand, as a server does.
+    Garbage of all that the tests imported is collected beforehand: a server has no such heap.
     """
     steps, original = Steps(), asyncio.Handle._run
     gc.collect()
@@ -88,8 +88,8 @@ async def test_hostile_documents_hold_up_nothing(db, database_url, tmp_path, mon
         async def have_all() -> bool:
             return len(await entries_of(db, friend)) == 2 * healthy and len(publisher.requests) >= len(paths)
 
-        async with running(db, database_url, tmp_path) as pipeline:
-            with watched_steps(monkeypatch) as steps:
+        with watched_steps(monkeypatch) as steps:
+            async with running(db, database_url, tmp_path) as pipeline:
                 await eventually(have_all, within=300)
                 found = await Search(db, pipeline.fetching.parsers).find(
                     enemy, " ".join(["gull", "item", "about"] * 30), 100

@@ -126,7 +126,8 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
 async def open_fetching(settings: Settings, *, clock: Clock, redis: "Redis | None" = None) -> AsyncIterator[Fetching]:
     """Open the client and the parsers."""
     async with AsyncExitStack() as parts:
-        registry = read_registry(settings.data_dir / "sources")
+        # In a thread: to read what is shipped takes tens of milliseconds, and others may be served already.
+        registry = await asyncio.to_thread(read_registry, settings.data_dir / "sources")
         client = await parts.enter_async_context(Client(client_options(settings), pacer(redis), now=clock))
         parsers = await parts.enter_async_context(ParsePool(PoolOptions()))
         poll_parsers = await parts.enter_async_context(ParsePool(PoolOptions()))

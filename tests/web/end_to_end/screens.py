@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 from playwright.async_api import Page
 
-from tests.scale import drawn
 from tests.web.browser import DESK, PHONE, WIDER
 
 Theme = Literal["light", "dark"]
@@ -18,7 +17,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "phone, light": _ON_A_PHONE | {"color_scheme": "light"},
     "phone, dark": _ON_A_PHONE | {"color_scheme": "dark"},
 }
-DRAWN = drawn(WAYS, 4)
 OTHER = dict(zip(WAYS, reversed(WAYS), strict=True))
 """The way that differs in both."""
 PAPER: dict[Theme, str] = {"light": "rgb(251, 249, 246)", "dark": "rgb(22, 21, 26)"}

@@ -11,7 +11,7 @@ from tests.api.people import RunningApp, a_running_app
 from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_feed, a_publisher
 from tests.web.browser import browsing, count, settled
-from tests.web.end_to_end.screens import DRAWN, OTHER, WAYS, must_fit_in_each_theme
+from tests.web.end_to_end.screens import OTHER, WAYS, must_fit_in_each_theme
 from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.times import MINUTE
 
@@ -62,7 +62,7 @@ async def a_day(browser: Browser, app: RunningApp, way: str) -> AsyncIterator[Da
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("way", DRAWN)
+@pytest.mark.parametrize("way", WAYS)
 async def test_what_is_followed_arrives_live_is_read_by_keys_and_both_browsers_stay_in_step(browser: Browser, app, way):
     async with a_day(browser, app, way) as day:
         await follow_a_feed(day)

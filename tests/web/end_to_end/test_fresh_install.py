@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from tests.api.people import PASSWORD, a_running_app
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
-from tests.web.end_to_end.screens import DRAWN, WAYS, must_fit_in_each_theme
+from tests.web.end_to_end.screens import WAYS, must_fit_in_each_theme
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -36,7 +36,7 @@ class Steps:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("way", DRAWN)
+@pytest.mark.parametrize("way", WAYS)
 async def test_from_the_first_start_to_the_first_article_in_under_ten_steps(browser: Browser, tmp_path, way):
     """With the code that a new server prints; the last step is the article itself."""
     with capture_logs() as lines:
