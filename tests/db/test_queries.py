@@ -44,7 +44,7 @@ def test_a_query_knows_whether_it_writes_and_whether_it_returns_rows(sql, writes
 )
 def test_a_broken_file_says_what_is_wrong(portable, postgres, message):
     with pytest.raises(ValueError, match=message):
-        parse_queries("x", portable, postgres)
+        list(parse_queries("x", portable, postgres))
 
 
 def test_an_unknown_query_is_named():

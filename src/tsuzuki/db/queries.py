@@ -55,22 +55,39 @@ class Query(msgspec.Struct, frozen=True):
         return {name: getattr(source, name) for name in names} | others
 
 
-class Queries:
-    """The queries of one area, as attributes."""
+Sections = Mapping[str, Mapping[str, str]]
+"""Bodies by kind (`name` or `fragment`) and name."""
 
-    def __init__(self, area: str, by_name: Mapping[str, Query]) -> None:
+
+class Queries:
+    """The queries of one area, as attributes. Each is prepared when it is first used: most processes use few."""
+
+    def __init__(self, area: str, common: Sections, special: Sections) -> None:
         self._area = area
-        self._by_name = by_name
-        self.__dict__.update(by_name)  # found at once; only a name that does not exist asks __getattr__
+        self._common = common
+        self._special = special
 
     def __getattr__(self, name: str) -> Query:
-        try:
-            return self._by_name[name]
-        except KeyError:
-            raise AttributeError(f"{self._area} has no query {name!r}") from None
+        if name not in self._common["name"]:
+            raise AttributeError(f"{self._area} has no query {name!r}")
+        query = self._prepared(name)
+        self.__dict__[name] = query  # found at once from now on
+        return query
 
     def __iter__(self) -> Iterator[Query]:
-        return iter(self._by_name.values())
+        return (getattr(self, name) for name in self._common["name"])
+
+    def _prepared(self, name: str) -> Query:
+        body, fragments = self._common["name"][name], self._common["fragment"]
+        lite = _prepare(_expand(self._area, body, fragments), "sqlite")
+        special = self._special["name"].get(name, body)
+        post = _prepare(_expand(self._area, special, {**fragments, **self._special["fragment"]}), "postgres")
+        if set(lite.params) != set(post.params):
+            raise ValueError(f"{self._area}: {name} takes other parameters on PostgreSQL")
+        writes = bool(_WRITES.search(_bare(lite.sql)))
+        returns_rows = not writes or bool(_RETURNING.search(_bare(lite.sql)))
+        inline = bool(_INLINE.search(body))
+        return Query(name, lite, post, writes=writes, returns_rows=returns_rows, inline=inline)
 
 
 @cache  # several modules of a package share its queries
@@ -85,23 +102,11 @@ def load_queries(area: str) -> Queries:
 
 
 def parse_queries(area: str, portable: str, for_postgres: str = "") -> Queries:
-    """Read the sections of both texts; ValueError names what is wrong."""
-    common = _sections(area, portable)
-    special = _sections(area, for_postgres)
-    fragments = {"sqlite": common["fragment"], "postgres": common["fragment"] | special["fragment"]}
+    """Read the sections of both texts. ValueError names what is wrong, here or when the query is first used."""
+    common, special = _sections(area, portable), _sections(area, for_postgres)
     if strangers := special["name"].keys() - common["name"].keys():
         raise ValueError(f"{area}: only PostgreSQL has {', '.join(sorted(strangers))}")
-    queries = {}
-    for name, body in common["name"].items():
-        lite = _prepare(_expand(area, body, fragments["sqlite"]), "sqlite")
-        post = _prepare(_expand(area, special["name"].get(name, body), fragments["postgres"]), "postgres")
-        if set(lite.params) != set(post.params):
-            raise ValueError(f"{area}: {name} takes other parameters on PostgreSQL")
-        writes = bool(_WRITES.search(_bare(lite.sql)))
-        returns_rows = not writes or bool(_RETURNING.search(_bare(lite.sql)))
-        inline = bool(_INLINE.search(body))
-        queries[name] = Query(name, lite, post, writes=writes, returns_rows=returns_rows, inline=inline)
-    return Queries(area, queries)
+    return Queries(area, common, special)
 
 
 def _sections(area: str, text: str) -> dict[str, dict[str, str]]:
