@@ -5,12 +5,10 @@ The only list of routes by hand; `test_callers.py` fails when one is missing her
 
 from typing import Any
 
-from starlette.routing import Route, Router
-
 from tests.api.people import API
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Endpoint
-from tsuzuki.http.routing import Resource
+from tsuzuki.http.routing import Resource, Routes
 
 PUBLIC, READ, WRITE, ADMIN = "public", "read", "write", "admin"
 
@@ -375,14 +373,14 @@ def is_page(path: str) -> bool:
 
 def routes(app: Any) -> dict[str, Resource]:
     """Every method and path that the router knows, found by walking down to it."""
-    while not isinstance(app, Router):
+    while not isinstance(app, Routes):
         app = getattr(app, "_app", None) or app.app
-    found: dict[str, Resource] = {}
-    for route in app.routes:
-        assert isinstance(route, Route)
-        assert isinstance(route.endpoint, Resource)
-        found |= {f"{method} {route.path}": route.endpoint for method in route.endpoint.handlers if method != "HEAD"}
-    return found
+    return {
+        f"{method} {resource.path}": resource
+        for resource in app.resources
+        for method in resource.handlers
+        if method != "HEAD"
+    }
 
 
 def endpoints() -> dict[str, Endpoint]:

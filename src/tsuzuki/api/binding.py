@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, reduce
 from itertools import islice
 from typing import Any, get_type_hints
 from urllib.parse import parse_qsl
@@ -267,18 +267,27 @@ def find_service(services: msgspec.Struct, kind: Any) -> Any:
 
     None if there is none.
     """
-    groups = [value for value in msgspec.structs.astuple(services) if isinstance(value, msgspec.Struct)]
-    for group in (services, *groups):
-        for name, hint in _hints(type(group)).items():
-            if hint is kind:
-                return getattr(group, name)
+    place = _places(type(services)).get(kind)
+    if place is not None:
+        return reduce(getattr, place, services)
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         return None
     found = {name: find_service(services, hint) for name, hint in _hints(kind).items()}
     return None if None in found.values() else kind(**found)
 
 
-_hints = cache(get_type_hints)  # a class is asked for each parameter of each handler
+@cache  # it is asked for each parameter of each handler
+def _places(services: type[msgspec.Struct]) -> dict[Any, tuple[str, ...]]:
+    """Where each type of service is: the name of its field, or those of its group's field and of its own."""
+    fields = get_type_hints(services)
+    places: dict[Any, tuple[str, ...]] = {}
+    for name, group in fields.items():
+        if isinstance(group, type) and issubclass(group, msgspec.Struct):
+            places |= {hint: (name, inner) for inner, hint in _hints(group).items() if hint not in places}
+    return places | {hint: (name,) for name, hint in reversed(fields.items())}
+
+
+_hints = cache(get_type_hints)
 
 
 def _also(endpoint: Endpoint, services: msgspec.Struct) -> Also | None:

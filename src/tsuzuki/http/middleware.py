@@ -19,7 +19,7 @@ from structlog.contextvars import bind_contextvars, reset_contextvars
 from tsuzuki.http.auth import Cookies
 from tsuzuki.http.errors import Disconnected, HttpFailure, failure_of, json_failure
 from tsuzuki.http.metrics import Metrics
-from tsuzuki.http.routing import Resource, build_router, template_of
+from tsuzuki.http.routing import Resource, Routes, template_of
 from tsuzuki.model.errors import TsuzukiError, Unavailable
 
 KEY = "tsuzuki.request_id"
@@ -303,7 +303,7 @@ def build_app(
     is_https: bool = False,
 ) -> ASGIApp:
     """The whole ASGI application over these resources; `is_https` when its public address is."""
-    app: ASGIApp = Compressed(Cookies(ErrorBoundary(build_router(resources), error_page, framed_page)))
+    app: ASGIApp = Compressed(Cookies(ErrorBoundary(Routes(resources), error_page, framed_page)))
     if allowed_origins:
         app = CORSMiddleware(
             app,

@@ -1,10 +1,11 @@
 """Paths and methods. A `Resource` is one path; its handlers are plain `async def handler(request) -> Response`."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cache
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route, Router
+from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from tsuzuki.http.errors import MethodNotAllowed
@@ -36,39 +37,42 @@ def page(path: str, handler: Handler) -> Resource:
     return Resource(path, {"GET": handler})
 
 
-class _Routes(Router):
-    """Tries only routes with as many parts and the same third one: to try all took a third of the time."""
+class Routes:
+    """Finds the resource of a path among those with as many parts and the same third one: to try all took long.
 
-    def __init__(self, routes: Sequence[Route]) -> None:
-        super().__init__(routes, redirect_slashes=False, default=_nothing_here)
-        shapes = {_shape(route.path) for route in routes}
-        shapes |= {(count, _ANY) for count, _ in shapes}
-        marked = [(route, ":path}" in route.path, _shape(route.path)) for route in routes]
-        as_long = {
-            count: [one for one in marked if one[1] or one[2][0] == count] for count in {one for one, _ in shapes}
-        }
-        self._alike = {
-            shape: [route for route, is_open, own in as_long[shape[0]] if is_open or _may_match(own, shape)]
-            for shape in shapes
-        }
-        self._open = [route for route, is_open, _ in marked if is_open]
+    Patterns are compiled when a path like theirs is first asked for, since all of them would take a while of the start.
+    """
 
-    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, resources: Iterable[Resource]) -> None:
+        """A word wins over a parameter, whatever their order."""
+        self.resources = sorted(resources, key=lambda one: [part.startswith("{") for part in one.path.split("/")])
+        self._shapes = {_shape(resource.path) for resource in self.resources}
+        self._shapes |= {(count, _ANY) for count, _ in self._shapes}
+        self._routes_of = cache(self._compile)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
-        count, word = _shape(scope["path"])
-        routes = self._alike.get((count, word)) or self._alike.get((count, _ANY), self._open)
-        for route in routes:
+        for route in self._routes_of(self._known(*_shape(scope["path"]))):
             match, found = route.matches(scope)
             if match is Match.FULL:
                 scope["route"] = route
                 scope.update(found)
                 await route.handle(scope, receive, send)
                 return
-        await self.default(scope, receive, send)
+        raise NotFound("There is nothing at this address.")
+
+    def _known(self, count: int, word: str) -> tuple[int, str]:
+        """A shape that some resource has: whoever asks for paths of others does not fill memory."""
+        shapes = ((count, word), (count, _ANY))
+        return next((shape for shape in shapes if shape in self._shapes), _NONE)
+
+    def _compile(self, shape: tuple[int, str]) -> list[Route]:
+        return [Route(one.path, one) for one in self.resources if _may_match(one.path, shape)]
 
 
 _WORD = 3  # below /api/v1/
 _ANY = "{}"
+_NONE = (0, "")
 
 
 def _shape(path: str) -> tuple[int, str]:
@@ -76,23 +80,13 @@ def _shape(path: str) -> tuple[int, str]:
     return len(parts), parts[_WORD] if len(parts) > _WORD else ""
 
 
-def _may_match(own: tuple[int, str], shape: tuple[int, str]) -> bool:
-    """Whether a path of this shape could fit a pattern of that one."""
-    return own[0] == shape[0] and (own[1] == shape[1] or own[1].startswith("{"))
-
-
-def build_router(resources: Iterable[Resource]) -> Router:
-    """One router for all of them; a word wins over a parameter, whatever their order."""
-    ordered = sorted(resources, key=lambda resource: [part.startswith("{") for part in resource.path.split("/")])
-    routes = [Route(resource.path, resource) for resource in ordered]
-    return _Routes(routes)
+def _may_match(path: str, shape: tuple[int, str]) -> bool:
+    """Whether a path of this shape could fit this pattern."""
+    count, word = _shape(path)
+    return ":path}" in path or (count == shape[0] and (word == shape[1] or word.startswith("{")))
 
 
 def template_of(scope: Scope) -> str:
     """The path of the resource that was found, as declared; empty when there was none."""
     route = scope.get("route")
     return route.path if isinstance(route, Route) else ""
-
-
-async def _nothing_here(_scope: Scope, _receive: Receive, _send: Send) -> None:
-    raise NotFound("There is nothing at this address.")
