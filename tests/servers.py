@@ -7,7 +7,6 @@ the machine, the system's own binaries are.
 import contextlib
 import importlib.util
 import os
-import secrets
 import shutil
 import signal
 import socket
@@ -21,6 +20,7 @@ from pathlib import Path
 NOBODY = 65534
 PATIENCE_S = 60
 ROOMY = 4 * 1024**3
+_OURS = "tsuzuki-test-"
 
 
 class ServerMissing(Exception):
@@ -52,14 +52,23 @@ class Server:
                 self.process.wait()
 
 
-def shared_folder() -> Path:
+def shared_folder(wish: Path | None = None) -> Path:
     """A new folder that an unprivileged uid can reach, wherever the checkout and the home folder lie."""
-    for parent in (Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")):
+    for parent in (wish or Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")):
         if parent.is_dir() and all(p.stat().st_mode & stat.S_IXOTH for p in (parent, *parent.parents)):
-            folder = Path(tempfile.mkdtemp(prefix="tsuzuki-test-", dir=parent))
+            _remove_leftovers(parent)
+            folder = Path(tempfile.mkdtemp(prefix=f"{_OURS}{os.getpid()}-", dir=parent))
             folder.chmod(0o755)
             return folder
     raise ServerMissing("no temporary folder that other users can enter")
+
+
+def _remove_leftovers(parent: Path) -> None:
+    """Folders of runs that were killed: those in memory would fill it."""
+    for folder in parent.glob(f"{_OURS}[0-9]*-*"):
+        owner = folder.name.removeprefix(_OURS).partition("-")[0]
+        if not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def free_port() -> int:
@@ -136,7 +145,7 @@ class Postgres:
     def __init__(self, folder: Path, *, durable: bool = False, memory: str = "64MB") -> None:
         self._binaries = postgres_binaries(folder)
         self._folder = folder
-        self._data = (folder if durable else in_memory() or folder) / f"tsuzuki-pgdata-{secrets.token_hex(4)}"
+        self._data = (folder if durable else shared_folder(in_memory())) / "data"
         self._log = folder / "postgres.log"
         self._durable = durable
         self._memory = memory
@@ -193,7 +202,7 @@ class Postgres:
     def remove(self) -> None:
         """Stop it and forget its data."""
         self.stop()
-        shutil.rmtree(self._data, ignore_errors=True)
+        shutil.rmtree(self._data if self._durable else self._data.parent, ignore_errors=True)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """SIGINT: fast. SIGQUIT: immediate, as after a crash."""
