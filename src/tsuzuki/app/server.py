@@ -326,6 +326,7 @@ def freeze_startup_objects() -> None:
     """What is there after the start stays: a walk of the garbage collector through it stops everything for 0.1 s."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def run_with_uvloop(main: Any) -> None:

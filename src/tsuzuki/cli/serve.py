@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from tsuzuki.cli.start import environment, load_settings, log_start, start
+from tsuzuki.cli.start import environment, load_settings, log_start, start_server
 from tsuzuki.settings import Settings, effective, unknown_variables
 
 
@@ -22,7 +22,7 @@ def serve(host: str | None, port: str | None, *, no_workers: bool) -> None:
 
     On a signal, open requests get up to 10 seconds to finish. A second signal stops at once.
     """
-    settings = start(host=host, port=port)
+    settings = start_server(host=host, port=port)
     from tsuzuki.app.server import run_with_uvloop
 
     run_with_uvloop(_serve(settings, workers=not no_workers))
@@ -74,7 +74,7 @@ def work(queues: str | None, concurrency: int | None, metrics_port: int | None) 
     Any number of them can share one PostgreSQL database, next to `tsuzuki serve --no-workers`. On a signal, running
     work is finished first.
     """
-    settings = start()
+    settings = start_server()
     from tsuzuki.app.pipeline import QUEUES
     from tsuzuki.app.server import run_with_uvloop
 

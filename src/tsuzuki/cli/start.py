@@ -1,9 +1,12 @@
 """What commands share: reading the settings, setting up the log, showing progress."""
 
+import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import tsuzuki
 from tsuzuki.settings import PREFIX, Settings, checkout, read_env_file, read_settings, unknown_variables
@@ -46,8 +49,7 @@ def load_settings(environ: dict[str, str]) -> Settings:
 
 def start(**overrides: object) -> Settings:
     """The settings, with the log set up by them and a warning for each variable that means nothing."""
-    import structlog
-
+    structlog = _import_structlog()
     from tsuzuki.log import set_up_logging
 
     environ = environment(**overrides)
@@ -56,6 +58,22 @@ def start(**overrides: object) -> Settings:
     for sentence in unknown_variables(environ):
         structlog.stdlib.get_logger("tsuzuki.settings").warning("unknown_variable", why=sentence)
     return settings
+
+
+def _import_structlog() -> Any:
+    """Without rich, which it takes where it finds it, for tracebacks that we do not print: a tenth of a start."""
+    sys.modules["rich"] = None  # type: ignore[assignment]  # this is how an import is refused
+    try:
+        import structlog
+    finally:
+        del sys.modules["rich"]
+    return structlog
+
+
+def start_server(**overrides: object) -> Settings:
+    """As `start`, for what runs on. Nothing of the start is garbage: `freeze_startup_objects` begins to collect it."""
+    gc.disable()
+    return start(**overrides)
 
 
 def log_start(schema_version: int) -> None:
