@@ -18,10 +18,12 @@ import msgspec
 SMALL = 1000
 TENFOLD = 25
 """Ten times the text may take this many times as long; what grows by the square takes a hundred."""
+SQUARE = 60
+"""Beyond this it grows by the square. Less may be a step that comes once, as when a text outgrows a cache: what grows
+beyond it is seen at larger sizes."""
+LOOKS = 3
 QUICK = 0.003
 """Seconds that ten times the small size may take without a second look: the square would take ten times as long."""
-CERTAIN = 0.04
-"""Seconds from which on growth is no step."""
 STUCK = 0.003
 """Seconds that a text of a hundred letters never takes, unless time grows with a high power of its length."""
 
@@ -87,7 +89,9 @@ def slowest(pattern: re.Pattern[Any], method: Method, *, most: int, size: int = 
     return None
 
 
-def growth(work: Callable[[Any], object], text: Callable[[int], Any], size: int, *, name: str = "") -> Slow | None:
+def growth(
+    work: Callable[[Any], object], text: Callable[[int], Any], size: int, *, name: str = "", looks: int = LOOKS
+) -> Slow | None:
     """How slow the work gets on ten times the text, when that is out of proportion; measured again before it counts."""
     large = _once(work, text(10 * size))
     if large < QUICK:
@@ -98,8 +102,8 @@ def growth(work: Callable[[Any], object], text: Callable[[int], Any], size: int,
         if large < max(TENFOLD * small, QUICK):
             return None
         large = min(large, _best(work, text(10 * size), 2))
-    if large < CERTAIN:  # it may be a step that comes once: beyond it, time grows with the text
-        return growth(work, text, 4 * size, name=name)
+    if looks > 1 and large < SQUARE * small:
+        return growth(work, text, 4 * size, name=name, looks=looks - 1)
     return Slow(name, small, large)
 
 

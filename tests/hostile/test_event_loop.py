@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import stored_feed, stored_watch
+from tests.builders import NOON, a_new_chapter, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import a_reader, entries_of
 from tests.hostile.documents import DOCUMENTS
 from tests.net.builders import answer
@@ -20,6 +20,7 @@ from tests.waiting import eventually
 from tests.worker.test_pipeline import running
 from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.inbox.search.service import Search
+from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.model.times import Millis
 
 LONGEST_STEP = 0.05
@@ -96,3 +97,15 @@ async def test_hostile_documents_hold_up_nothing(db, database_url, tmp_path, mon
                 )
     assert steps.longest < LONGEST_STEP, steps.what
     assert found.items
+
+
+async def test_titles_of_chapters_hold_up_nothing(db, monkeypatch):
+    """A letter that stands for eighteen, as often as a title is indexed, in every chapter of a batch."""
+    series = await stored_series(db)
+    chapters = [
+        a_new_chapter(str(number), title="\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 300)
+        for number in range(200)
+    ]
+    with watched_steps(monkeypatch) as steps:
+        await db.with_tx(lambda tx: upsert_chapters_tx(tx, series, chapters, NOON))
+    assert steps.longest < LONGEST_STEP, steps.what

@@ -1,7 +1,7 @@
 """From a driver's row to a value, and from a value to what a driver takes."""
 
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
@@ -127,3 +127,16 @@ def _hex(value: Any) -> Any:
 @cache
 def _has_bytes(row_type: type[msgspec.Struct]) -> bool:
     return any(bytes in _kinds(field.type) for field in msgspec.structs.fields(row_type))
+
+
+def in_portions(rows: Iterable[T], *, size: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """So many at a time that no statement takes long to make: each portion but the last has `most` or a little more."""
+    some, so_far = list[T](), 0
+    for row in rows:
+        some.append(row)
+        so_far += size(row)
+        if so_far >= most:
+            yield some
+            some, so_far = [], 0
+    if some:
+        yield some

@@ -10,6 +10,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import document, words_of
 from tsuzuki.db.locks import lock_series_merges_shared_tx, lock_series_tx
 from tsuzuki.db.queries import Engine
+from tsuzuki.db.rows import in_portions
 from tsuzuki.delivery.fanout import NOTHING, Delivered, deliver_chapters_tx
 from tsuzuki.ingest.service import InstallmentBatch, Stored, WordsByKey, split_by_news_tx
 from tsuzuki.model.harvest import FoundChapter, FoundPage, content_hash
@@ -27,6 +28,8 @@ INDEXED_TITLE = 300
 INDEXED_TITLES = 2_000
 """Of a series, all that it is called by."""
 INDEXED_DESCRIPTION = 5_000
+INDEXED_AT_ONCE = 5_000
+"""Characters of titles: some stand for eighteen others, and to split these many then takes milliseconds."""
 
 
 class ReleaseFound(msgspec.Struct, frozen=True):
@@ -262,14 +265,13 @@ async def upsert_chapters_tx(
 
 
 async def index_chapters_tx(tx: Tx, chapters: Iterable[Titled]) -> None:
-    """Index the words of those that have a title."""
-    titled = [
-        document(each.id, words_of(tx.engine, tokens(each.title[:INDEXED_TITLE]), ()))
-        for each in chapters
-        if each.title
-    ]
-    if titled:
-        await tx.bulk(int, q.index_chapters, titled)
+    """Index the words of those that have a title, so many at a time that others are answered in between."""
+    titled = [each for each in chapters if each.title]
+    for some in in_portions(titled, size=lambda each: min(len(each.title), INDEXED_TITLE), most=INDEXED_AT_ONCE):
+        words = [words_of(tx.engine, tokens(each.title[:INDEXED_TITLE]), ()) for each in some]
+        await tx.bulk(
+            int, q.index_chapters, [document(each.id, found) for each, found in zip(some, words, strict=True)]
+        )
 
 
 async def raise_latest_tx(tx: Tx, series_id: SeriesId, *, number: str, number_sort: int, now: Millis) -> bool:

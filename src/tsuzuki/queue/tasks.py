@@ -1,12 +1,13 @@
 """Queues and tasks: enqueued, finished and cancelled inside the caller's transaction."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, Literal, NewType, Protocol, TypeVar
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import Contention
+from tsuzuki.db.rows import in_portions
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost, Undecodable
 from tsuzuki.queue.policy import QueueSettings, storable
@@ -211,22 +212,10 @@ async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]],
         NewTaskRow(task.key, msgspec.json.encode(task.payload).decode(), task.priority, task.run_at or now)
         for _, task in tasks
     )
-    found = [answer for some in _portions(rows) for answer in await enqueue_rows_tx(tx, queue.name, some, now)]
+    portions = in_portions(rows, size=lambda row: len(row.payload), most=_PORTION)
+    found = [answer for some in portions for answer in await enqueue_rows_tx(tx, queue.name, some, now)]
     answers = {number: answer for (number, _), answer in zip(tasks, found, strict=True)}
     return [answers[number] for number in range(len(tasks))]
-
-
-def _portions(rows: Iterable[NewTaskRow]) -> Iterator[list[NewTaskRow]]:
-    """So many at a time that no statement takes long to make."""
-    some, size = list[NewTaskRow](), 0
-    for row in rows:
-        some.append(row)
-        size += len(row.payload)
-        if size > _PORTION:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
 
 
 async def enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[NewTaskRow], now: Millis) -> list[Enqueued]:
