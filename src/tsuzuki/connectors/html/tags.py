@@ -66,10 +66,12 @@ _OWN_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)+")
 _WORD = re.compile(r"[A-Za-z]\w*")
 _ODD = re.compile(
     rf"""<(?![A-Za-z]|/[A-Za-z])|<[A-Za-z](?:[^<>"']++|"[^"<>]*+"|'[^'<>]*+')*+(?!>)|<[^<>]{{2000}}|"""
-    rf"""<[a-z]++[{_BLANK}]++[\w{_BLANK}]++>""",
+    rf"""<[a-z]++[{_BLANK}]++[^<>"'=/]++>""",
     re.ASCII | re.IGNORECASE,
 )
-"""What has to be looked at closely: a comment, a tag without its end or a long one, attributes that are only words."""
+"""What has to be looked at closely: a comment, a tag without its end or a long one, attributes that have no values."""
+_OPERATOR = re.compile(r"[^\w\s\"'/=:@.-]")
+"""In no name of an attribute, but between the two sides of `a<b && c>d`."""
 MOST_ATTRIBUTES = 200
 """Of one tag: parsers take time by the square of their number. One that has more loses them."""
 
@@ -206,19 +208,22 @@ class _Scan:
             is_single = inside.endswith("/") and bool(_NAME.fullmatch(name))
             return is_single or name in self._ended or bool(_OWN_NAME.fullmatch(name))
         words = inside.split()
+        if "=" not in inside and any(map(_OPERATOR.search, words)):
+            return False
         return not words or not all(map(_WORD.fullmatch, words)) or not _BARE_ATTRIBUTES.isdisjoint(words)
 
     def _end(self, name: str, written: str) -> str:
         if name in self._left_out:
             return ""
         self._depth.end(name)
-        return written
+        return written if name in NAMES else ""
 
     def _beginning(self, name: str, written: str) -> str:
         if name not in self._left_out and name != "iframe":
             if name in NAMES or not written.endswith("/>"):
                 self._depth.begin(name)
-            return written
+            # Parsers know some names of drawings and formulas: outside of one they would take the words along.
+            return written if name in NAMES else ""
         start = self._at
         end = -1 if written.endswith("/>") or name not in self._ended else self._lowered.find(f"</{name}", start)
         if end < 0:
