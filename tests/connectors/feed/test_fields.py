@@ -91,6 +91,11 @@ def test_lengths(text: str, length: int | None):
         ("Ada Lamp &lt;ada@comic.example&gt;", "Ada Lamp"),
         ("Ada &amp; Bo", "Ada & Bo"),
         ("Ada <3", "Ada <3"),
+        ("Ada Lamp (MAILTO:ada@comic.example)", "Ada Lamp"),
+        ("Ada Lamp - ada@comic.example", "Ada Lamp"),
+        ("ada@comic.example (mailto:ada@comic.example)", "ada@comic.example"),
+        ("ada@comic.example, bo@comic.example", "ada@comic.example, bo@comic.example"),
+        ("<img src='/ada.png'/>Ada<br>Lamp", "Ada Lamp"),
         ("  ", None),
     ],
 )
@@ -252,10 +257,11 @@ def test_an_enclosure_with_text_is_no_page(link: str):
 
 
 def test_a_link_of_atom_in_rss_does_not_replace_its_own():
-    own, other = "<link>https://x.example/1</link>", '<atom:link href="https://x.example/amp/1"/>'
-    for inside in (own + other, other + own):
-        assert item_of(inside, use=("atom",)).link == "https://x.example/1"
-    assert item_of(other, use=("atom",)).link == "https://x.example/amp/1"
+    own = "<link>https://x.example/1</link>"
+    for other in ('<atom:link href="https://x.example/amp/1"/>', "<atom:link>https://x.example/amp/1</atom:link>"):
+        for inside in (own + other, other + own):
+            assert item_of(inside, use=("atom",)).link == "https://x.example/1"
+        assert item_of(other, use=("atom",)).link == "https://x.example/amp/1"
     channel = '<atom:link href="https://x.example/feed-page"/>'
     assert harvest_of(channel=channel, use=("atom",)).site_url == "https://comic.example/"
 
@@ -312,9 +318,13 @@ def test_a_blank_address_is_none():
     assert (found.enclosures, found.image_url) == ((), None)
 
 
-@pytest.mark.parametrize("words", ["5", "5 comments", "none", "No comments yet.", "closed/off topic"])
+@pytest.mark.parametrize("words", ["5", "5 comments", "none", "No comments yet.", "closed/off topic", "n/a", "?"])
 def test_words_are_no_address_of_comments(words: str):
-    assert item_of(f"<comments>{words}</comments>").comments_url is None
+    inside = f"<comments>{words}</comments>"
+    assert item_of(inside).comments_url is None
+    raw = read_leniently(rss(item(inside)).decode(), URL)
+    assert raw is not None
+    assert raw.items[0].comments is None
 
 
 @pytest.mark.parametrize("address", ["https://x.example/1#c", "/1/comments", "talk.php?id=1", "#comments"])
@@ -328,6 +338,9 @@ def test_the_page_behind_a_counter_is_the_link_and_no_new_item():
     before, now = item_of(counted), item_of(counted + original, use=("feedburner",))
     assert now.link == now.link_key == "https://comic.example/part/1"
     assert now.key == before.key
+    raw = read_leniently(rss(item(counted + original), use=("feedburner",)).decode(), URL)
+    assert raw is not None
+    assert raw.items[0].original_link == "https://comic.example/part/1"
 
 
 def test_duplicate_authors_are_named_once():

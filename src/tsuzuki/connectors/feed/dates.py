@@ -38,14 +38,18 @@ _ZONES = {
 
 _ISO = re.compile(
     r"(\d{4})(?:([-/.])(\d\d?)(?:\2(\d\d?))?|(\d\d)(\d\d))?"
-    r"(?:[Tt\s]\s*(\d{1,2}):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?)?\s*((?:[A-Za-z(\[]|[+-]\d).*)?",
+    r"(?:[Tt\s]\s*(\d{1,2}):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?(?:\s*([AaPp])\.?[Mm]\b\.?)?)?"
+    r"\s*((?:[A-Za-z(\[]|[+-]\d).*)?",
 )
 _CJK = re.compile(
     r"(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]?(?:\s*(\d{1,2}):(\d\d)(?::(\d\d))?)?\s*(.*)"
 )
 _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+([^\W\d_]+)\.?,?[\s-]+(\d{2,4})\b(.*)")
 _MONTH_FIRST = re.compile(r"([^\W\d_]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b(.*)")
-_YEAR_LAST = re.compile(r"([^\W\d_]+)\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?(?:\s+(?:[A-Z]{1,5}|[+-]\d{4}))?)\s+(\d{4})")
+_YEAR_LAST = re.compile(
+    r"([^\W\d_]+)\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?"
+    r"(?:\s+(?:[A-Z]{1,5}|(?:GMT|UTC|UT)?[+-]\d\d:?\d\d|[A-Z][A-Za-z]{1,20}(?:/[A-Za-z_-]{1,30}){1,2}))?)\s+(\d{4})"
+)
 _NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b(.*)")
 _WEEKDAY = re.compile(r"(?<![^\W\d_])[^\W\d_]++\.?(?:\s*,\s*|\s+(?=\d)|\s+(?=[^\W\d_]+\.?\s+\d))")
 _CLOCK = re.compile(
@@ -99,15 +103,15 @@ def _usual(found: re.Match[str]) -> Millis | None:
 def _iso(text: str) -> Millis | None:
     if found := _CJK.fullmatch(text):
         year, month, day, hour, minute, second, zone = found.groups()
-        fraction = None
+        fraction = half = None
     elif found := _ISO.fullmatch(text):
-        year, _, month, day, month_2, day_2, hour, minute, second, fraction, zone = found.groups()
+        year, _, month, day, month_2, day_2, hour, minute, second, fraction, half, zone = found.groups()
         month, day = month or month_2, day or day_2
         if zone and zone[0] in "+-" and not day:
             return None  # the day of a year, as in 2024-045, is no zone
     else:
         return None
-    moment = _local(int(year), int(month or 1), int(day or 1), clock=(hour, minute, second))
+    moment = _local(int(year), int(month or 1), int(day or 1), clock=(_of_day(hour, half), minute, second))
     milliseconds = int((fraction or "0")[:3].ljust(3, "0"))
     return Millis(from_datetime(moment.replace(tzinfo=_zone(zone or ""))) + milliseconds)
 
@@ -143,11 +147,14 @@ def _numbered(found: re.Match[str]) -> Millis:
 def _dated(year: str, month: int, *, day: int, rest: str) -> Millis:
     found = _CLOCK.fullmatch(rest)
     hour, minute, second, half, zone = found.groups() if found else (None, None, None, None, rest)
-    if half:
-        hour = str(int(hour or 0) % 12 + (12 if half.lower() == "p" else 0))
     century = 0 if len(year) > 3 else 1900 if int(year) >= 69 else 2000
-    moment = _local(century + int(year), month, day, clock=(hour, minute, second))
+    moment = _local(century + int(year), month, day, clock=(_of_day(hour, half), minute, second))
     return from_datetime(moment.replace(tzinfo=_zone(zone)))
+
+
+def _of_day(hour: str | None, half: str | None) -> str | None:
+    """`4` of the second half as `16`."""
+    return str(int(hour or 0) % 12 + (12 if half.lower() == "p" else 0)) if half else hour
 
 
 def _local(year: int, month: int, day: int, *, clock: tuple[str | None, str | None, str | None]) -> datetime:

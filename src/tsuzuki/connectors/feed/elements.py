@@ -196,22 +196,27 @@ def _write_element(element: Element, names: ElementNames, pieces: list[str]) -> 
 
 MAX_AUTHOR = 2000
 """Characters that are looked at."""
-_EMAIL = re.compile(r"(?:mailto:)?([\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8})")
+_EMAIL = re.compile(r"(?:[mM][aA][iI][lL][tT][oO]:)?([\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8})")
+
+_ALONE = re.compile(r"<(?:br|hr|img|wbr)(?=[\s/>])[^<>]*+>", re.IGNORECASE)
+_BETWEEN = " \t\n,;|-–—/"
+"""What stands between a name and an address."""
 
 
 def author_of(text: str) -> str | None:
     """The name in `mail@example.org (Name)` and its relatives; the address itself where there is no name."""
     text = text[:MAX_AUTHOR]
+    text = _ALONE.sub(" ", text)
     if ("<" in text or "&" in text) and looks_like_html(text):
         text = plain_text(text)
-    found = _EMAIL.search(text) if "@" in text else None
-    if found is None:
+    found = _EMAIL.findall(text) if "@" in text else []
+    if not found:
         return text.strip() or None
-    name = text.replace(found.group(), "")
+    name = _EMAIL.sub("", text)
     for empty in ("()", "<>", "[]"):
         name = name.replace(empty, "")
-    name = name.strip().removeprefix("(").removesuffix(")").strip()
-    return name or found.group(1)
+    name = name.strip(_BETWEEN).removeprefix("(").removesuffix(")").strip(_BETWEEN)
+    return name or ", ".join(dict.fromkeys(found))
 
 
 class DocumentScope:

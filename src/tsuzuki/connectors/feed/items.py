@@ -107,7 +107,11 @@ def _link(scope: DocumentScope, item: RawItem, element: Element) -> None:
     has_any = bool(element.keys())
     href, rel = (attribute(element, "href"), attribute(element, "rel")) if has_any else (None, None)
     if href is None and rel is None:
-        item.link = scope.address(words(element), element) or item.link
+        address = scope.address(words(element), element)
+        if scope.is_rss and is_of_atom(element.tag):
+            item.other_link = item.other_link or address
+        else:
+            item.link = address or item.link
         return
     rel = (rel or "alternate").strip().lower()
     media_type = (attribute(element, "type") or "").strip().lower()
@@ -210,9 +214,18 @@ def _image(scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.image = http_url(attribute(element, "href") or attribute(element, "url"), scope.base_of(element)) or item.image
 
 
+def is_address(said: str) -> bool:
+    """Whether it can be one, and not the number of comments, or a word such as `n/a`."""
+    if len(said) < 2 or any(sign.isspace() for sign in said):
+        return False
+    return said.startswith(("/", "?", "#")) or (
+        any(sign in said for sign in "/?#") and any(sign in said for sign in ".:=")
+    )
+
+
 def _comments(scope: DocumentScope, item: RawItem, element: Element) -> None:
     said = words(element)
-    if not any(sign.isspace() for sign in said) and any(sign in said for sign in "/?#"):  # some say how many there are
+    if is_address(said):
         item.comments = scope.address(said, element) or item.comments
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tsuzuki.connectors.feed.elements import author_of, repair_text
-from tsuzuki.connectors.feed.items import length_of, seconds_of
+from tsuzuki.connectors.feed.items import is_address, length_of, seconds_of
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed, RawItem, RawMedia, RawText
 from tsuzuki.connectors.html.addresses import http_url
 
@@ -72,6 +72,7 @@ def _item(entry: Found, url: str) -> RawItem:
     contents = (_content(part, url) for part in _value(entry, "content") or [])
     guid = _plain(entry, "id")
     pictures = _value(entry, "media_thumbnail") or []
+    comments = _plain(entry, "comments") or ""
     return RawItem(
         title=_text(entry, "title", url),
         guid=guid,
@@ -88,7 +89,8 @@ def _item(entry: Found, url: str) -> RawItem:
         media=_media(entry, links, url),
         thumbnails=[address for picture in pictures if (address := http_url(_plain(picture, "url"), url))],
         image=http_url(_nested(entry, "image", "href"), url),
-        comments=_plain(entry, "comments") or _first_link(links, "replies", url, only=_WEB_PAGES),
+        original_link=http_url(_plain(entry, "feedburner_origlink"), url),
+        comments=(is_address(comments) and comments) or _first_link(links, "replies", url, only=_WEB_PAGES),
         number=_plain(entry, "itunes_episode") or _plain(entry, "podcast_episode"),
         duration=_plain(entry, "itunes_duration"),
     )
