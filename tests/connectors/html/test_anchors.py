@@ -9,7 +9,10 @@ BASE = "https://blog.example/feed.xml"
 PAGE = "https://blog.example/posts/1"
 
 
-@pytest.mark.parametrize("link", ["#fn1", f"{PAGE}#fn1", f"{BASE}#fn1", " #fn1 "])
+@pytest.mark.parametrize(
+    "link",
+    ["#fn1", f"{PAGE}#fn1", f"{BASE}#fn1", " #fn1 ", "/posts/1#fn1", "posts/1/#fn1", "http://blog.example/posts/1#fn1"],
+)
 def test_a_footnote_is_found_and_leads_back(link: str):
     html = (
         f'<p>Words<sup id="ref1"><a href="{link}">1</a></sup></p>'
@@ -28,6 +31,14 @@ def test_a_place_may_be_named_the_old_way_and_written_in_other_letters():
     assert 'id="item-n:1"' in safe
     assert 'href="#item---"' in safe
     assert '<p id="item---">' in safe
+
+
+def test_places_whose_names_are_written_alike_stay_apart():
+    html = '<a href="#注">1</a><a href="#脚">2</a><p id="注">one</p><p id="脚">two</p>'
+    safe = sanitise(html, BASE)
+    assert '<a href="#item--.2" rel="noopener noreferrer">2</a>' in safe
+    assert '<p id="item--">one</p><p id="item--.2">two</p>' in safe
+    assert sanitise(safe, BASE) == safe
 
 
 def test_a_link_to_a_place_that_is_not_in_the_text_leads_to_the_page():

@@ -4,6 +4,7 @@ This step makes nothing safe; the sanitiser comes after it and sees everything i
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qs, quote, unquote
 
@@ -43,7 +44,7 @@ def is_tracker(address: str, attributes: Mapping[str, str | None]) -> bool:
 PREFIX = "item-"
 _NAME = re.compile(rf"{PREFIX}[\w.:-]{{1,100}}", re.ASCII)
 _NOT_IN_NAMES = re.compile(r"[^\w.:-]", re.ASCII)
-LONGEST = 100
+LONGEST = 90
 
 
 def is_anchor(name: str) -> bool:
@@ -51,26 +52,35 @@ def is_anchor(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def keep_anchors(tree: LexborHTMLParser, pages: set[str]) -> None:
+def keep_anchors(tree: LexborHTMLParser, base: str, page: str) -> None:
     """Give links to places of this text, which stands on these pages, and those places names that agree."""
-    links = [(node, name) for node in tree.css("a[href]") if (name := _place(node, pages))]
+    pages = {_schemeless(base), _schemeless(page)} - {""}
+    links = [(node, name) for node in tree.css("a[href]") if (name := _place(node, base, pages))]
     if not links:
         return
     wanted = {name for _, name in links}
     found: dict[str, str] = {}
+    taken: Counter[str] = Counter()
     for node in tree.css("[id], a[name]"):
         name = node.attributes.get("id") or node.attributes.get("name") or ""
         if name in wanted and name not in found:
-            found[name] = node.attrs["id"] = PREFIX + _NOT_IN_NAMES.sub("-", name.removeprefix(PREFIX))[:LONGEST]
+            written = PREFIX + _NOT_IN_NAMES.sub("-", name.removeprefix(PREFIX))[:LONGEST]
+            taken[written] += 1
+            found[name] = node.attrs["id"] = written if taken[written] == 1 else f"{written}.{taken[written]}"
     for node, name in links:
         if name in found:
             node.attrs["href"] = f"#{found[name]}"
 
 
-def _place(link: LexborNode, pages: set[str]) -> str:
+def _place(link: LexborNode, base: str, pages: set[str]) -> str:
     """The place in this text that a link leads to; empty for one that leads elsewhere."""
     page, _, name = (link.attributes.get("href") or "").strip().partition("#")
-    return unquote(name) if name and (not page or page in pages) else ""
+    return unquote(name) if name and (not page or _schemeless(http_url(page, base) or page) in pages) else ""
+
+
+def _schemeless(address: str) -> str:
+    """What names a page: publishers write http and https for the same, with a slash at the end or without."""
+    return address.partition("#")[0].partition(":")[2].rstrip("/")
 
 
 _YOUTUBE = re.compile(r"/(?:embed|v|shorts)/([\w-]{1,64})")
@@ -137,7 +147,7 @@ def reveal(html: str, base: str, page: str = "") -> str:
         return html
     tree = LexborHTMLParser(html, is_fragment=True)
     if has_places:
-        keep_anchors(tree, {each.partition("#")[0] for each in (base, page)})
+        keep_anchors(tree, base, page)
     for node in tree.css("img, source, video, audio"):
         _reveal_source(node, base)
     for node in tree.css("noscript"):
