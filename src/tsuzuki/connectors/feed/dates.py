@@ -2,7 +2,8 @@
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
 
 from tsuzuki.model.times import Millis, bounded, from_datetime
 
@@ -38,7 +39,7 @@ _ZONES = {
 
 _ISO = re.compile(
     r"(\d{4})(?:([-/.])(\d\d?)(?:\2(\d\d?))?|(\d\d)(\d\d))?"
-    r"(?:[Tt\s]\s*(\d{1,2}):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?(?:\s*([AaPp])\.?[Mm]\b\.?)?)?"
+    r"(?:[Tt\s]\s*(\d{1,2}):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?(?:\s*([AaPp])\.?\s?[Mm]\b\.?)?)?"
     r"\s*((?:[A-Za-z(\[]|[+-]\d).*)?",
 )
 _CJK = re.compile(
@@ -47,16 +48,15 @@ _CJK = re.compile(
 _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+([^\W\d_]+)\.?,?[\s-]+(\d{2,4})\b(.*)")
 _MONTH_FIRST = re.compile(r"([^\W\d_]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b(.*)")
 _YEAR_LAST = re.compile(
-    r"([^\W\d_]+)\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?"
-    r"(?:\s+(?:[A-Z]{1,5}|(?:GMT|UTC|UT)?[+-]\d\d:?\d\d|[A-Z][A-Za-z]{1,20}(?:/[A-Za-z_-]{1,30}){1,2}))?)\s+(\d{4})"
+    r"([^\W\d_]+)\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?(?:\s+[A-Za-z+-][\w/+:.-]{0,60}){0,2})\s+(\d{4})"
 )
-_NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b(.*)")
+_NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d\d)(?!\d)(.*)")
 _WEEKDAY = re.compile(r"(?<![^\W\d_])[^\W\d_]++\.?(?:\s*,\s*|\s+(?=\d)|\s+(?=[^\W\d_]+\.?\s+\d))")
 _CLOCK = re.compile(
-    r"[\sT,-]*(?:at\s+)?(\d{1,2})[:.h](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?\s*(?:([AaPp])\.?[Mm]\b\.?)?\s*(.*)"
+    r"[\sTt,-]*(?:at\s+)?(\d{1,2})[:.h](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?\s*(?:([AaPp])\.?\s?[Mm]\b\.?)?\s*(.*)"
 )
 _OFFSET = re.compile(r"(?:(?:GMT|UTC|UT)\s*)?([+-])(\d{1,2}):?(\d\d)?\b")
-_PLACE = re.compile(r"[(\[]?([A-Z][A-Za-z]{1,20}(?:/[A-Za-z_-]{1,30}){1,2})[)\]]?")
+_ZONE_NAME = re.compile(r"[A-Za-z][\w/+-]{0,60}", re.ASCII)
 _USUAL = re.compile(
     r"(?:[A-Z][a-z]{2}, )?(\d\d?) ([A-Z][a-z]{2}) (\d{4}) "
     r"([01]\d|2[0-3]):([0-5]\d):([0-5]\d) (?:([+-])(\d\d)(\d\d)|GMT|UTC)"
@@ -147,7 +147,8 @@ def _numbered(found: re.Match[str]) -> Millis:
 def _dated(year: str, month: int, *, day: int, rest: str) -> Millis:
     found = _CLOCK.fullmatch(rest)
     hour, minute, second, half, zone = found.groups() if found else (None, None, None, None, rest)
-    century = 0 if len(year) > 3 else 1900 if int(year) >= 69 else 2000
+    # RFC 2822 4.3 says which century a short year is of.
+    century = 0 if len(year) > 3 else 2000 if len(year) == 2 and int(year) < 50 else 1900
     moment = _local(century + int(year), month, day, clock=(_of_day(hour, half), minute, second))
     return from_datetime(moment.replace(tzinfo=_zone(zone)))
 
@@ -170,10 +171,17 @@ def _zone(text: str) -> tzinfo:
         sign, hours, minutes = offset.groups()
         east = int(hours) * 60 + int(minutes or 0)
         return timezone(timedelta(minutes=-east if sign == "-" else east))
-    if place := _PLACE.match(text):
-        try:
-            return ZoneInfo(place.group(1))
-        except (ZoneInfoNotFoundError, OSError):
-            return UTC
-    name = text.strip("()[] ").partition(" ")[0].upper()
-    return timezone(timedelta(minutes=_ZONES.get(name, 0)))
+    found = _ZONE_NAME.match(text.lstrip("([ "))
+    if found is None:
+        return UTC
+    name = found.group().upper()
+    if name not in _ZONES and name in _places():
+        return ZoneInfo(_places()[name])
+    # `EST/EDT` and `JST-9` begin with what they mean.
+    return timezone(timedelta(minutes=_ZONES.get(re.split(r"[^A-Z]", name, maxsplit=1)[0], 0)))
+
+
+@cache
+def _places() -> dict[str, str]:
+    """`America/Los_Angeles`, `Etc/GMT+5`, `EST5EDT` and all others, by their names in capitals."""
+    return {name.upper(): name for name in available_timezones() - {"localtime"}}
