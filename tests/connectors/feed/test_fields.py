@@ -1,5 +1,6 @@
 """What the elements of feeds and their extensions become."""
 
+import re
 from decimal import Decimal
 from urllib.parse import urljoin
 
@@ -236,11 +237,48 @@ def test_the_description_of_a_video_is_its_text():
     assert item_of(video, use=("media",)).content == "What it shows"
 
 
-def test_the_last_reader_keeps_an_entrys_own_text():
-    body = rss(item("<description>own</description><media:description>other</media:description>"), use=("media",))
-    raw = read_leniently(body.decode(), URL)
+@pytest.mark.parametrize("prefix", ["media", "m", "Yahoo-media"])
+def test_the_last_reader_keeps_an_entrys_own_text(prefix: str):
+    own, other = "<description>own</description>", "<media:description>other</media:description>"
+    for inside in (own + other, other + own):
+        body = rss(item(inside), use=("media",)).decode()
+        raw = read_leniently(body.replace("media:", f"{prefix}:").replace(":media", f":{prefix}"), URL)
+        assert raw is not None
+        assert [(entry.summary and entry.summary.value, entry.content) for entry in raw.items] == [("own", None)]
+
+
+@pytest.mark.parametrize("prefix", ["atom", "a", "atom10"])
+@pytest.mark.parametrize("other", ['<atom:link href="/amp/1"/>', "<atom:link>/amp/1</atom:link>"])
+def test_the_last_reader_keeps_an_entrys_own_link(prefix: str, other: str):
+    own = "<link>https://x.example/1</link>"
+    channel = f'{other}<atom:link rel="self" href="/feed"/>'
+    for inside in (own + other, other + own, other):
+        body = rss(f"<item>{inside}</item>", channel=channel, use=("atom",)).decode()
+        raw = read_leniently(body.replace("atom:", f"{prefix}:").replace(":atom=", f":{prefix}="), URL)
+        assert raw is not None
+        assert raw.items[0].link == ("https://x.example/1" if own in inside else None)
+        assert (raw.items[0].other_link or "").startswith("https://")
+        assert (raw.site_url, raw.self_url) == ("https://comic.example/", "https://comic.example/feed")
+
+
+def test_the_last_reader_keeps_links_of_atom_whatever_their_prefix():
+    body = re.sub(r"<(/?)(?=\w)", r"<\1a:", atom(entry(), feed="").decode()).replace("xmlns=", "xmlns:a=")
+    raw = read_leniently(body, URL)
     assert raw is not None
-    assert [entry.summary and entry.summary.value for entry in raw.items] == ["own"]
+    assert (raw.site_url, raw.items[0].link) == ("https://comic.example/", "https://comic.example/part/1")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_the_last_reader_takes_no_file_for_the_page(*, is_first: bool):
+    file = '<a:link rel="enclosure" type="audio/mpeg">https://cdn.example/1.mp3</a:link>'
+    page = "<link>https://x.example/1</link>"
+    for inside, link in ((file + page if is_first else page + file, "https://x.example/1"), (file, None)):
+        body = rss(f"<item>{inside}</item>", use=("atom",)).decode().replace("xmlns:atom", "xmlns:a")
+        for text in (body, body.replace("a:link", "link").replace(' xmlns:a="', ' xmlns:b="')):
+            raw = read_leniently(text, URL)
+            assert raw is not None
+            assert raw.items[0].link == link
+            assert [media.url for media in raw.items[0].media] == ["https://cdn.example/1.mp3"]
 
 
 @pytest.mark.parametrize(
@@ -313,9 +351,14 @@ def test_a_summary_for_podcasts_comes_before_a_subtitle():
     assert parse_anyhow(channel, URL).description == "The whole story"
 
 
-def test_a_blank_address_is_none():
-    found = item_of('<enclosure url=" " type="audio/mpeg"/><media:thumbnail url="&#10;"/>', use=("media",))
+@pytest.mark.parametrize("blank", [" ", "&#10;", "#", "?", " ?# ", "&#x200b;", "\ufeff", "\u2060 #"])
+def test_a_blank_address_is_none(blank: str):
+    inside = f'<enclosure url="{blank}" type="audio/mpeg"/><media:thumbnail url="{blank}"/>'
+    found = item_of(inside, use=("media",))
     assert (found.enclosures, found.image_url) == ((), None)
+    raw = read_leniently(rss(item(inside), use=("media",)).decode(), URL)
+    assert raw is not None
+    assert (raw.items[0].media, raw.items[0].thumbnails) == ([], [])
 
 
 @pytest.mark.parametrize("words", ["5", "5 comments", "none", "No comments yet.", "closed/off topic", "n/a", "?"])

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.connectors.feed.builders import harvest_of, item_of
-from tsuzuki.connectors.feed.identity import MAX_KEY, stable_url, with_other_keys
+from tsuzuki.connectors.feed.identity import MAX_KEY, with_other_keys
+from tsuzuki.connectors.html.addresses import stable_url
 from tsuzuki.model.harvest import FeedHarvest
 
 

@@ -53,6 +53,22 @@ def test_what_the_feed_says_of_itself():
     assert (harvest.author, harvest.description) == ("Ada, Bo", "d")
 
 
+def test_an_item_without_authors_has_those_of_the_feed():
+    people = [{"authors": [{"name": "Own"}]}, {"author": {"name": "Older"}}, {"authors": []}, {}]
+    items = [{"id": str(number), "content_text": "x", **one} for number, one in enumerate(people)]
+    document = {"version": VERSION, "title": "t", "authors": [{"name": "Ada"}, {"name": "Bo"}], "items": items}
+    harvest = parse_anyhow(json.dumps(document).encode(), URL)
+    assert [found.author for found in harvest.items] == ["Own", "Older", "Ada, Bo", "Ada, Bo"]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "#", "?", "\u200b"])
+def test_a_file_with_a_blank_address_is_none(blank: str):
+    file = {"url": blank, "mime_type": "audio/mpeg"}
+    document = {"version": VERSION, "items": [{"id": "1", "attachments": [file], "image": blank}]}
+    (found,) = parse_anyhow(json.dumps(document).encode(), URL).items
+    assert (found.enclosures, found.image_url) == ((), None)
+
+
 def test_a_number_is_an_id_too():
     assert feed("json-numeric-id").items[0].key == "7"
 

@@ -11,8 +11,9 @@ PAGE = "https://blog.example/posts/1"
 
 @pytest.mark.parametrize(
     "link",
-    ["#fn1", f"{PAGE}#fn1", f"{BASE}#fn1", " #fn1 ", "/posts/1#fn1", "posts/1/#fn1", "http://blog.example/posts/1#fn1"],
-)
+    ["#fn1", f"{PAGE}#fn1", f"{BASE}#fn1", " #fn1 ", "/posts/1#fn1", "posts/1/#fn1", "http://blog.example/posts/1#fn1",
+     "?utm_source=rss#fn1", f"{PAGE}/?utm_source=rss&amp;utm_medium=feed#fn1"],
+)  # fmt: skip
 def test_a_footnote_is_found_and_leads_back(link: str):
     html = (
         f'<p>Words<sup id="ref1"><a href="{link}">1</a></sup></p>'
@@ -46,6 +47,8 @@ def test_a_link_to_a_place_that_is_not_in_the_text_leads_to_the_page():
     elsewhere = sanitise('<a href="https://other.example/#fn1">x</a><p id="fn1">y</p>', BASE, PAGE)
     assert 'href="https://other.example/#fn1"' in elsewhere
     assert "id=" not in elsewhere
+    another = f'<a href="{PAGE}?page=2&amp;utm_source=rss#fn1">x</a><p id="fn1">y</p>'
+    assert "id=" not in sanitise(another, BASE, PAGE)
 
 
 @pytest.mark.parametrize(

@@ -1,50 +1,18 @@
 """Which entry is which, from one poll to the next (R31, R93, REL-27, REL-28)."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 
 from tsuzuki.connectors.feed.raw import RawItem, RawText
+from tsuzuki.connectors.html.addresses import stable_url
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.tokens import text_of
 
 MAX_KEY = 500
-
-# Names of parameters: those that follow a reader first, then those of sessions.
-_NOISE = re.compile(
-    r"(?:utm_\w+|at_(?:campaign|medium|custom\d)|mtm_\w+|pk_\w+|piwik_\w+|ga_\w+|hsa_\w+|_ga|_gl|_hsenc|_hsmi|fbclid"
-    r"|gclid|dclid|gbraid|wbraid|msclkid|yclid|twclid|igshid|igsh|mc_[ce]id|mkt_tok|oly_(?:anon|enc)_id|rss_?id|cmpid"
-    r"|ncid|ns_\w+|wt_mc|xtor|s_cid|spm|vero_id|wickedid|__s"
-    r"|jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|sessionid|session_id|session|sid|cfid|cftoken|zenid"
-    r"|oscsid|_?nonce|cachebuster|cache_?bust)",
-    re.IGNORECASE,
-)
-_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?#;]*", re.IGNORECASE)
-_PLAIN = re.compile(r"https?://([a-z0-9-]+(?:\.[a-z0-9-]+)*/[^?#;\s]*)")
-_TRACKING_FRAGMENT = re.compile(r"(?:xtor=|utm_|:~:text=|rss\Z|ref=)", re.IGNORECASE)
-
-
-def stable_url(url: str) -> str:
-    """An address without what changes while the page stays: the scheme, tracking parameters, session ids."""
-    if plain := _PLAIN.fullmatch(url):
-        return f"https://{plain.group(1)}"
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return url
-    host = (parts.hostname or "").removesuffix(".")
-    if port and (parts.scheme, port) not in {("http", 80), ("https", 443)}:
-        host = f"{host}:{port}"
-    query = "&".join(pair for pair in parts.query.split("&") if pair and not _NOISE.fullmatch(pair.partition("=")[0]))
-    fragment = "" if _TRACKING_FRAGMENT.match(parts.fragment) else parts.fragment
-    path = _PATH_SESSION.sub("", parts.path) or "/"
-    return f"https://{host}{path}" + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
 
 
 def stable_guid(guid: str) -> str:

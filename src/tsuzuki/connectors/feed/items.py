@@ -17,7 +17,7 @@ from tsuzuki.connectors.feed.elements import (
     words,
 )
 from tsuzuki.connectors.feed.raw import MAX_LIST, RawItem, RawMedia, add
-from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.html.addresses import file_url, http_url
 
 _CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d{1,2})(?:\.\d+)?")
 _SECONDS = re.compile(r"(\d{1,7})(?:\.\d+)?(?:\s*(?:s|sec|seconds))?", re.IGNORECASE)
@@ -42,7 +42,7 @@ def length_of(text: str | None) -> int | None:
 
 def enclosure_of(element: Element, base: str, address: str | None, *, title: str | None = None) -> RawMedia | None:
     """The file at an address, with what an element's attributes say of it."""
-    url = http_url(address, base)
+    url = file_url(address, base)
     if url is None:
         return None
     return RawMedia(
@@ -207,11 +207,11 @@ def _media_group(scope: DocumentScope, item: RawItem, element: Element) -> None:
 
 
 def _thumbnail(scope: DocumentScope, item: RawItem, element: Element) -> None:
-    add(item.thumbnails, http_url(attribute(element, "url") or words(element), scope.base_of(element)))
+    add(item.thumbnails, file_url(attribute(element, "url") or words(element), scope.base_of(element)))
 
 
 def _image(scope: DocumentScope, item: RawItem, element: Element) -> None:
-    item.image = http_url(attribute(element, "href") or attribute(element, "url"), scope.base_of(element)) or item.image
+    item.image = file_url(attribute(element, "href") or attribute(element, "url"), scope.base_of(element)) or item.image
 
 
 def is_address(said: str) -> bool:

@@ -9,7 +9,7 @@ from tsuzuki.connectors.feed.document import MAX_NODES
 from tsuzuki.connectors.feed.elements import author_of, repair_text
 from tsuzuki.connectors.feed.items import seconds_of
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST, RawFeed, RawItem, RawMedia, RawText
-from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.html.addresses import file_url
 from tsuzuki.model.errors import NotAFeed, TooLarge
 
 _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/1")
@@ -101,7 +101,7 @@ def _text(holder: dict[str, Any], name: str, *, is_html: bool = False) -> RawTex
 
 
 def _address(holder: dict[str, Any], name: str, url: str) -> str | None:
-    return http_url(_string(holder, name), url)
+    return file_url(_string(holder, name), url)
 
 
 def _list(holder: dict[str, Any], name: str, most: int = MAX_LIST) -> list[Any]:

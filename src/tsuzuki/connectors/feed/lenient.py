@@ -4,28 +4,50 @@ It gets text that was already decoded, bounded, repaired and freed of any DTD, a
 """
 
 import io
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from tsuzuki.connectors.feed.elements import author_of, repair_text
 from tsuzuki.connectors.feed.items import is_address, length_of, seconds_of
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed, RawItem, RawMedia, RawText
-from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.html.addresses import file_url, http_url
 
 Found = Mapping[str, Any]
 
 _ITS_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _WEB_PAGES = frozenset({"text/html", "application/xhtml+xml", "html", "xhtml"})
+_NAMESPACE = re.compile(r"""xmlns:([\w.-]{1,60})\s?=\s?["'][^"'<>]{0,60}(mrss|/atom)[^"'<>]{0,9}["']""", re.IGNORECASE)
+_PREFIXED = re.compile(r"<(/?)([\w.-]{1,60}):(description|link)(?=[\s/>])", re.IGNORECASE)
+_OF_ATOM = "of-atom"
+"""An attribute that we give to Atom's links in RSS."""
 
 
 def read_leniently(text: str, url: str) -> RawFeed | None:
     """The feed that feedparser finds in a document; None when it finds none, or breaks over it."""
-    # What is said of a picture would replace what the entry says.
-    text = text.replace("media:description", "media:text")
     try:
-        return raw_feed(parse(text.encode()), url)
+        return raw_feed(parse(_with_own_names(text).encode()), url)
     except _ITS_FAULTS:
         return None
+
+
+def _with_own_names(text: str) -> str:
+    """The document with names that feedparser does not take for the entry's own.
+
+    To it what is said of a picture is the entry's text, and a link of Atom in RSS the entry's link.
+    """
+    meant = {"media": "mrss"} | {prefix.lower(): name.lower() for prefix, name in _NAMESPACE.findall(text)}
+    is_rss = "<channel" in text
+
+    def renamed(tag: re.Match[str]) -> str:
+        slash, prefix, name = tag.groups()
+        kind = (meant.get(prefix.lower()), name.lower())
+        if kind == ("mrss", "description"):
+            return f"<{slash}{prefix}:text"
+        is_other = kind == ("/atom", "link") and is_rss and not slash
+        return f'{tag.group()} {_OF_ATOM}=""' if is_other else tag.group()
+
+    return _PREFIXED.sub(renamed, text)
 
 
 def parse(body: bytes, content_type: str = "application/xml; charset=utf-8") -> Found:
@@ -87,7 +109,7 @@ def _item(entry: Found, url: str) -> RawItem:
         created=_plain(entry, "created"),
         categories=_categories(entry),
         media=_media(entry, links, url),
-        thumbnails=[address for picture in pictures if (address := http_url(_plain(picture, "url"), url))],
+        thumbnails=[address for picture in pictures if (address := file_url(_plain(picture, "url"), url))],
         image=http_url(_nested(entry, "image", "href"), url),
         original_link=http_url(_plain(entry, "feedburner_origlink"), url),
         comments=(is_address(comments) and comments) or _first_link(links, "replies", url, only=_WEB_PAGES),
@@ -107,11 +129,23 @@ def _plain(holder: Found, name: str) -> str | None:
 
 
 def _link(holder: Found, url: str) -> str | None:
-    """The page. feedparser lets a guid stand in for it, also one that is no address."""
-    link = _plain(holder, "link")
-    if link is None or (link == _plain(holder, "id") and not link.startswith(("http://", "https://", "/"))):
+    """The page. feedparser takes a file's link with words for one, and lets a guid stand in that is no address."""
+    own, others = list[str](), set[str]()
+    for link in _links(holder):
+        if address := _plain(link, "href"):
+            own.append(address) if _is_page(link) else others.add(address)
+    if own:
+        return http_url(own[-1], url)
+    stand_in = _plain(holder, "link") or ""
+    is_guid = stand_in == _plain(holder, "id")
+    if stand_in in others or (is_guid and not stand_in.startswith(("http://", "https://", "/"))):
         return None
-    return http_url(link, url)
+    return http_url(stand_in, url)
+
+
+def _is_page(link: Found) -> bool:
+    is_own = _plain(link, "rel") == "alternate" and _value(link, _OF_ATOM) is None
+    return is_own and (_plain(link, "type") or "text/html") in _WEB_PAGES
 
 
 def _nested(holder: Found, name: str, inner: str) -> str | None:
@@ -171,7 +205,7 @@ def _media(entry: Found, links: list[Found], url: str) -> list[RawMedia]:
 
 
 def _one_media(holder: Found, name: str, url: str) -> RawMedia | None:
-    address = http_url(_plain(holder, name), url)
+    address = file_url(_plain(holder, name), url)
     if address is None:
         return None
     return RawMedia(

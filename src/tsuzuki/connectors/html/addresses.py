@@ -21,6 +21,22 @@ _QUOTED = str.maketrans({'"': "%22", "<": "%3C", ">": "%3E", "`": "%60", "\\": "
 _SIZE = re.compile(r"([0-9.]{1,20})([wxh])")
 MAX_SRCSET = 20_000
 
+_NO_FILE = re.compile(r"[\s#?\x00-\x20\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*+")
+"""Nothing that can be seen, or only the beginning of a query or of a place in the page."""
+
+# Names of parameters: those that follow a reader first, then those of sessions.
+_NOISE = re.compile(
+    r"(?:utm_\w+|at_(?:campaign|medium|custom\d)|mtm_\w+|pk_\w+|piwik_\w+|ga_\w+|hsa_\w+|_ga|_gl|_hsenc|_hsmi|fbclid"
+    r"|gclid|dclid|gbraid|wbraid|msclkid|yclid|twclid|igshid|igsh|mc_[ce]id|mkt_tok|oly_(?:anon|enc)_id|rss_?id|cmpid"
+    r"|ncid|ns_\w+|wt_mc|xtor|s_cid|spm|vero_id|wickedid|__s"
+    r"|jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|sessionid|session_id|session|sid|cfid|cftoken|zenid"
+    r"|oscsid|_?nonce|cachebuster|cache_?bust)",
+    re.IGNORECASE,
+)
+_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?#;]*", re.IGNORECASE)
+_STABLE = re.compile(r"https?://([a-z0-9-]+(?:\.[a-z0-9-]+)*/[^?#;\s]*)")
+_TRACKING_FRAGMENT = re.compile(r"(?:xtor=|utm_|:~:text=|rss\Z|ref=)", re.IGNORECASE)
+
 
 def parts_of(address: str) -> SplitResult | None:
     """The parts of an address, or None for one that cannot be read."""
@@ -54,6 +70,27 @@ def http_url(text: str | None, base: str = "") -> str | None:
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or "%" in parts.hostname:
         return None
     return joined if _ORIGINAL.match(joined) or _is_readable(f"{parts.scheme}://{parts.netloc}/") else None
+
+
+def file_url(text: str | None, base: str) -> str | None:
+    """`http_url` of a file or picture: a blank address, `#` and `?` would mean the feed itself, and are none."""
+    return None if not text or _NO_FILE.fullmatch(text) else http_url(text, base)
+
+
+def stable_url(url: str) -> str:
+    """An address without what changes while the page stays: the scheme, tracking parameters, session ids."""
+    if plain := _STABLE.fullmatch(url):
+        return f"https://{plain.group(1)}"
+    parts = parts_of(url)
+    if parts is None:
+        return url
+    host, port = (parts.hostname or "").removesuffix("."), parts.port
+    if port and (parts.scheme, port) not in {("http", 80), ("https", 443)}:
+        host = f"{host}:{port}"
+    query = "&".join(pair for pair in parts.query.split("&") if pair and not _NOISE.fullmatch(pair.partition("=")[0]))
+    fragment = "" if _TRACKING_FRAGMENT.match(parts.fragment) else parts.fragment
+    path = _PATH_SESSION.sub("", parts.path) or "/"
+    return f"https://{host}{path}" + (f"?{query}" if query else "") + (f"#{fragment}" if fragment else "")
 
 
 @lru_cache(1000)

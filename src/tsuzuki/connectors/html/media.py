@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote, unquote
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, largest_of, parts_of
+from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, largest_of, parts_of, stable_url
 
 _COUNTERS = """
 ad.doubleclick.net ads.pheedo.com api.pheedo.com b.scorecardresearch.com bat.bing.com da.feedsportal.com
@@ -54,7 +54,7 @@ def is_anchor(name: str) -> bool:
 
 def keep_anchors(tree: LexborHTMLParser, base: str, page: str) -> None:
     """Give links to places of this text, which stands on these pages, and those places names that agree."""
-    pages = {_schemeless(base), _schemeless(page)} - {""}
+    pages = {_page(base), _page(page)} - {""}
     links = [(node, name) for node in tree.css("a[href]") if (name := _place(node, base, pages))]
     if not links:
         return
@@ -75,12 +75,12 @@ def keep_anchors(tree: LexborHTMLParser, base: str, page: str) -> None:
 def _place(link: LexborNode, base: str, pages: set[str]) -> str:
     """The place in this text that a link leads to; empty for one that leads elsewhere."""
     page, _, name = (link.attributes.get("href") or "").strip().partition("#")
-    return unquote(name) if name and (not page or _schemeless(http_url(page, base) or page) in pages) else ""
+    return unquote(name) if name and (not page or _page(http_url(page, base) or "") in pages) else ""
 
 
-def _schemeless(address: str) -> str:
-    """What names a page: publishers write http and https for the same, with a slash at the end or without."""
-    return address.partition("#")[0].partition(":")[2].rstrip("/")
+def _page(address: str) -> str:
+    """What names a page: publishers write it with other schemes, tracking parameters or a slash at its end."""
+    return stable_url(address.partition("#")[0]).rstrip("/") if address else ""
 
 
 _YOUTUBE = re.compile(r"/(?:embed|v|shorts)/([\w-]{1,64})")
