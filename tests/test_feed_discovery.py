@@ -116,6 +116,9 @@ async def test_a_feed_that_is_followed_says_so_before_follow_is_pressed(app):
     ("typed", "address"),
     [
         ("localhost:8080/feed", "http://localhost:8080/feed"),
+        ("feed:localhost:8080/feed", "http://localhost:8080/feed"),
+        ("feed://localhost:8080/feed", "http://localhost:8080/feed"),
+        ("feed:example.org/feed", "https://example.org/feed"),
         ("example.org:443/feed", "https://example.org:443/feed"),
         ("127.0.0.1:81", "http://127.0.0.1:81"),
         ("[::1]:81/x", "http://[::1]:81/x"),

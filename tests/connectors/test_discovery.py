@@ -99,8 +99,9 @@ def test_a_feed_named_twice_is_one():
     assert len(discovered({PAGE: page(link("/feed") * 3)})[0]) == 1
 
 
-def test_a_link_header_counts():
-    reply = page(header='</feed.xml>; rel="alternate"; type="application/rss+xml", </de>; rel="alternate"')
+@pytest.mark.parametrize("rel", ['rel="alternate"', 'REL="Alternate"', "Rel=ALTERNATE"])
+def test_a_link_header_counts(rel: str):
+    reply = page(header=f'</feed.xml>; {rel}; type="application/rss+xml", </de>; rel="alternate"')
     assert [feed.url for feed in discovered({PAGE: reply})[0]] == ["https://blog.example/feed.xml"]
 
 
@@ -363,6 +364,9 @@ def test_the_feed_of_a_posts_comments_does_not_hide_the_blogs():
         '<a type="application/atom+xml; charset=utf-8" href="/x/1"></a>',
         '<a href="feed:https://blog.example/x/1">here</a>',
         '<a href="feed://blog.example/x/1">here</a>',
+        '<a href="feed:/x/1">here</a>',
+        '<a href="Feed:/x/1#top">here</a>',
+        '<a href="feed:/https://blog.example/x/1">here</a>',
         '<a href="FEED:/x/1#top" type="application/rss+xml">here</a>'.replace("FEED:", ""),
     ],
 )
@@ -377,6 +381,9 @@ def test_an_anchor_that_says_what_it_is_is_taken_at_its_word(anchor: str):
     [
         '<a href="/x/1">RSS</a>',
         '<a href="/x/1">Subscribe (Atom)</a>',
+        '<a href="/x/1">RSS 2.0</a>',
+        '<a href="/x/1">RSS2.0</a>',
+        '<a href="/x/1">Atom1.0</a>',
         '<a href="/x/1"><span>News</span> <b>Feed</b></a>',
         '<a href="/x/1"><img src="i.png" alt="RSS feed"></a>',
         '<a href="/x/1" title="RSS"><svg></svg></a>',

@@ -17,6 +17,8 @@ from tsuzuki.model.errors import RefusedAddress, TooLarge
 
 _FEED_SCHEME = re.compile(r"(?:feed|pcast|itpc|rss):/{0,2}(?=[^/])", re.IGNORECASE)
 """An address that says it is a feed: `feed:https://...`, `feed://...`."""
+_FEED_PATH = re.compile(r"(?:feed|pcast|itpc|rss):(?=/(?!/|https?:))", re.IGNORECASE)
+"""`feed:/path`: on a page, a path of its host."""
 _WEB_SCHEME = re.compile(r"https?:", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|\Z))", re.IGNORECASE)
 """`javascript:`, `mailto:`; not the name before a port."""
@@ -30,7 +32,11 @@ def web_address(text: str) -> str:
     if found is None:
         return text
     rest = text[found.end() :]
-    return rest if _WEB_SCHEME.match(rest) else f"https://{rest}"
+    return rest if _WEB_SCHEME.match(rest) else _with_scheme(rest)
+
+
+def _with_scheme(text: str) -> str:
+    return f"http://{text}" if _WITH_PORT.match(text) else f"https://{text}"
 
 
 def typed_address(text: str) -> str:
@@ -45,7 +51,7 @@ def typed_address(text: str) -> str:
         raise RefusedAddress(
             f"Enter the full address, beginning with http:// or https://. This is not one: {text[:80]!r}."
         )
-    return f"http://{text}" if _WITH_PORT.match(text) else f"https://{text}"
+    return _with_scheme(text)
 
 
 MAX_FEEDS = 20
@@ -64,7 +70,7 @@ _TYPES = frozenset(
 )
 _MAYBE_TYPES = frozenset({"application/json", "application/xml", "text/xml"})
 _FEED_LIKE = re.compile(r"(?:^|[/._?=-])(?:feeds?|rss2?|atom)(?:[/._?&=-]|\Z)", re.IGNORECASE)
-_SAYS_FEED = re.compile(r"\b(?:rss|atom|feeds?)\b|フィード", re.IGNORECASE)
+_SAYS_FEED = re.compile(r"\b(?:(?:rss|atom)\d{0,2}|feeds?)\b|フィード", re.IGNORECASE)
 _COMMENTS = re.compile(r"comment|kommentar|コメント", re.IGNORECASE)
 _LINK_HEADER = re.compile(r"<([^<>]{1,2000})>([^<]*)")
 
@@ -144,8 +150,8 @@ class _Page:
     def from_header(self) -> Iterator[DiscoveredFeed]:
         """The feeds that its Link header names."""
         for target, parameters in _LINK_HEADER.findall(self._link_header):
-            address = http_url(target, self._url)
-            if address and "alternate" in parameters and any(kind in parameters.lower() for kind in _TYPES):
+            address, said = http_url(target, self._url), parameters.lower()
+            if address and "alternate" in said and any(kind in said for kind in _TYPES):
                 yield self._feed(address, "")
 
     def from_anchors(self) -> Iterator[DiscoveredFeed]:
@@ -172,7 +178,9 @@ class _Page:
         return list(said | looks)[:MAX_NAMED]
 
     def _address(self, node: LexborNode) -> str | None:
-        address = http_url(web_address(_attribute(node, "href")), self._base)
+        href = _attribute(node, "href")
+        path = _FEED_PATH.match(href)
+        address = http_url(href[path.end() :] if path else web_address(href), self._base)
         return address.partition("#")[0] if address else None
 
     def _feed(self, address: str, title: str) -> DiscoveredFeed:
