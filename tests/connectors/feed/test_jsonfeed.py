@@ -54,7 +54,7 @@ def test_what_the_feed_says_of_itself():
 
 
 def test_an_item_without_authors_has_those_of_the_feed():
-    people = [{"authors": [{"name": "Own"}]}, {"author": {"name": "Older"}}, {"authors": []}, {}]
+    people: list[dict[str, Any]] = [{"authors": [{"name": "Own"}]}, {"author": {"name": "Older"}}, {"authors": []}, {}]
     items = [{"id": str(number), "content_text": "x", **one} for number, one in enumerate(people)]
     document = {"version": VERSION, "title": "t", "authors": [{"name": "Ada"}, {"name": "Bo"}], "items": items}
     harvest = parse_anyhow(json.dumps(document).encode(), URL)
