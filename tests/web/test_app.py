@@ -1,11 +1,15 @@
 """The other pages of a reader without scripts: search, bookmarks, settings, notifications, and the app to install."""
 
 import re
+from typing import Literal
+
+import pytest
 
 from tests.web.guests import Guest, error_of, value_of
 from tests.web.reader_setup import follow_to
 from tests.web.sample_shelf import PARAGRAPHS
-from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.notifications.kinds import KINDS, ChannelConfig, ChannelKind, post
+from tsuzuki.web.labels import LABELS
 
 
 async def test_a_search_finds_articles_feeds_and_shows_hits_as_marks(reader):
@@ -85,11 +89,61 @@ async def test_the_form_of_a_channel_has_the_fields_of_its_config(reader):
     assert (fields["webhook"], fields["ntfy"]) == (["url"], ["topic", "url", "token", "priority"])
     assert fields.keys() == KINDS.keys()
     wish = {"kind": "ntfy", "name": "Phone", "config.url": "http://93.184.216.34/", "config.token": "tk_1"}
-    wrong = await reader.guest.send("/notifications", wish | {"config.topic": "two words"})
-    assert (wrong.status, value_of(wrong, "config.topic")) == (400, "two words")
-    assert error_of(wrong, "config.topic") is not None
-    assert "tk_1" not in wrong.text  # no password is shown again
+    wrong = await reader.guest.send("/notifications", wish | {"config.topic": "my-topic", "config.priority": "9"})
+    assert (wrong.status, value_of(wrong, "config.priority")) == (400, "9")
+    assert error_of(wrong, "config.priority") is not None
+    assert "tk_1" not in wrong.text  # no secret is shown again
+    assert "my-topic" not in wrong.text
     right = wish | {"config.topic": "news", "config.priority": "5"}
     made = await follow_to(reader.guest, await reader.guest.send("/notifications", right))
     assert "Channel added." in made.text
     assert "Remove Phone" in made.text
+
+
+class OddConfig(ChannelConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Shapes that none of ours has yet."""
+
+    markdown: bool = False
+    size: Literal["small", "large"] = "small"
+    rooms: tuple[str, ...] = ()
+    key: str | None = None
+
+
+class OddKind(ChannelKind[OddConfig]):
+    name = "odd"
+    config = OddConfig
+    secrets = frozenset({"key"})
+
+    def compose(self, config, send, *, now):
+        return post(config.url, {"id": send.delivery_id, "at": now})
+
+
+@pytest.fixture
+def odd_kind(monkeypatch):
+    monkeypatch.setitem(KINDS, "odd", OddKind())
+    for label in ("channel_add", "channel_kind"):
+        monkeypatch.setitem(LABELS[label], "odd", "Odd")
+
+
+@pytest.mark.usefixtures("odd_kind")
+async def test_a_channel_form_has_ticks_choices_and_lists(reader):
+    wish = {"kind": "odd", "name": "Mine", "config.markdown": "on", "config.size": "large", "config.rooms": "a\nb"}
+    wish |= {"config.key": "s3cret", "config.url": "http://127.0.0.1/"}
+    wrong = await reader.guest.send("/notifications", wish)
+    assert wrong.status == 400
+    assert re.search(r'type="checkbox" name="config.markdown" checked', wrong.text)
+    assert "<option selected>large</option>" in wrong.text
+    assert re.search(r'<textarea[^>]* name="config.rooms"[^>]*>a\nb</textarea>', wrong.text)
+    assert "s3cret" not in wrong.text
+    assert (await reader.guest.send("/notifications", wish | {"config.url": "http://93.184.216.34/"})).status == 303
+    [channel] = await reader.app.channels.list(reader.sample_shelf.shelf, reader.user.id)
+    assert channel.config["markdown"] is True
+    assert (channel.config["size"], channel.config["rooms"]) == ("large", ["a", "b"])
+
+
+@pytest.mark.usefixtures("odd_kind")
+async def test_a_secret_of_a_channel_is_not_readable_while_typed(reader):
+    page = (await reader.guest.see("/notifications")).text
+    types = dict(re.findall(r'<input id="([\w-]+)" name="config[^"]*" type="(\w+)"', page))
+    assert (types["ntfy-token"], types["ntfy-topic"], types["odd-key"]) == ("password", "password", "password")
+    assert (types["ntfy-url"], types["ntfy-priority"]) == ("url", "text")

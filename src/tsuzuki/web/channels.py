@@ -10,7 +10,6 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.secrets import is_secret
 from tsuzuki.notifications.channels import ChannelChange
 from tsuzuki.notifications.kinds import KINDS, ChannelKind
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
@@ -33,17 +32,22 @@ class ChannelForm(msgspec.Struct, frozen=True):
         """What the form says; what is needed and was left empty is said to be empty."""
         return {field.label: "" for field in self.fields if field.is_required} | read_config(form, self.fields)
 
+    @property
+    def rules(self) -> Rules:
+        """All is shown again but secrets."""
+        kept = (field.name for field in self.fields if not field.is_secret)
+        return Rules(keep=("kind", "name", *kept), beside={Conflict: "name"})
+
 
 def channel_form(kind: ChannelKind[Any], form_state: FormState = BLANK) -> ChannelForm:
     """The form of a kind; what was typed is in it if it was typed there. What we make ourselves is not asked for."""
     filled = form_state if form_state.value("kind") == kind.name else BLANK
     fields = config_fields(kind.config, {}, filled.values)
     made = kind.complete({}, bytes(32))
-    return ChannelForm(kind.name, [field for field in fields if field.label not in made], filled)
-
-
-_KEPT = {field.name for kind in KINDS.values() for field in channel_form(kind).fields if not is_secret(field.label)}
-_RULES = Rules(keep=("kind", "name", *sorted(_KEPT)), beside={Conflict: "name"})
+    asked = [
+        msgspec.structs.replace(field, is_secret=kind.hides(field.label)) for field in fields if field.label not in made
+    ]
+    return ChannelForm(kind.name, asked, filled)
 
 
 def channel_pages(site: Site) -> tuple[Resource, ...]:
@@ -56,9 +60,12 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
         forms = [channel_form(kind, form_state) for kind in KINDS.values()]
         return site.show(frame, "channels.html", form_state, rows=rows, forms=forms)
 
+    def asked_for(form: Form) -> ChannelForm:
+        return channel_form(KINDS.get(form.one("kind"), KINDS["webhook"]))
+
     async def add(request: Request, caller: Caller, form: Form) -> Response:
         shelf_id = await site.shelf_id(caller)
-        asked = channel_form(KINDS.get(form.one("kind"), KINDS["webhook"]))
+        asked = asked_for(form)
         try:
             name, config = form.one("name"), asked.config(form)
             added = await channels.add(shelf_id, asked.kind, name=name, config=config, user_id=caller.user_id)
@@ -98,7 +105,7 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
 
     one = f"{PATH}/{{channel_id}}"
     return (
-        site.form_page(PATH, show, add, rules=_RULES),
+        site.form_page(PATH, show, add, rules=lambda form: asked_for(form).rules),
         Resource(f"{one}/switch", {"POST": site.signed_in(switch, PATH)}),
         Resource(f"{one}/test", {"POST": site.signed_in(post_form(test, show, Rules()), PATH)}),
         Resource(f"{one}/remove", {"GET": site.signed_in(ask_remove), "POST": site.signed_in(remove, PATH)}),

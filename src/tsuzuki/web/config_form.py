@@ -30,11 +30,18 @@ class ConfigField(msgspec.Struct, frozen=True, kw_only=True):
     options: tuple[str, ...] = ()
     default: Any = None
     values: tuple[str, ...] = ()
+    is_secret: bool = False
+    """Not readable while it is typed, and not shown again."""
 
     @property
     def value(self) -> str:
         """What stands in a field that holds one thing."""
         return next(iter(self.values), "")
+
+    @property
+    def input_type(self) -> str:
+        """Of a field that is one line."""
+        return "password" if self.is_secret else "url" if self.label == "url" else "text"
 
 
 def config_fields(

@@ -82,6 +82,8 @@ BLANK = FormState()
 
 Act = Callable[[Form], Awaitable[Response]]
 Show = Callable[[FormState], Awaitable[Response]]
+RulesOf = Callable[[Form], Rules]
+"""Where they depend on what was posted, as on a page with several forms."""
 
 
 class ActOnForm(Protocol):
@@ -96,7 +98,9 @@ class ShowForm(Protocol):
     def __call__(self, request: Request, caller: Caller, form_state: FormState = BLANK, /) -> Awaitable[Response]: ...
 
 
-def post_form(act: ActOnForm, show: ShowForm, rules: Rules) -> Callable[[Request, Caller], Awaitable[Response]]:
+def post_form(
+    act: ActOnForm, show: ShowForm, rules: Rules | RulesOf
+) -> Callable[[Request, Caller], Awaitable[Response]]:
     """What a form of somebody who is signed in posts to: acts on it, or shows it again with what is wrong."""
 
     async def post(request: Request, caller: Caller) -> Response:
@@ -110,7 +114,7 @@ def post_form(act: ActOnForm, show: ShowForm, rules: Rules) -> Callable[[Request
     return post
 
 
-async def fill(request: Request, act: Act, show: Show, *, rules: Rules) -> Response:
+async def fill(request: Request, act: Act, show: Show, *, rules: Rules | RulesOf) -> Response:
     """Act on a posted form, or show it again with what is wrong. Forbidden for another site's page (SEC-42).
 
     What was typed is not lost either when we cannot now, as with a full disk, as long as the page can be made.
@@ -121,7 +125,7 @@ async def fill(request: Request, act: Act, show: Show, *, rules: Rules) -> Respo
         return await act(form)
     except (Conflict, Invalid, LimitExceeded, SourceError, TooManyRequests, Unauthorized, Unavailable) as error:
         note_reason(request.scope, error)
-        return await show(_sheet_of(error, form, rules))
+        return await show(_sheet_of(error, form, rules if isinstance(rules, Rules) else rules(form)))
 
 
 async def read_form(request: Request, *, most: int = MOST_FIELDS) -> Form:

@@ -18,7 +18,7 @@ from tsuzuki.http.routing import Handler, Resource
 from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Forbidden
 from tsuzuki.model.ids import ShelfId, show_id
-from tsuzuki.web.forms import BLANK, ActOnForm, FormState, Rules, ShowForm, post_form, see
+from tsuzuki.web.forms import BLANK, ActOnForm, FormState, Rules, RulesOf, ShowForm, post_form, see
 from tsuzuki.web.frame import Frame, GroupLink, OpenShelf
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.locale import locale_of
@@ -95,7 +95,7 @@ class Site(Services, frozen=True, kw_only=True):
         show: ShowForm,
         act: ActOnForm,
         *,
-        rules: Rules,
+        rules: Rules | RulesOf,
         back: str | None = None,
         for_admin: bool = False,
     ) -> Resource:
