@@ -7,6 +7,7 @@ and its tests need no server.
 
 import hashlib
 from collections.abc import Generator, Mapping
+from copy import copy
 from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
 
 import msgspec
@@ -46,7 +47,7 @@ class ConnectorInfo(msgspec.Struct, frozen=True, kw_only=True):
     languages: tuple[str, ...]
     """Codes as Tachiyomi spells them; `all` where a source does not tell them apart."""
     base_url: str
-    """Where a person reads it."""
+    """Where a person reads it; in a connector `for_source`, the source's own address."""
     api_url: str | None = None
     """What is called, where that is another host; only it gets the credentials of a source's config."""
     version_id: int = 1
@@ -92,13 +93,19 @@ class Connector:
 
     Inherit from it and define the verbs you can answer. `config` is an instance of `info.config`; `series_url` and
     `chapter_url` are the ones that its lists gave. Pages are counted from 1; chapters come newest first (R11).
+    Call `self.info.base_url`, never a constant: it is the source's own address, and only it gets credentials.
     """
 
     info: ConnectorInfo
 
     def for_source(self, config: Any, base_url: str = "") -> "Connector":
-        """Who answers for a source with this config at this address: itself, unless they say what it is or where."""
-        return self
+        """Who answers for a source with this config at this address: itself, with the address in `info.base_url`."""
+        address = base_url.rstrip("/")
+        if address in ("", self.info.base_url):
+            return self
+        moved = copy(self)
+        moved.info = msgspec.structs.replace(self.info, base_url=address)
+        return moved
 
     def read_config(self, raw: Mapping[str, Any]) -> SourceConfig:
         """The config that a source has stored; a ShapeChanged names every problem."""

@@ -47,6 +47,10 @@ class SelectorsSource(Connector):
         self.definition = definition
         self.info = _info(definition)
 
+    def for_source(self, config: SourceConfig, base_url: str = "") -> Connector:
+        """Itself: the definition says where it is."""
+        return self
+
     def series_at(self, config: SourceConfig, url: str) -> SeriesAt | None:
         """Whatever is on a host of this source; whether it is a series, its details tell."""
         own = self._own(url)
