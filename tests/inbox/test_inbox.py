@@ -77,7 +77,7 @@ async def test_an_entry_shows_its_item_or_its_chapter(db):
     [page], _ = await everything(db, shelf, most=10)
     item = next(entry for entry in page if entry.item_id is not None)
     chapter = next(entry for entry in page if entry.chapter_id is not None)
-    assert (item.title, item.series_id, item.feed_id is not None) == ("Item 3", None, True)
+    assert (item.title, item.series_public_id, item.feed_id is not None) == ("Item 3", None, True)
     assert (chapter.series_title, chapter.number, chapter.link) == ("One", "3", None)
 
 

@@ -80,9 +80,9 @@ async def list_inbox(query: InboxQuery, shelf: Shelf, inbox: Inbox) -> ListAnswe
 
 
 def _chapter(entry: Entry) -> ChapterRef | None:
-    if entry.chapter_id is None or entry.series_id is None:
+    if entry.chapter_id is None or entry.series_public_id is None:
         return None
-    return _chapter_view(entry, id=str(entry.chapter_id), series_id=show_id(entry.series_id))
+    return _chapter_view(entry, id=str(entry.chapter_id), series_id=show_id(entry.series_public_id))
 
 
 _item_view = view_of(

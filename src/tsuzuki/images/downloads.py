@@ -44,7 +44,7 @@ class Download(msgspec.Struct, frozen=True):
     copy_id: int
     release_id: ReleaseId
     chapter_id: ChapterId
-    series_id: PublicId
+    series_public_id: PublicId
     series_title: str
     number: str | None
     title: str

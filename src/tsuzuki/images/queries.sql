@@ -180,7 +180,7 @@ where release_id = :release_id
 
 -- fragment: kept_chapter
 select
-  chapter_copy.id as copy_id, chapter_copy.release_id, chapter_copy.chapter_id, series.public_id as series_id,
+  chapter_copy.id as copy_id, chapter_copy.release_id, chapter_copy.chapter_id, series.public_id as series_public_id,
   series.title as series_title, chapter.number, chapter_copy.title, chapter_copy.language, chapter_copy.group_name,
   chapter_copy.status,
   (select count(*) from copy_page where copy_page.copy_id = chapter_copy.id) as done,

@@ -44,7 +44,7 @@ class Entry(msgspec.Struct, frozen=True):
     """
     # -- of a chapter
     chapter_id: ChapterId | None
-    series_id: PublicId | None
+    series_public_id: PublicId | None
     series_title: str | None
     number: str | None
     volume: str | None

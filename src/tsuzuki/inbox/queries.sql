@@ -77,7 +77,7 @@ select page.id, page.unread, page.saved, page.sort_at, page.created_at,
     end,
     ''
   ) as beginning,
-  page.chapter_id, series.public_id as series_id, series.title as series_title, chapter.number, chapter.volume,
+  page.chapter_id, series.public_id as series_public_id, series.title as series_title, chapter.number, chapter.volume,
   (
     select min(series_source.id) from series_source
     where series_source.series_id = page.series_id and series_source.cover_url is not null

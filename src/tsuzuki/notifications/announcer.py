@@ -32,7 +32,7 @@ class NoticeSubject(msgspec.Struct, frozen=True):
     title: str
     url: str | None
     number: str | None
-    series_id: PublicId | None
+    series_public_id: PublicId | None
     """Of a chapter or a series."""
     beginning: str
     """Of the text of an item that has no title."""
@@ -116,9 +116,9 @@ def _send(notice: Notice, subject: NoticeSubject, recipient: Recipient) -> Send:
 
 def _page(notice: Notice, subject: NoticeSubject) -> str:
     """Where a reader finds it here: the installment; for a flood its series, or the inbox."""
-    if subject.series_id is None:
+    if subject.series_public_id is None:
         return "/" if notice.installment_id is None else f"/items/{notice.installment_id}"
-    series = f"/series/{show_id(subject.series_id)}"
+    series = f"/series/{show_id(subject.series_public_id)}"
     return series if notice.installment_id is None else f"{series}/chapters/{notice.installment_id}"
 
 

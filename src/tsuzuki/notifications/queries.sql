@@ -60,7 +60,7 @@ order by channel.id;
 (select series.public_id from series where false)
 
 -- name: item_subject
-select title, link as url, cast(null as text) as number, {no_series} as series_id,
+select title, link as url, cast(null as text) as number, {no_series} as series_public_id,
   case when title = '' then substr(content, 1, 6000) else '' end as beginning
 from item where id = :id;
 
@@ -68,15 +68,15 @@ from item where id = :id;
 select title, (
   select coalesce(release.real_url, release.url) from release
   where release.chapter_id = chapter.id and release.is_available order by release.id limit 1
-) as url, number, (select series.public_id from series where series.id = chapter.series_id) as series_id, '' as beginning
+) as url, number, (select series.public_id from series where series.id = chapter.series_id) as series_public_id, '' as beginning
 from chapter where id = :id;
 
 -- name: feed_subject
-select title, site_url as url, cast(null as text) as number, {no_series} as series_id, '' as beginning
+select title, site_url as url, cast(null as text) as number, {no_series} as series_public_id, '' as beginning
 from feed where id = :id;
 
 -- name: series_subject
-select title, cast(null as text) as url, cast(null as text) as number, public_id as series_id, '' as beginning
+select title, cast(null as text) as url, cast(null as text) as number, public_id as series_public_id, '' as beginning
 from series where id = :id;
 
 -- name: close_burst

@@ -194,7 +194,7 @@ with mine as (
     ) as chapter_id
   from mine left join state on state.series_id = mine.series_id
 )
-select following.public_id as follow_id, series.public_id as series_id, series.title, series.cover_url,
+select following.public_id as follow_id, series.public_id as series_public_id, series.title, series.cover_url,
   chapter.id as chapter_id, chapter.number, chapter.volume, chapter.title as chapter_title,
   coalesce(progress.page, 0) as page, coalesce(progress.furthest_page, 0) as furthest_page, following.last_read_at,
   (select count(*) from chapter as each_one where each_one.series_id = following.series_id) - following.finished as unread,

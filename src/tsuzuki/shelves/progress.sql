@@ -143,7 +143,7 @@ update progress set is_read = false, marked_at = :now, updated_at = :now
 where shelf_id = :shelf_id and is_read and marked_at = :at;
 
 -- name: history
-select progress.opened_at, progress.chapter_id, series.public_id as series_id, series.title as series_title,
+select progress.opened_at, progress.chapter_id, series.public_id as series_public_id, series.title as series_title,
   series.cover_url, chapter.title, chapter.number, chapter.volume, progress.page, progress.furthest_page,
   progress.is_read, progress.device,
   (

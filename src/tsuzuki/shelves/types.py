@@ -255,7 +255,7 @@ class NextToRead(msgspec.Struct, frozen=True):
     """The chapter to read next in a series."""
 
     follow_id: PublicId
-    series_id: PublicId
+    series_public_id: PublicId
     title: str
     cover_url: str | None
     chapter_id: ChapterId
@@ -503,7 +503,7 @@ class HistoryRow(msgspec.Struct, frozen=True):
 
     opened_at: Millis
     chapter_id: ChapterId
-    series_id: PublicId
+    series_public_id: PublicId
     series_title: str
     cover_url: str | None
     title: str

@@ -65,7 +65,7 @@ class ChapterHit(msgspec.Struct, frozen=True):
     """A chapter of a series that the shelf follows."""
 
     id: ChapterId
-    series_id: PublicId
+    series_public_id: PublicId
     series_title: str
     number: str | None
     volume: str | None

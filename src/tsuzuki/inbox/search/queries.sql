@@ -56,7 +56,7 @@ order by hit.score, series.id desc
 limit :most;
 
 -- fragment: columns
-select chapter.id, series.public_id as series_id, series.title as series_title, chapter.number, chapter.volume,
+select chapter.id, series.public_id as series_public_id, series.title as series_title, chapter.number, chapter.volume,
   chapter.title, chapter.published_at
 
 -- name: search_chapters

@@ -96,7 +96,7 @@ def _step(line: Entry | None, query: dict[str, str], locale: Locale) -> ArticleS
         return None
     if line.item_id is not None:
         return ArticleStep(item_title(line, locale.moment(line.sort_at)), item_path(line.item_id, **query))
-    assert line.series_id is not None
+    assert line.series_public_id is not None
     assert line.chapter_id is not None
     name = chapter_name(line.number, line.volume, line.title)
-    return ArticleStep(f"{line.series_title}: {name}", chapter_path(show_id(line.series_id), line.chapter_id))
+    return ArticleStep(f"{line.series_title}: {name}", chapter_path(show_id(line.series_public_id), line.chapter_id))

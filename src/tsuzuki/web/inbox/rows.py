@@ -152,8 +152,8 @@ def _item(line: Entry, origins: _Origins, time: Time) -> InboxRow:
 
 def _chapter(line: Entry, origins: _Origins, time: Time) -> InboxRow:
     assert line.chapter_id is not None
-    assert line.series_id is not None
-    origin_path, tile = origins.of("series", line.series_id, line.series_title or "")
+    assert line.series_public_id is not None
+    origin_path, tile = origins.of("series", line.series_public_id, line.series_title or "")
     return InboxRow(
         id=line.id,
         kind="chapter",
@@ -163,7 +163,7 @@ def _chapter(line: Entry, origins: _Origins, time: Time) -> InboxRow:
         title=chapter_name(line.number, line.volume, line.title),
         origin=line.series_title or _("Untitled"),
         origin_path=origin_path,
-        path=chapter_path(show_id(line.series_id), line.chapter_id),
+        path=chapter_path(show_id(line.series_public_id), line.chapter_id),
         original=None,
         author=None,
         snippet="",
