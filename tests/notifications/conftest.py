@@ -1,4 +1,4 @@
-"""A receiver of notices and an office that sends them."""
+"""A receiver of notices, and a notifier that sends them."""
 
 from collections.abc import AsyncIterator
 

@@ -15,7 +15,8 @@ from tsuzuki.net.guard import AddressGuard
 from tsuzuki.notifications.channels import ChannelChange
 from tsuzuki.notifications.kinds import KINDS, Ntfy, Webhook, hidden, read_config, restored, sign
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "channels.md"
+README = Path(__file__).parents[2] / "README.md"
+DOCUMENT = README.parent / "docs" / "channels.md"
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 HOOK = "http://127.0.0.1:9/hooks/a-long-key"
 
@@ -177,6 +178,11 @@ def test_the_document_of_channels_has_each_kind_with_all_that_it_takes(kind):
     rows = re.findall(rf"^\| `{kind.name}` \|(.*)\|$", DOCUMENT.read_text("utf-8"), re.MULTILINE)
     assert len(rows) == 1, f"{DOCUMENT.name} has no row for {kind.name} in its table of kinds"
     assert [name for name in kind.config.__struct_fields__ if f"`{name}`" not in rows[0]] == [], DOCUMENT.name
+
+
+def test_the_readme_names_every_kind_of_channel():
+    [row] = re.findall(r"^\| where notices go \| ([^|]+) \|", README.read_text("utf-8"), re.MULTILINE)
+    assert set(row.split(", ")) == set(KINDS), "README.md: where notices go"
 
 
 def test_only_the_origin_of_an_address_is_shown():

@@ -23,6 +23,7 @@ from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.net.urls import parse
+from tsuzuki.notifications.kinds import ChannelKind
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.sources.sites import Sources
 from tsuzuki.transfer.archive import format as lines
@@ -207,3 +208,10 @@ def a_chapter(number: str = "1", series: str = "site/one", **over: Any) -> lines
     )
     values: dict[str, Any] = {"series": series, "key": number, "number": number, "first_seen_at": NOON}
     return lines.ArchivedChapter(**values | {"releases": (release,)} | over)
+
+
+def plain_fields(kind: ChannelKind[Any]) -> dict[str, object]:
+    """Values for the fields of a channel's config that an archive keeps, beside the address."""
+    fields = msgspec.structs.fields(kind.config)
+    shown = [field for field in fields if field.name != "url" and not kind.hides(field.name)]
+    return {field.name: field.default for field in shown if isinstance(field.default, int | str)}

@@ -10,7 +10,7 @@ from tests.builders import (
     stored_series,
     stored_source,
 )
-from tests.transfer.archive.builders import a_reader, an_archive, parts_of
+from tests.transfer.archive.builders import a_reader, an_archive, parts_of, plain_fields
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.notifications.channels import list_channels_tx
 from tsuzuki.notifications.kinds import KINDS
@@ -24,12 +24,11 @@ from tsuzuki.sources.series import add_series_source_tx
 from tsuzuki.transfer.archive.format import ChannelLine
 
 PASSWORD = "correct-horse"
-PLAIN: dict[str, dict[str, object]] = {"ntfy": {"priority": 4}}
 CHANNELS: dict[str, dict[str, object]] = {
     kind.name: {
         "url": f"https://example.org/{PASSWORD}",
         **{name: PASSWORD for name in kind.config.__struct_fields__ if kind.hides(name)},
-        **PLAIN.get(kind.name, {}),
+        **plain_fields(kind),
     }
     for kind in KINDS.values()
 }
@@ -96,9 +95,9 @@ async def test_no_secret_is_in_an_archive(db, tmp_path):
     assert source["lacks"] == ["api_token", "headers.Cookie", "mirrors[0]", "proxy"]
     [feed] = stored["feeds.jsonl"]
     assert (feed["proxy"], feed["lacks_password"]) == ("socks5://me@proxy.example.org:1080", True)
-    assert {"secret", "topic", "token"} <= {name for config in CHANNELS.values() for name in config}
+    assert {"secret", "topic", "token", "priority"} <= {name for config in CHANNELS.values() for name in config}
     assert stored["channels.jsonl"] == [
-        {"kind": kind, "name": kind, "config": {"url": "https://example.org/"} | PLAIN.get(kind, {})}
+        {"kind": kind, "name": kind, "config": {"url": "https://example.org/"} | plain_fields(KINDS[kind])}
         for kind in sorted(KINDS)
     ]
 

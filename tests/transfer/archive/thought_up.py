@@ -5,8 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.transfer.archive.builders import a_source
+from tests.transfer.archive.builders import a_source, plain_fields
 from tsuzuki.connectors.html.sanitiser import sanitise
+from tsuzuki.notifications.kinds import KINDS
 from tsuzuki.transfer.archive import format as lines
 from tsuzuki.transfer.archive.format import PARTS
 
@@ -41,8 +42,8 @@ def thought_up(draw: st.DrawFn) -> dict[str, list[Any]]:
     shelf["sources.jsonl"] = [a_source(slug, is_enabled=draw(st.booleans())) for slug in slugs if slug in used]
     shelf["series.jsonl"].sort(key=lambda series: series.key)
     shelf["chapters.jsonl"].sort(key=lambda chapter: (chapter.series, chapter.key))
-    for kind in draw(st.sets(st.sampled_from(["webhook", "ntfy"]))):
-        config: dict[str, Any] = {"url": "https://example.org/"} | ({"priority": 4} if kind == "ntfy" else {})
+    for kind in draw(st.sets(st.sampled_from(sorted(KINDS)))):
+        config = {"url": "https://example.org/"} | plain_fields(KINDS[kind])
         shelf["channels.jsonl"].append(lines.ChannelLine(kind=kind, name=kind, config=config))
     shelf["channels.jsonl"].sort(key=lambda channel: channel.name)
     return shelf
