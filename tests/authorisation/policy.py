@@ -359,6 +359,7 @@ POLICY = {
 }
 
 # Answers that do not end by themselves: only their beginning is looked at.
+UNDECLARED = "say in POLICY of tests/authorisation/policy.py who may call these"
 STREAMS = {"GET /api/v1/events", "GET /api/v1/admin/crawler/jobs/{job_id}/events"}
 
 

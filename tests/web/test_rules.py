@@ -12,7 +12,7 @@ import tsuzuki.web
 from tests.api.people import API, PASSWORD, RunningApp, a_running_app
 from tests.authorisation.callers import CALLERS, visitor
 from tests.authorisation.objects import MISSING
-from tests.authorisation.policy import POLICY, PUBLIC, is_page, routes
+from tests.authorisation.policy import POLICY, PUBLIC, UNDECLARED, is_page, routes
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
 from tsuzuki.http.middleware import HEADERS
 from tsuzuki.web.navigation import MANAGING, READING, RUNNING
@@ -30,6 +30,7 @@ async def app(tmp_path) -> AsyncIterator[RunningApp]:
 def pages(app: RunningApp, method: str) -> dict[str, str]:
     """The paths of pages that take this method, each with its policy."""
     found = {}
+    assert set(routes(app.app)) - set(POLICY) == set(), UNDECLARED
     for name in routes(app.app):
         verb, path = name.split()
         if verb == method and is_page(path):
