@@ -114,6 +114,12 @@ def test_paths_in_pages_exist():
     assert [(page.name, target) for page, target in paths if not list(ROOT.glob(target.rstrip("/")))] == []
 
 
+def test_paths_below_the_package_exist():
+    """As architecture.md shortens them in its tables."""
+    paths = named_in_pages(r"`((?!src/|docs/|tests/|tools/|bench/|deploy/)[a-z_]+/[\w/]+\.(?:py|sql))`")
+    assert [(page.name, path) for page, path in paths if not (ROOT / "src" / "tsuzuki" / path).is_file()] == []
+
+
 def test_the_schema_page_is_what_the_database_says():
     done = subprocess.run([sys.executable, ROOT / "tools" / "schema.py", "--check"], check=False, cwd=ROOT)
     assert done.returncode == 0, "run: make schema"
