@@ -1,4 +1,4 @@
-"""The library's API, on both engines: follow, look, read on two devices, leave, come back."""
+"""The library's API: follow, look, read on two devices, leave, come back."""
 
 from collections.abc import AsyncIterator
 from typing import Any

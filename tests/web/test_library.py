@@ -34,7 +34,7 @@ class LibraryReader(msgspec.Struct, frozen=True):
 
 
 @pytest.fixture
-async def reader(tmp_path) -> AsyncIterator[LibraryReader]:
+async def library(tmp_path) -> AsyncIterator[LibraryReader]:
     async with a_running_app(tmp_path) as app:
         user = await app.add()
         shelf = (await app.accounts.current_user.shelf_of(user)).id
@@ -53,17 +53,17 @@ def read_state(page: Answer) -> list[bool]:
 # -- the library
 
 
-async def test_an_empty_library_leads_to_discover(reader):
-    page = await reader.guest.see("/library")
+async def test_an_empty_library_leads_to_discover(library):
+    page = await library.guest.see("/library")
     assert "No series yet." in page.text
     assert '<a class="button" href="/discover">' in page.text
 
 
-async def test_the_library_shows_covers_with_what_is_unread_and_where_to_read_on(reader):
-    series = await reader.gallery.follow("The Harbour")
-    await reader.gallery.follow("The Tower")
-    await reader.read(series, "1", 2)
-    page = await reader.guest.see("/library")
+async def test_the_library_shows_covers_with_what_is_unread_and_where_to_read_on(library):
+    series = await library.gallery.follow("The Harbour")
+    await library.gallery.follow("The Tower")
+    await library.read(series, "1", 2)
+    page = await library.guest.see("/library")
     assert re.findall(r'class="series-title">([^<]+)<', page.text) == ["The Harbour", "The Tower"]
     assert re.findall(r'class="badge" title="([^"]+)"', page.text) == ["4 unread", "1 unread"]
     assert "chapters missing" in page.text
@@ -85,21 +85,21 @@ async def test_the_library_shows_covers_with_what_is_unread_and_where_to_read_on
         ("?page=9", []),
     ],
 )
-async def test_the_library_is_sorted_and_narrowed(reader, query, shown):
-    await reader.gallery.follow("The Harbour")
-    tower = await reader.gallery.follow("The Tower")
-    await reader.guest.send(f"/series/{tower}/settings", {"status": "done"})
-    await reader.guest.send(f"/series/{tower}/mark", {"all": "read"})
-    page = await reader.guest.see(f"/library{query}")
+async def test_the_library_is_sorted_and_narrowed(library, query, shown):
+    await library.gallery.follow("The Harbour")
+    tower = await library.gallery.follow("The Tower")
+    await library.guest.send(f"/series/{tower}/settings", {"status": "done"})
+    await library.guest.send(f"/series/{tower}/mark", {"all": "read"})
+    page = await library.guest.see(f"/library{query}")
     assert re.findall(r'class="series-title">([^<]+)<', page.text) == shown
 
 
-async def test_covers_or_a_list_is_a_choice_that_stays(reader):
-    await reader.gallery.follow("The Harbour")
-    assert 'class="covers"' in (await reader.guest.see("/library")).text
-    answer = await reader.guest.send("/library/look", {"look": "list", "view": "sort=added&gaps=on"})
+async def test_covers_or_a_list_is_a_choice_that_stays(library):
+    await library.gallery.follow("The Harbour")
+    assert 'class="covers"' in (await library.guest.see("/library")).text
+    answer = await library.guest.send("/library/look", {"look": "list", "view": "sort=added&gaps=on"})
     assert (answer.status, answer.headers["location"]) == (303, "/library?sort=added&gaps=on")
-    page = await reader.guest.see("/library")
+    page = await library.guest.see("/library")
     assert 'class="covers"' not in page.text
     assert "4 unread" in page.text
 
@@ -107,9 +107,9 @@ async def test_covers_or_a_list_is_a_choice_that_stays(reader):
 # -- a series
 
 
-async def test_a_series_shows_its_chapters_newest_first_and_its_gaps_as_gaps(reader):
-    series = await reader.gallery.follow("The Harbour")
-    page = await reader.guest.see(f"/series/{series}")
+async def test_a_series_shows_its_chapters_newest_first_and_its_gaps_as_gaps(library):
+    series = await library.gallery.follow("The Harbour")
+    page = await library.guest.see(f"/series/{series}")
     listed = re.findall(r'class="chapter-link" href="[^"]+">([^<]+)<|<li class="gap">([^<]+)<', page.text)
     shown = [chapter or gap for chapter, gap in listed]
     assert shown == ["Chapter 6", "Chapters 4 to 5 are missing", "Chapter 3", "Chapter 2", "Chapter 1"]
@@ -117,90 +117,95 @@ async def test_a_series_shows_its_chapters_newest_first_and_its_gaps_as_gaps(rea
     assert "Gallery" in page.text
 
 
-async def test_chapters_are_marked_up_to_one_and_all_and_each_can_be_taken_back(reader):
-    series = await reader.gallery.follow("The Harbour")
-    second = await reader.gallery.chapter("The Harbour", "2")
-    marked = await reader.guest.send(f"/series/{series}/mark", {"up_to": str(second)})
-    page = await reader.guest.see(marked.headers["location"])
+async def test_chapters_are_marked_up_to_one_and_all_and_each_can_be_taken_back(library):
+    series = await library.gallery.follow("The Harbour")
+    second = await library.gallery.chapter("The Harbour", "2")
+    marked = await library.guest.send(f"/series/{series}/mark", {"up_to": str(second)})
+    page = await library.guest.see(marked.headers["location"])
     assert "2 chapters marked read." in page.text
     assert read_state(page) == [False, False, True, True]
-    undone = await reader.guest.send("/inbox/undo", {"undo": query_of(marked)["undo"][0], "back": f"/series/{series}"})
+    undone = await library.guest.send("/inbox/undo", {"undo": query_of(marked)["undo"][0], "back": f"/series/{series}"})
     assert urlsplit(undone.headers["location"]).path == f"/series/{series}"
-    assert read_state(await reader.guest.see(f"/series/{series}")) == [False] * 4
-    marked = await reader.guest.send(f"/series/{series}/mark", {"all": "read"}, accept="application/json")
+    assert read_state(await library.guest.see(f"/series/{series}")) == [False] * 4
+    marked = await library.guest.send(f"/series/{series}/mark", {"all": "read"}, accept="application/json")
     assert marked.json()["data"]["changed"] == 4
-    assert read_state(await reader.guest.see(f"/series/{series}")) == [True] * 4
-    unmarked = await reader.guest.send(f"/series/{series}/mark", {"unread": str(second)})
-    page = await reader.guest.see(unmarked.headers["location"])
+    assert read_state(await library.guest.see(f"/series/{series}")) == [True] * 4
+    unmarked = await library.guest.send(f"/series/{series}/mark", {"unread": str(second)})
+    page = await library.guest.see(unmarked.headers["location"])
     assert "1 chapter marked unread." in page.text
     assert read_state(page) == [True, True, False, True]
-    again = await reader.guest.send(f"/series/{series}/mark", {"again": value_of(page, "again")})
-    page = await reader.guest.see(again.headers["location"])
+    again = await library.guest.send(f"/series/{series}/mark", {"again": value_of(page, "again")})
+    page = await library.guest.see(again.headers["location"])
     assert "1 chapter marked read." in page.text
     assert (read_state(page), value_of(page, "undo")) == ([True] * 4, None)
-    nothing = await reader.guest.send(f"/series/{series}/mark", {"unread": "0"})
+    nothing = await library.guest.send(f"/series/{series}/mark", {"unread": "0"})
     assert query_of(nothing) == {"unmarked": ["0"]}
-    assert (await reader.guest.send(f"/series/{series}/mark", {})).status == 400
+    assert (await library.guest.send(f"/series/{series}/mark", {})).status == 400
 
 
-async def test_leaving_a_series_says_what_goes_and_following_again_brings_it_back(reader):
-    series = await reader.gallery.follow("The Harbour")
-    reader.gallery.draw("The Harbour", "Chapter 7")
-    await reader.gallery.look_again("The Harbour")
-    asked = await reader.guest.see(f"/series/{series}/unfollow")
+async def test_leaving_a_series_says_what_goes_and_following_again_brings_it_back(library):
+    series = await library.gallery.follow("The Harbour")
+    library.gallery.draw("The Harbour", "Chapter 7")
+    await library.gallery.look_again("The Harbour")
+    asked = await library.guest.see(f"/series/{series}/unfollow")
     assert "1 unread entry leaves your inbox." in asked.text
-    left = await reader.guest.send(f"/series/{series}/unfollow")
-    page = await reader.guest.see(left.headers["location"])
+    left = await library.guest.send(f"/series/{series}/unfollow")
+    page = await library.guest.see(left.headers["location"])
     assert "Unfollowed." in page.text
     assert f'action="/series/{series}/follow"' in page.text
-    assert "No series yet." in (await reader.guest.see("/library")).text
-    back = await reader.guest.send(f"/series/{series}/follow")
-    assert "Followed. 4 chapters are ready to read" in (await reader.guest.see(back.headers["location"])).text
-    again = await reader.guest.send(f"/series/{series}/follow")
-    assert "You already follow it." in (await reader.guest.see(again.headers["location"])).text
+    assert "No series yet." in (await library.guest.see("/library")).text
+    back = await library.guest.send(f"/series/{series}/follow")
+    assert "Followed. 4 chapters are ready to read" in (await library.guest.see(back.headers["location"])).text
+    again = await library.guest.send(f"/series/{series}/follow")
+    assert "You already follow it." in (await library.guest.see(again.headers["location"])).text
 
 
-async def test_how_a_series_is_followed_is_kept(reader):
-    series = await reader.gallery.follow("The Harbour")
-    group = await reader.app.reading.groups.add(reader.gallery.shelf, "Sea")
+async def test_how_a_series_is_followed_is_kept(library):
+    series = await library.gallery.follow("The Harbour")
+    group = await library.app.reading.groups.add(library.gallery.shelf, "Sea")
     public_id = read_id(series)
-    await reader.guest.send(f"/series/{series}/reading", {"mode": "rtl", "fit": "width"}, accept="application/json")
-    wishes = {"status": "plan", "group": show_id(group.public_id), "source": str(reader.gallery.site), "language": "en"}
-    saved = await reader.guest.send(f"/series/{series}/settings", wishes)
+    await library.guest.send(f"/series/{series}/reading", {"mode": "rtl", "fit": "width"}, accept="application/json")
+    wishes = {
+        "status": "plan",
+        "group": show_id(group.public_id),
+        "source": str(library.gallery.site),
+        "language": "en",
+    }
+    saved = await library.guest.send(f"/series/{series}/settings", wishes)
     assert "done=series_saved" in saved.headers["location"]
-    follow = (await reader.app.reading.series.get(reader.gallery.shelf, public_id)).follow
+    follow = (await library.app.reading.series.get(library.gallery.shelf, public_id)).follow
     assert (follow.status, follow.group_id, follow.notify) == ("plan", group.id, False)
-    assert follow.preferences == ReleasePreferences((reader.gallery.site,), (), ("en",), "rtl", "width")
-    wrong = await reader.guest.send(f"/series/{series}/settings", {"status": "sleeping"})
+    assert follow.preferences == ReleasePreferences((library.gallery.site,), (), ("en",), "rtl", "width")
+    wrong = await library.guest.send(f"/series/{series}/settings", {"status": "sleeping"})
     assert (wrong.status, "Choose one of the options." in wrong.text) == (400, True)
 
 
-async def test_a_chapter_is_kept_seen_coming_and_let_go(reader):
-    series = await reader.gallery.follow("The Harbour")
-    page = await reader.guest.see(f"/series/{series}")
+async def test_a_chapter_is_kept_seen_coming_and_let_go(library):
+    series = await library.gallery.follow("The Harbour")
+    page = await library.guest.see(f"/series/{series}")
     release = re.search(r'name="keep" value="(\d+)"', page.text)
     assert release is not None
-    kept = await reader.guest.send(f"/series/{series}/keep", {"keep": release[1]})
-    assert f'data-coming="{release[1]}"' in (await reader.guest.see(kept.headers["location"])).text
-    dropped = await reader.guest.send(f"/series/{series}/keep", {"drop": release[1]})
-    page = await reader.guest.see(dropped.headers["location"])
+    kept = await library.guest.send(f"/series/{series}/keep", {"keep": release[1]})
+    assert f'data-coming="{release[1]}"' in (await library.guest.see(kept.headers["location"])).text
+    dropped = await library.guest.send(f"/series/{series}/keep", {"drop": release[1]})
+    page = await library.guest.see(dropped.headers["location"])
     assert "Download removed." in page.text
     assert "data-coming" not in page.text
-    again = await reader.guest.send(f"/series/{series}/keep", {"keep": value_of(page, "keep")})
-    assert "data-coming" in (await reader.guest.see(again.headers["location"])).text
-    assert (await reader.guest.send(f"/series/{series}/keep", {"keep": "9" * 17})).status == 404
+    again = await library.guest.send(f"/series/{series}/keep", {"keep": value_of(page, "keep")})
+    assert "data-coming" in (await library.guest.see(again.headers["location"])).text
+    assert (await library.guest.send(f"/series/{series}/keep", {"keep": "9" * 17})).status == 404
 
 
-async def test_its_sources_are_asked_when_a_reader_wants_to_know(reader):
-    series = await reader.gallery.follow("The Harbour")
-    reader.gallery.draw("The Harbour", "Chapter 7")
-    asked = await reader.guest.send(f"/series/{series}/refresh")
-    page = await reader.guest.see(asked.headers["location"])
+async def test_its_sources_are_asked_when_a_reader_wants_to_know(library):
+    series = await library.gallery.follow("The Harbour")
+    library.gallery.draw("The Harbour", "Chapter 7")
+    asked = await library.guest.send(f"/series/{series}/refresh")
+    page = await library.guest.see(asked.headers["location"])
     assert "Its sources were checked." in page.text
     assert "Chapter 7" in page.text
-    reader.gallery.folder.rename(reader.gallery.folder.with_name("gone"))
-    asked = await reader.guest.send(f"/series/{series}/refresh")
-    page = await reader.guest.see(asked.headers["location"])
+    library.gallery.folder.rename(library.gallery.folder.with_name("gone"))
+    asked = await library.guest.send(f"/series/{series}/refresh")
+    page = await library.guest.see(asked.headers["location"])
     assert "None of its sources is responding." in page.text
     assert "Chapter 7" in page.text
 
@@ -208,10 +213,10 @@ async def test_its_sources_are_asked_when_a_reader_wants_to_know(reader):
 # -- reading without scripts
 
 
-async def test_a_chapter_can_be_read_and_marked_without_scripts(reader):
-    series = await reader.gallery.follow("The Harbour")
-    chapters = {number: await reader.gallery.chapter("The Harbour", number) for number in ("1", "2", "3")}
-    page = await reader.guest.see(f"/series/{series}/chapters/{chapters['2']}")
+async def test_a_chapter_can_be_read_and_marked_without_scripts(library):
+    series = await library.gallery.follow("The Harbour")
+    chapters = {number: await library.gallery.chapter("The Harbour", number) for number in ("1", "2", "3")}
+    page = await library.guest.see(f"/series/{series}/chapters/{chapters['2']}")
     images = re.findall(
         r'<img src="(/api/v1/chapters/\d+/pages/\d+/image)" alt="Page (\d) of 4" loading="(\w+)"', page.text
     )
@@ -221,51 +226,51 @@ async def test_a_chapter_can_be_read_and_marked_without_scripts(reader):
         ("3", "lazy"),
         ("4", "lazy"),
     ]
-    assert (await reader.guest.see(images[3][0])).headers["content-type"] == "image/png"
+    assert (await library.guest.see(images[3][0])).headers["content-type"] == "image/png"
     assert f'href="/series/{series}/chapters/{chapters["3"]}" data-onward' in page.text
     assert f'href="/series/{series}/chapters/{chapters["1"]}"' in page.text
-    await reader.guest.send(f"/series/{series}/mark", {"read": str(chapters["2"])})
-    assert "Mark unread" in (await reader.guest.see(f"/series/{series}/chapters/{chapters['2']}")).text
+    await library.guest.send(f"/series/{series}/mark", {"read": str(chapters["2"])})
+    assert "Mark unread" in (await library.guest.see(f"/series/{series}/chapters/{chapters['2']}")).text
 
 
-async def test_where_one_was_is_offered_and_the_pages_that_a_source_lost_are_missed_in_words(reader):
-    series = await reader.gallery.follow("The Harbour")
-    await reader.read(series, "1", 2)
-    first = await reader.gallery.chapter("The Harbour", "1")
-    page = await reader.guest.see(f"/series/{series}/chapters/{first}")
+async def test_where_one_was_is_offered_and_the_pages_that_a_source_lost_are_missed_in_words(library):
+    series = await library.gallery.follow("The Harbour")
+    await library.read(series, "1", 2)
+    first = await library.gallery.chapter("The Harbour", "1")
+    page = await library.guest.see(f"/series/{series}/chapters/{first}")
     assert '<a class="button quiet small" href="#p2">Continue on page 3</a>' in page.text
-    assert (await reader.guest.see(f"/series/{series}/chapters/{first}?release=999999")).status == 404
-    third = await reader.gallery.chapter("The Harbour", "3")
-    reader.gallery.folder.rename(reader.gallery.folder.with_name("gone"))
-    page = await reader.guest.see(f"/series/{series}/chapters/{third}")
+    assert (await library.guest.see(f"/series/{series}/chapters/{first}?release=999999")).status == 404
+    third = await library.gallery.chapter("The Harbour", "3")
+    library.gallery.folder.rename(library.gallery.folder.with_name("gone"))
+    page = await library.guest.see(f"/series/{series}/chapters/{third}")
     assert "No pages to show" in page.text
 
 
 # -- the history
 
 
-async def test_the_history_has_what_was_opened_and_forgets_it_without_forgetting_how_far(reader):
-    series = await reader.gallery.follow("The Harbour")
+async def test_the_history_has_what_was_opened_and_forgets_it_without_forgetting_how_far(library):
+    series = await library.gallery.follow("The Harbour")
     for number, at in (("1", 3), ("2", 1)):
-        await reader.read(series, number, at)
-    page = await reader.guest.see("/history")
+        await library.read(series, number, at)
+    page = await library.guest.see("/history")
     assert re.findall(r'chapters/\d+">([^<]+)<', page.text) == ["Chapter 2", "Chapter 1"]
     assert "finished" in page.text
     assert "page 2" in page.text
-    assert "Recently opened" in (await reader.guest.see(f"/series/{series}")).text
-    second = await reader.gallery.chapter("The Harbour", "2")
-    forgotten = await reader.guest.send("/history/forget", {"chapter": str(second)})
-    page = await reader.guest.see(forgotten.headers["location"])
+    assert "Recently opened" in (await library.guest.see(f"/series/{series}")).text
+    second = await library.gallery.chapter("The Harbour", "2")
+    forgotten = await library.guest.send("/history/forget", {"chapter": str(second)})
+    page = await library.guest.see(forgotten.headers["location"])
     assert "Chapter 2" not in page.text
     undo = {"chapter": value_of(page, "chapter"), "at": value_of(page, "at")}
-    back = await reader.guest.see((await reader.guest.send("/history/recall", undo)).headers["location"])
+    back = await library.guest.see((await library.guest.send("/history/recall", undo)).headers["location"])
     assert re.findall(r'chapters/\d+">([^<]+)<', back.text) == ["Chapter 2", "Chapter 1"]
-    assert (await reader.guest.send("/history/recall", {"chapter": "x", "at": "1"})).status == 400
-    await reader.guest.send("/history/forget", {"chapter": str(second)})
-    assert "Chapter 2" not in (await reader.guest.see("/history")).text
-    assert (await reader.guest.send("/history/forget", {"chapter": "x"})).status == 404
-    assert "1 chapter is removed from the history." in (await reader.guest.see("/history/clear")).text
-    await reader.guest.send("/history/clear")
-    assert "No history yet." in (await reader.guest.see("/history")).text
-    assert (await reader.app.reading.progress.history(reader.gallery.shelf, after=FROM_THE_TOP, most=9)).total == 0
-    assert read_state(await reader.guest.see(f"/series/{series}")) == [False, False, False, True]
+    assert (await library.guest.send("/history/recall", {"chapter": "x", "at": "1"})).status == 400
+    await library.guest.send("/history/forget", {"chapter": str(second)})
+    assert "Chapter 2" not in (await library.guest.see("/history")).text
+    assert (await library.guest.send("/history/forget", {"chapter": "x"})).status == 404
+    assert "1 chapter is removed from the history." in (await library.guest.see("/history/clear")).text
+    await library.guest.send("/history/clear")
+    assert "No history yet." in (await library.guest.see("/history")).text
+    assert (await library.app.reading.progress.history(library.gallery.shelf, after=FROM_THE_TOP, most=9)).total == 0
+    assert read_state(await library.guest.see(f"/series/{series}")) == [False, False, False, True]

@@ -33,7 +33,7 @@ C = TypeVar("C", bound=ChannelConfig)
 
 
 class ChannelKind(ABC, Generic[C]):
-    """One way to tell a reader something. A new one says `name`, `config` and `compose`, and is added to `KINDS`."""
+    """One way to tell a reader something. A new one declares `name`, `config` and `compose`, and is among `KINDS`."""
 
     name: str
     """As it is stored."""

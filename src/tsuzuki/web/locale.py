@@ -42,7 +42,7 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
         return self._clock(self.local(at))
 
     def date(self, at: Millis) -> str:
-        """`12 November 2026`, or `November 12, 2026`."""
+        """`12 November 2026`, or `November 12, 2026`. Of a moment, never of a day that was cut in UTC."""
         return self._written(self.day_of(at))
 
     def moment(self, at: Millis) -> str:
@@ -52,7 +52,10 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
         return said if self.zone else f"{said} UTC"
 
     def day(self, at: Millis, now: Millis) -> str:
-        """`Today`, `Yesterday`, `Thursday, 12 November`; with the year when it is another."""
+        """`Today`, `Yesterday`, `Thursday, 12 November`; with the year when it is another.
+
+        Of a moment, never of a day that was cut in UTC.
+        """
         then, today = self.day_of(at), self.day_of(now)
         if then == today:
             return _("Today")
