@@ -10,6 +10,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import show_id
+from tsuzuki.model.secrets import is_secret
 from tsuzuki.notifications.channels import ChannelChange
 from tsuzuki.notifications.kinds import KINDS, ChannelKind
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
@@ -45,7 +46,7 @@ def channel_form(kind: ChannelKind[Any], form_state: FormState = BLANK) -> Chann
     fields = config_fields(kind.config, {}, filled.values)
     made = kind.complete({}, bytes(32))
     asked = [
-        msgspec.structs.replace(field, is_secret=kind.hides(field.label)) for field in fields if field.label not in made
+        msgspec.structs.replace(field, is_secret=is_secret(field.label)) for field in fields if field.label not in made
     ]
     return ChannelForm(kind.name, asked, filled)
 
