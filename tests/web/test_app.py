@@ -106,13 +106,12 @@ class OddConfig(ChannelConfig, frozen=True, kw_only=True, forbid_unknown_fields=
     markdown: bool = False
     size: Literal["small", "large"] = "small"
     rooms: tuple[str, ...] = ()
-    key: str | None = None
+    access_token: str | None = None
 
 
 class OddKind(ChannelKind[OddConfig]):
     name = "odd"
     config = OddConfig
-    secrets = frozenset({"key"})
 
     def compose(self, config, send, *, now):
         return post(config.url, {"id": send.delivery_id, "at": now})
@@ -128,7 +127,7 @@ def odd_kind(monkeypatch):
 @pytest.mark.usefixtures("odd_kind")
 async def test_a_channel_form_has_ticks_choices_and_lists(reader):
     wish = {"kind": "odd", "name": "Mine", "config.markdown": "on", "config.size": "large", "config.rooms": "a\nb"}
-    wish |= {"config.key": "s3cret", "config.url": "http://127.0.0.1/"}
+    wish |= {"config.access_token": "s3cret", "config.url": "http://127.0.0.1/"}
     wrong = await reader.guest.send("/notifications", wish)
     assert wrong.status == 400
     assert re.search(r'type="checkbox" name="config.markdown" checked', wrong.text)
@@ -145,5 +144,5 @@ async def test_a_channel_form_has_ticks_choices_and_lists(reader):
 async def test_a_secret_of_a_channel_is_not_readable_while_typed(reader):
     page = (await reader.guest.see("/notifications")).text
     types = dict(re.findall(r'<input id="([\w-]+)" name="config[^"]*" type="(\w+)"', page))
-    assert (types["ntfy-token"], types["ntfy-topic"], types["odd-key"]) == ("password", "text", "password")
+    assert (types["ntfy-token"], types["ntfy-topic"], types["odd-access_token"]) == ("password", "text", "password")
     assert (types["ntfy-url"], types["ntfy-priority"]) == ("url", "text")

@@ -40,7 +40,7 @@ class ChannelKind(ABC, Generic[C]):
     config: type[C]
     """What it needs to know; the form for readers is made of it."""
     secrets: frozenset[str] = frozenset()
-    """Fields of its config that are never shown, beside those whose names say so (`token`, `password`, ...)."""
+    """Fields of its config that are not shown once they are stored, beside those whose names say so (`token`, ...)."""
 
     def hides(self, field: str) -> bool:
         """Whether this field is never shown."""
