@@ -113,7 +113,7 @@ def test_a_file_of_reedme_as_database_names_the_command_that_brings_it(run, tmp_
 
 
 def test_help_is_quick_because_it_imports_nothing_heavy():
-    heavy = "{'uvicorn', 'starlette', 'jinja2', 'aiohttp', 'asyncpg', 'apsw', 'prometheus_client'}"
+    heavy = "{'uvicorn', 'starlette', 'jinja2', 'aiohttp', 'asyncpg', 'apsw', 'prometheus_client', 'structlog', 'rich'}"
     code = f"import sys, tsuzuki.cli; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "[]\n"

@@ -75,6 +75,26 @@ async def test_serve_says_in_one_line_where_it_is_answers_and_stops_with_status_
     assert all(line.startswith(b"{") for line in err.splitlines())
 
 
+STARTED = """
+import asyncio, sys
+from tsuzuki.cli import main
+from tsuzuki.cli.start import start_server
+settings = start_server()
+from tsuzuki.app.bootstrap import open_tsuzuki
+async def opened():
+    async with open_tsuzuki(settings):
+        print(*{"rich", "cryptography", "asyncpg", "authlib", "babel", "redis", "trafilatura"} & set(sys.modules))
+asyncio.run(opened())
+"""
+
+
+async def test_a_server_without_secrets_starts_without_what_it_does_not_need(tmp_path):
+    """Libraries that take time and memory are imported by whoever needs them first."""
+    async with process("-c", STARTED, env=environment(tmp_path)) as child:
+        out, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
+    assert (out, child.returncode) == (b"\n", 0), err.decode()
+
+
 async def test_without_workers_the_line_says_so(tmp_path):
     async with serve(tmp_path, "--no-workers", "--port", "0") as child:
         assert "no workers" in await line_of(child)

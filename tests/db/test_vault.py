@@ -4,8 +4,10 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from cryptography.hazmat.primitives.hashes import SHA512
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from tsuzuki.db.vault import NO_KEY, PREFIX, Vault, load_vault
+from tsuzuki.db.vault import NO_KEY, PREFIX, Vault, _stretched, load_vault
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.secrets import CHANNEL, NOTE, SOURCE, Unreadable, unreadable_places
 
@@ -76,6 +78,13 @@ def test_the_first_key_seals_and_all_open():
     assert Vault((NEW,)).open_values(renewed, SOURCE) == CONFIG
     assert both.reseal_source(renewed) == renewed
     assert both.open_values(both.reseal_source(CONFIG), SOURCE) == CONFIG
+
+
+def test_keys_are_derived_as_the_library_derives_them():
+    """What was sealed when the library still did it is opened by the same key."""
+    for purpose, length in (("fingerprint", 32), ("secrets v1", 64)):
+        derive = HKDF(algorithm=SHA512(), length=length, salt=None, info=f"tsuzuki {purpose}".encode())
+        assert _stretched("ключ " + OLD, purpose, length) == derive.derive(("ключ " + OLD).encode())
 
 
 def test_a_key_is_made_once_and_is_its_owners_alone(tmp_path):

@@ -23,6 +23,7 @@ MOST_DEVICES = 50
 """That are known of one person."""
 FLOW_LIFE = Millis(10 * MINUTE)
 
+FIRST_ADMIN = "admin"
 SHORTEST_PASSWORD = 8
 LONGEST_USERNAME = 64
 

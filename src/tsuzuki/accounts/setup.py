@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.accounts.credentials import Passwords, hash_of, typed_code
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import add_person_tx
-from tsuzuki.accounts.policy import SETUP_LIFE
+from tsuzuki.accounts.policy import FIRST_ADMIN, SETUP_LIFE
 from tsuzuki.accounts.store import NewInvite, NewUser, add_invite_tx, first_tenant_tx, has_users_tx
 from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.accounts.types import SYSTEM, Tenant
@@ -16,7 +16,6 @@ from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.plans import SELF_HOSTED
 from tsuzuki.model.times import Millis
 
-FIRST_ADMIN = "admin"
 FIRST_TENANT = "Home"
 
 

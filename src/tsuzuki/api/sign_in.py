@@ -10,8 +10,8 @@ from starlette.responses import RedirectResponse, Response
 
 from tsuzuki.accounts.invites import AccountRequest, Invites
 from tsuzuki.accounts.oidc import OidcCallback, OidcRefused
-from tsuzuki.accounts.policy import SHORTEST_PASSWORD
-from tsuzuki.accounts.setup import FIRST_ADMIN, Setup
+from tsuzuki.accounts.policy import FIRST_ADMIN, SHORTEST_PASSWORD
+from tsuzuki.accounts.setup import Setup
 from tsuzuki.accounts.sign_in import SignedIn, SignIn
 from tsuzuki.accounts.types import Role, User
 from tsuzuki.api.endpoints import Access, Body, QueryParameters, declaring

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 import msgspec
 
-from tsuzuki.accounts.setup import FIRST_ADMIN
+from tsuzuki.accounts.policy import FIRST_ADMIN
 from tsuzuki.cli.start import shown_progress, start
 
 if TYPE_CHECKING:

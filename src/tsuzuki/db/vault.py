@@ -6,9 +6,11 @@ with `tx.vault`. What no key opens is read as `Unreadable`, and written back as 
 
 import base64
 import binascii
+import hmac
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -36,9 +38,14 @@ class Vault:
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
-        self._ciphers = [_cipher(key) for key in keys]
+        self._keys = tuple(keys)
         self.fingerprint = _stretched(keys[0], "fingerprint", 32) if keys else None
         """By which the first key is known again, and nothing else of it."""
+
+    @cached_property
+    def _ciphers(self) -> list["AESSIV"]:
+        """Made for the first secret: the library takes seven megabytes, and many servers have no secrets."""
+        return [_cipher(key) for key in self._keys]
 
     # -- texts
 
@@ -58,7 +65,7 @@ class Vault:
 
     def reseal(self, stored: str, place: str) -> str:
         """What is stored, sealed with the first key; as it is where it is so already, or cannot be read."""
-        if self._ciphers and _opened(self._ciphers[0], stored, place) is not None:
+        if self._keys and _opened(self._ciphers[0], stored, place) is not None:
             return stored
         text = self.open(stored, place)
         return text if isinstance(text, Unreadable) else self.seal(text, place)
@@ -110,7 +117,7 @@ class Vault:
     # -- inside
 
     def _seal(self, text: str, place: str, nonce: bytes) -> str:
-        if isinstance(text, Unreadable) or not self._ciphers:
+        if isinstance(text, Unreadable) or not self._keys:
             return str(text)
         box = self._ciphers[0].encrypt(text.encode("utf-8", "surrogatepass"), [place.encode(), nonce])
         return PREFIX + base64.urlsafe_b64encode(nonce + box).decode().rstrip("=")
@@ -118,7 +125,7 @@ class Vault:
     def _seal_json(self, value: Any, place: str) -> Any:
         if isinstance(value, Unreadable):
             return str(value)
-        return value if value in _EMPTY or not self._ciphers else self.seal(_json(value), place)
+        return value if value in _EMPTY or not self._keys else self.seal(_json(value), place)
 
     def _reseal_json(self, value: Any, place: str) -> Any:
         is_sealed = isinstance(value, str) and value.startswith(PREFIX)
@@ -187,10 +194,9 @@ def _cipher(key: str) -> "AESSIV":
 
 
 def _stretched(key: str, purpose: str, length: int) -> bytes:
-    from cryptography.hazmat.primitives.hashes import SHA512
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    return HKDF(algorithm=SHA512(), length=length, salt=None, info=f"tsuzuki {purpose}".encode()).derive(key.encode())
+    """HKDF with SHA-512 and no salt (RFC 5869), one block of it."""
+    extracted = hmac.digest(bytes(64), key.encode(), "sha512")
+    return hmac.digest(extracted, f"tsuzuki {purpose}\x01".encode(), "sha512")[:length]
 
 
 FILE = "secret.key"

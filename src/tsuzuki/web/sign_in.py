@@ -6,8 +6,7 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.invites import AccountRequest
-from tsuzuki.accounts.policy import SHORTEST_PASSWORD, ProviderFailed, local_path
-from tsuzuki.accounts.setup import FIRST_ADMIN
+from tsuzuki.accounts.policy import FIRST_ADMIN, SHORTEST_PASSWORD, ProviderFailed, local_path
 from tsuzuki.http.auth import enter, join, leave, refuse_cross_site
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Unauthorized
