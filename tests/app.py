@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from yarl import URL
 
 from tests.builders import CHEAPEST
+from tests.databases import put_migrated_file
 from tsuzuki.app.bootstrap import open_tsuzuki
 from tsuzuki.app.server import Server, listen, url_of
 from tsuzuki.http.errors import json_failure
@@ -112,6 +113,7 @@ async def serving(
 @asynccontextmanager
 async def running_app(settings: Settings) -> AsyncIterator[Client]:
     """All of Tsuzuki with these settings."""
+    put_migrated_file(settings)
     async with (
         open_tsuzuki(settings, hash_cost=CHEAPEST) as opened,
         serving(opened.app, trusted_proxies=_proxies(settings), on_stopping=opened.end_streams) as client,

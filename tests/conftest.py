@@ -9,7 +9,6 @@ import secrets
 import shutil
 import sys
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -19,7 +18,6 @@ import pytest
 from tests import databases, engines, servers
 from tests.scale import SEED, SOAK
 from tsuzuki.db import Database, DatabaseOptions, locks, open_database
-from tsuzuki.db.migrate import migrate
 
 POSTGRES = "TSUZUKI_TEST_POSTGRES_URL"
 REDIS = "TSUZUKI_TEST_REDIS_URL"
@@ -146,11 +144,8 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("template") / "tsuzuki.db"
-    with ThreadPoolExecutor(1) as aside:  # the test that asks first has a running loop on this thread
-        aside.submit(lambda: asyncio.run(migrate(DatabaseOptions(f"sqlite://{path}"), now=0))).result()
-    return path
+def sqlite_template() -> Path:
+    return databases.sqlite_template()
 
 
 @pytest.fixture

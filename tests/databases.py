@@ -1,22 +1,30 @@
-"""PostgreSQL databases for tests: made from a migrated template, emptied and used again.
+"""Databases for tests, made from migrated templates: to apply every migration takes longer than most tests.
 
-Making one copies a thousand files and takes longer than most tests; emptying one takes a few milliseconds. One whose
-schema a test has changed is dropped instead.
+A PostgreSQL database is emptied and used again. Making one copies a thousand files; emptying one takes a few
+milliseconds. One whose schema a test has changed is dropped instead.
 """
 
 import asyncio
+import atexit
 import contextlib
 import itertools
 import os
+import shutil
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from tests.servers import in_memory, shared_folder
 from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.migrate import migrate
+from tsuzuki.db.sqlite_file import path_of
+from tsuzuki.settings import Settings
 
 TEMPLATE = "tsuzuki_template"
 
@@ -53,6 +61,30 @@ begin
   perform setval(seqrelid, seqstart, false) from pg_sequence where pg_stat_get_blocks_fetched(seqrelid) > 0;
   perform pg_stat_force_next_flush();
 end $$"""
+
+
+# -- SQLite
+
+
+@cache
+def sqlite_template() -> Path:
+    """A migrated, empty file that others are copied from, one for a process."""
+    folder = shared_folder(in_memory())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "tsuzuki.db"
+    with ThreadPoolExecutor(1) as aside:  # the test that asks first has a running loop on this thread
+        aside.submit(lambda: asyncio.run(migrate(DatabaseOptions(f"sqlite://{path}"), now=0))).result()
+    return path
+
+
+def put_migrated_file(settings: Settings) -> None:
+    """Where these settings have a file that is not there yet, put a migrated and empty one."""
+    if settings.database_url.startswith("sqlite:") and not (path := path_of(settings.database_url)).exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.copy(sqlite_template(), path)
+
+
+# -- PostgreSQL
 
 
 async def make_template(server_url: str) -> None:

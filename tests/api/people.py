@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.app import Answer, Client, serving, settings_for
 from tests.builders import CHEAPEST
+from tests.databases import put_migrated_file
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.accounts.types import SYSTEM, User
@@ -115,6 +116,7 @@ async def a_running_app(folder: Path, **settings: object) -> AsyncIterator[Runni
     wanted = settings_for(folder, **{"password": PASSWORD} | settings)
     proxies = [str(network) for network in wanted.trusted_proxies]
     time = Time()
+    put_migrated_file(wanted)
     async with (
         open_tsuzuki(wanted, clock=time, hash_cost=CHEAPEST) as opened,
         serving(opened.app, trusted_proxies=proxies, on_stopping=opened.end_streams) as client,
