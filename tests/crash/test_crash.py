@@ -29,7 +29,8 @@ from tsuzuki.queue.policy import FLOOR
 from tsuzuki.queue.service import Tasks
 
 READERS = 5
-HITS = 4
+HITS = 12
+"""As often a worker is hit until the ledger sees the fault: on a busy machine it may not come to its point in time."""
 SLACK_S = 2.0
 """For a machine that does other things too."""
 ONE = Plan(installments=2000, repeats=600, server_kills=40)
