@@ -13,6 +13,7 @@ from tests.builders import (
     stored_feed,
     stored_series,
     stored_shelf,
+    stored_watch,
 )
 from tests.delivery.builders import a_reader
 from tsuzuki.db.queries import load_queries, parse_queries
@@ -112,6 +113,12 @@ select id from entry where shelf_id = :shelf_id;
 delete from item where title = :title;
 -- name: drop_chapter
 delete from chapter where title = :title;
+-- name: name_feed
+update feed set title = :title where id = :id;
+-- name: feeds_of
+select feed_id from subscription where shelf_id = :shelf_id;
+-- name: leave
+delete from subscription where shelf_id = :shelf_id and feed_id in (select id from feed where title = :title);
 """,
     """
 -- name: index_state
@@ -217,3 +224,105 @@ def test_a_search_begins_with_what_matches_and_not_with_all_that_the_shelf_has(s
     steps = [str(step[3]) for step in plan]
     assert any("SEARCH entry USING INDEX entry_item (shelf_id=? AND item_id=?)" in step for step in steps)
     assert not [step for step in steps if "entry_order" in step or "entry_unread" in step or "SCAN entry" in step]
+
+
+async def a_shelf_of(db, *names):
+    """A shelf that follows feeds of these titles, and the subscriptions by title."""
+    feeds = {title: await stored_feed(db, link) for title, link in names}
+    shelf = await a_reader(db, feeds=feeds.values())
+    for title, feed in feeds.items():
+        await stored_watch(db, feed)
+        await db.with_tx(lambda tx, title=title, feed=feed: tx.run(q.name_feed, title=title, id=feed))
+    return shelf
+
+
+NAMED = (
+    ("The Daily News", "https://example.org/a"),
+    ("Café Müller", "https://example.org/b"),
+    ("ＷＩＤＥ letters", "https://example.org/c"),
+    ("週刊漫画", "https://example.org/d"),
+    ("100% under_score", "https://example.org/e"),
+    ("", "https://example.org/Daily.xml"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("daily", ["The Daily News", ""]),
+        ("DAILY", ["The Daily News", ""]),
+        ("dai*", ["The Daily News", ""]),
+        ("dai", []),
+        ('"daily news"', ["The Daily News"]),
+        ("news -daily", []),
+        ("news example", ["The Daily News"]),
+        ("cafe", ["Café Müller"]),
+        ("MÜLLER", ["Café Müller"]),
+        ("wide", ["ＷＩＤＥ letters"]),
+        ("漫画", ["週刊漫画"]),
+        ("画", []),
+        ("週", ["週刊漫画"]),
+        ("100", ["100% under_score"]),
+        ("score", ["100% under_score"]),
+        ("und_er", []),
+        ("e%l", []),
+    ],
+)
+async def test_feeds_are_found_by_the_words_of_their_names_and_addresses(db, text, found):
+    shelf = await a_shelf_of(db, *NAMED)
+    results = await Search(db, HERE).find(shelf, text, 10)
+    assert [feed.hit.title for feed in results.feeds] == found
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("DAILY", 2), ("aily n", 1), ("é", 1), ("cafe", 0), ("刊", 1), ("%", 1), ("_", 1), ("-", 0), ("ﬁ", 0), ("ory", 0)],
+)
+async def test_an_operator_names_any_part_of_a_feeds_name(db, name, found):
+    """It is compared letter by letter, unlike words; whatever SQL would make of a sign is only a sign."""
+    shelf = await a_shelf_of(db, *NAMED)
+    for feed in await db.read(lambda tx: tx.many(int, q.feeds_of, shelf_id=shelf)):
+        await db.with_tx(lambda tx, feed=feed: store_items_tx(tx, feed, [a_new_item("one", title="gull")], NOON))
+        await put_on_shelf(db, shelf, feed)
+    for text in (f'feed:"{name}"', f'gull feed:"{name}"'):
+        assert len((await Search(db, HERE).find(shelf, text, 10)).items) == found
+
+
+async def test_i8_a_feed_of_another_shelf_is_not_found(db):
+    await a_shelf_of(db, *NAMED)
+    assert (await Search(db, HERE).find(await a_reader(db), "daily cafe", 10)).feeds == []
+
+
+class Leaving:
+    """Parsers during whose work the shelf leaves a feed."""
+
+    def __init__(self, db, shelf):
+        self.db, self.shelf = db, shelf
+
+    async def run(self, function, arguments):
+        await self.db.with_tx(lambda tx: tx.run(q.leave, shelf_id=self.shelf, title="The Daily News"))
+        return function(*arguments)
+
+
+async def test_a_feed_that_is_left_during_a_search_is_only_missing(db):
+    shelf = await a_shelf_of(db, *NAMED)
+    results = await Search(db, Leaving(db, shelf)).find(shelf, "daily", 10)
+    assert [feed.hit.title for feed in results.feeds] == [""]
+
+
+class Counting:
+    """Parsers that say how many names they were given."""
+
+    names = 0
+
+    async def run(self, function, arguments):
+        self.names += len(arguments[1])
+        return function(*arguments)
+
+
+async def test_only_feeds_whose_names_may_match_are_looked_at(db):
+    """A shelf may follow thousands: what cannot match is left in the database."""
+    shelf = await a_shelf_of(db, *((f"Feed n{number}", f"https://example.org/{number}") for number in range(30)))
+    parsers = Counting()
+    assert len((await Search(db, parsers).find(shelf, "N17", 10)).feeds) == 1
+    assert parsers.names == 1

@@ -56,9 +56,20 @@ async def list_subscriptions_tx(tx: Tx, shelf_id: ShelfId, group_id: GroupId | N
     return await tx.many(Subscription, q.list_subscriptions, shelf_id=shelf_id, group_id=group_id)
 
 
-async def feed_names_tx(tx: Tx, shelf_id: ShelfId) -> list[FeedName]:
-    """What the shelf's feeds are called, the oldest first."""
-    return await tx.many(FeedName, q.feed_names, shelf_id=shelf_id)
+async def feed_names_tx(tx: Tx, shelf_id: ShelfId, part: str) -> list[FeedName]:
+    """The shelf's feeds whose names or addresses hold this part of a word, in lower case; the oldest first.
+
+    Those that are not all ASCII come along: how their letters are folded, the engines do not know.
+    """
+    return await tx.many(FeedName, q.feed_names, shelf_id=shelf_id, part=part)
+
+
+async def find_subscriptions_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[PublicId]) -> list[Subscription]:
+    """The shelf's subscriptions with these ids, in this order, without those that are gone (I8)."""
+    rows = [{"id": public_id} for public_id in ids]
+    found = await tx.bulk(Subscription, q.find_subscriptions, rows, shelf_id=shelf_id) if ids else []
+    places = {public_id: place for place, public_id in enumerate(ids)}
+    return sorted(found, key=lambda one: places[one.public_id])
 
 
 async def find_subscription_to_tx(tx: Tx, shelf_id: ShelfId, link: str, proxy: str) -> PublicId | None:

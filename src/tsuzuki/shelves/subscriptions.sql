@@ -31,6 +31,12 @@ order by subscription.id;
 select {columns} from {tables}
 where subscription.shelf_id = :shelf_id and subscription.public_id = :public_id;
 
+-- name: find_subscriptions
+-- I8: another shelf's subscriptions are not found.
+select {columns} from {tables}
+where subscription.shelf_id = :shelf_id
+  and subscription.public_id in (select unhex(value ->> 'id') from json_each(cast(:rows as text)));
+
 -- name: refreshing
 -- What waits to be looked at because somebody wants it, and what is being looked at.
 select
@@ -40,11 +46,21 @@ from subscription join watch on watch.feed_id = subscription.feed_id
 where subscription.shelf_id = :shelf_id;
 
 -- name: feed_names
--- Without the states and counts, which a search does not need of all.
+-- Without the states and counts, which a search does not need of all. What is not ASCII folds in ways that no engine knows:
+-- whether that is meant, its caller decides.
 select subscription.public_id, subscription.feed_id, subscription.name, feed.title, feed.link
 from subscription join feed on feed.id = subscription.feed_id
-where subscription.shelf_id = :shelf_id
+where subscription.shelf_id = :shelf_id and (
+  {name_has_part}
+  or octet_length(feed.title) <> length(feed.title)
+  or octet_length(feed.link) <> length(feed.link)
+  or octet_length(subscription.name) <> length(subscription.name)
+)
 order by subscription.id;
+
+-- fragment: name_has_part
+-- LIKE does not look at the case of ASCII.
+feed.title like '%' || :part || '%' or feed.link like '%' || :part || '%' or subscription.name like '%' || :part || '%'
 
 -- name: find_subscription_to
 select subscription.public_id from subscription

@@ -45,6 +45,11 @@ class ParsedSearch(msgspec.Struct, frozen=True, kw_only=True):
     chapter: ChapterQuery | None = None
 
     @property
+    def words(self) -> list[str]:
+        """All that must be there."""
+        return [word for term in self.terms if not term.excluded for word in term.tokens]
+
+    @property
     def is_worded(self) -> bool:
         """Whether a word must be there."""
         return any(not term.excluded for term in self.terms)
@@ -53,6 +58,11 @@ class ParsedSearch(msgspec.Struct, frozen=True, kw_only=True):
     def is_narrowed(self) -> bool:
         """Only items have a feed, a time and a state."""
         return any(each is not None for each in (self.feed, self.unread, self.saved, self.before))
+
+
+def longest(words: list[str]) -> str:
+    """The word that the fewest names have, most likely; empty where there is none."""
+    return max(words, key=len, default="")
 
 
 def parse_search(text: str) -> ParsedSearch:

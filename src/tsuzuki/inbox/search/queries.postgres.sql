@@ -13,13 +13,15 @@ with newest as materialized (
   ) as lying
   order by matched.id desc
   limit 1000
+), best as materialized (
+  select newest.id, newest.feed_id, newest.unread, ts_rank(item_search.document, cast(:match as tsquery)) as score
+  from newest join item_search on item_search.item_id = newest.id
+  order by score desc, newest.id desc
+  limit :most
 )
-select item.id, newest.feed_id, item.title, item.sort_at, newest.unread
-from newest
-join item_search on item_search.item_id = newest.id
-join item on item.id = newest.id
-order by ts_rank(item_search.document, cast(:match as tsquery)) desc, item.id desc
-limit :most;
+select item.id, best.feed_id, item.title, item.sort_at, best.unread
+from best join item on item.id = best.id
+order by best.score desc, item.id desc;
 
 -- name: search_series
 select series.id, series.public_id, series.title, series.author, series.cover_url, series.last_chapter_at,

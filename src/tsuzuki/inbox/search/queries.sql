@@ -3,18 +3,22 @@
 -- Ids grow with time, so the newest are the highest. What narrows a search down is asked of the entry.
 select item.id, entry.feed_id, item.title, item.sort_at, entry.unread
 from (
-  select rowid as id, bm25(item_search, 4.0, 1.0) as score
-  from item_search
-  where item_search match :match
-    and exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.item_id = item_search.rowid and {narrowed})
-  order by rowid desc
-  limit 1000
+  select newest.id, newest.score
+  from (
+    select rowid as id, bm25(item_search, 4.0, 1.0) as score
+    from item_search
+    where item_search match :match
+      and exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.item_id = item_search.rowid and {narrowed})
+    order by rowid desc
+    limit 1000
+  ) as newest
+  order by newest.score, newest.id desc
+  limit :most
 ) as hit
 cross join item  -- or SQLite would begin with all that the shelf has
 cross join entry
 where item.id = hit.id and entry.item_id = hit.id and entry.shelf_id = :shelf_id
-order by hit.score, item.id desc
-limit :most;
+order by hit.score, item.id desc;
 
 -- fragment: narrowed
 (cast(:unread as boolean) is null or entry.unread = cast(:unread as boolean))

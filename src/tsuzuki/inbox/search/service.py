@@ -26,6 +26,7 @@ from tsuzuki.inbox.search.policy import (
     ParsedSearch,
     Passage,
     Snippets,
+    longest,
     parse_search,
     snippets,
 )
@@ -34,7 +35,8 @@ from tsuzuki.model.errors import SourceError, TooManyRequests
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.requests import Parsers
-from tsuzuki.shelves.subscriptions import feed_names_tx, own_subscription_tx
+from tsuzuki.model.tokens import tokens
+from tsuzuki.shelves.subscriptions import feed_names_tx, find_subscriptions_tx
 from tsuzuki.shelves.types import FeedName, Subscription
 
 MOST_WAITING = 5
@@ -45,7 +47,7 @@ class _Hits(msgspec.Struct, frozen=True, kw_only=True):
     """What the database found."""
 
     feeds: list[FeedName] = []
-    """All that the shelf has: which of them are meant is told by their names."""
+    """Those that may be meant: which of them are is told by their names."""
     items: list[ShownItem] = []
     series: list[SeriesHit] = []
     chapters: list[ChapterHit] = []
@@ -108,18 +110,19 @@ class Search:
             return Snippets([], [""] * len(passages))
 
     async def _feeds(self, shelf_id: ShelfId, found: list[tuple[FeedName, str]]) -> list[SearchHit[Subscription]]:
-        async def collect(tx: Tx) -> list[SearchHit[Subscription]]:
-            return [SearchHit(await own_subscription_tx(tx, shelf_id, feed.public_id), said) for feed, said in found]
-
-        return await self._db.read(collect) if found else []
+        """Without those that were left meanwhile."""
+        said = {feed.public_id: snippet for feed, snippet in found}
+        if not said:
+            return []
+        feeds = await self._db.read(lambda tx: find_subscriptions_tx(tx, shelf_id, list(said)))
+        return [SearchHit(feed, said[feed.public_id]) for feed in feeds]
 
     async def _hits_tx(self, tx: Tx, shelf_id: ShelfId, parsed: ParsedSearch, most: int) -> _Hits:
-        feeds = await feed_names_tx(tx, shelf_id)
-        items = await self._items_tx(tx, shelf_id, parsed, feeds, most=most)
+        items = await self._items_tx(tx, shelf_id, parsed, most)
         if parsed.is_narrowed:
             return _Hits(items=items)
         return _Hits(
-            feeds=feeds,
+            feeds=await feed_names_tx(tx, shelf_id, longest(parsed.words)),
             items=items,
             series=await search_series_tx(tx, parsed.terms, most),
             chapters=await self._chapters_tx(tx, shelf_id, parsed, most),
@@ -134,10 +137,11 @@ class Search:
         hits += await search_chapters_tx(tx, shelf_id, parsed.terms, most)
         return list({hit.id: hit for hit in hits}.values())[:most]
 
-    async def _items_tx(
-        self, tx: Tx, shelf_id: ShelfId, parsed: ParsedSearch, feeds: list[FeedName], *, most: int
-    ) -> list[ShownItem]:
-        meant = None if parsed.feed is None else [feed for feed in feeds if _is_meant(feed, parsed.feed)]
+    async def _items_tx(self, tx: Tx, shelf_id: ShelfId, parsed: ParsedSearch, most: int) -> list[ShownItem]:
+        meant = None
+        if parsed.feed is not None:
+            feeds = await feed_names_tx(tx, shelf_id, longest(tokens(parsed.feed)))
+            meant = [feed for feed in feeds if _is_meant(feed, parsed.feed)]
         if not parsed.is_worded:
             ids = await self._newest_tx(tx, shelf_id, parsed, meant, most=most)
         else:
