@@ -1,6 +1,7 @@
 """A library as large as is wanted, made by bulk statements: it grows from size to size, nothing is made twice.
 
-One reader follows all feeds and has every item; a hundred others share the feeds out among themselves.
+One reader follows all feeds and has every item; a hundred others share the feeds out among themselves. That one also
+follows thousands of feeds without an item: a search looks at the names of all.
 """
 
 import random
@@ -8,7 +9,7 @@ from functools import partial
 
 import msgspec
 
-from tests.builders import NOON, stored_feed, stored_watch
+from tests.builders import NOON, a_public_id, stored_feed, stored_watch
 from tests.delivery.builders import a_reader
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.fulltext import words_of
@@ -18,6 +19,8 @@ from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import MINUTE
 
 FEEDS = 200
+QUIET_FEEDS = 4_800
+"""Without an item; only the one reader follows them."""
 SHELVES = 100
 BODIES = 1_000
 """Different texts; each item has one of them, and a word of its own."""
@@ -34,6 +37,21 @@ create table bench_body (id bigint primary key, title text, content text, body t
 insert into bench_body (id, title, content, body, vector)
 select cast(value ->> 'id' as bigint), value ->> 'title', value ->> 'content', value ->> 'body', value ->> 'vector'
 from json_each(cast(:rows as text));
+-- name: add_feeds
+insert into feed (link, title, created_at, updated_at)
+select value ->> 'link', value ->> 'title', cast(:now as bigint), cast(:now as bigint)
+from json_each(cast(:rows as text));
+-- name: add_watches
+insert into watch (feed_id, host, next_check_at, created_at)
+select feed.id, 'example.org', cast(:now as bigint), cast(:now as bigint)
+from json_each(cast(:rows as text)) as wanted join feed on feed.link = wanted.value ->> 'link';
+-- name: follow_feeds
+insert into subscription (public_id, shelf_id, feed_id, group_id, created_at, updated_at)
+select unhex(wanted.value ->> 'public_id'), shelf_group.shelf_id, feed.id, shelf_group.id,
+  cast(:now as bigint), cast(:now as bigint)
+from json_each(cast(:rows as text)) as wanted
+join feed on feed.link = wanted.value ->> 'link'
+join shelf_group on shelf_group.shelf_id = :shelf_id and shelf_group.is_default;
 -- fragment: numbers
 with recursive number (n) as (select cast(:first as bigint) union all select n + 1 from number where n + 1 < :until)
 -- name: add_items
@@ -92,6 +110,7 @@ async def build(db: Database) -> LibraryUsers:
     for feed in feeds:
         await stored_watch(db, feed)
     one = await a_reader(db, feeds=feeds)
+    await db.with_tx(partial(_add_quiet_feeds_tx, shelf_id=one))
     others = [await a_reader(db, feeds=feeds[number::SHELVES]) for number in range(SHELVES)]
     await db.with_tx(lambda tx: tx.run(q.make_bodies))
     await db.with_tx(_add_bodies_tx)
@@ -112,6 +131,16 @@ async def _add_items_tx(tx: Tx, *, case: LibraryUsers, numbers: dict[str, int]) 
     await tx.run(q.add_items, feed=case.feed, now=NOON, minute=MINUTE, **numbers)
     await tx.run(q.index_items, **numbers)
     await tx.run(q.add_entries, now=NOON, **numbers)
+
+
+async def _add_quiet_feeds_tx(tx: Tx, *, shelf_id: ShelfId) -> None:
+    rows = [
+        {"public_id": a_public_id(), "link": f"https://quiet{number}.example.org/feed.xml", "title": f"Quiet {number}"}
+        for number in range(QUIET_FEEDS)
+    ]
+    await tx.bulk(int, q.add_feeds, rows, now=NOON)
+    await tx.bulk(int, q.add_watches, rows, now=NOON)
+    await tx.bulk(int, q.follow_feeds, rows, now=NOON, shelf_id=shelf_id)
 
 
 async def _add_bodies_tx(tx: Tx) -> None:

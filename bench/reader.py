@@ -1,7 +1,8 @@
 """What a reader does, against the bare query behind it: `python -m bench.reader [--small|--full]`.
 
 The inbox, unread items, opening one, marking it, search; at 10,000, 100,000 and (`--full`) 1,000,000 items, for a shelf
-that has them all and for one of a hundred that share them. Starts a PostgreSQL of its own. No time makes it fail.
+that has them all and follows 5,000 feeds, and for one of a hundred that share them. The last two lines compare a whole
+search with the list's filter for the same word. Starts a PostgreSQL of its own. No time makes it fail.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -132,6 +134,12 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
         values = {"match": words, "shelf_id": shelf, "most": 20, **narrow}
         return lambda: search.find(shelf, text, 20), lambda: fetch(searches.search_items, values)
 
+    def beside_list(text: str) -> tuple[Call, Call]:
+        """The search of feeds, series, chapters and items against the list's own filter for the same word."""
+        worded = EntryFilter(kind="item", search=text, by_published=True, detail="item")
+        list_them = partial(inbox.list, shelf, worded, after=FROM_THE_TOP, most=20)
+        return lambda: search.find(shelf, text, 20), list_them
+
     cases: dict[str, tuple[Call, Call]] = {
         "inbox page": (
             lambda: inbox.list(shelf, unread, after=FROM_THE_TOP, most=PAGE),
@@ -149,6 +157,8 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
         "search, one hit": search_calls("item777"),
         "search, rare": search_calls("rare7 rare70*"),
         "search, common": search_calls("river item7*"),
+        "/ list, rare": beside_list("item777"),
+        "/ list, common": beside_list("river"),
     }
     return {name: await measured(ours, bare, calls) for name, (ours, bare) in cases.items()}
 
