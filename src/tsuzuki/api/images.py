@@ -1,7 +1,5 @@
 """Images: pages of chapters, covers, and the pictures of articles."""
 
-import asyncio
-import os
 import re
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -19,8 +17,8 @@ from tsuzuki.api.ids import MangaPath, ReleasePath, number_id
 from tsuzuki.http.middleware import SANDBOXED
 from tsuzuki.images.articles import LONGEST_WRITTEN, ArticleImages
 from tsuzuki.images.decoder import EXTENSIONS, MediaType
-from tsuzuki.images.fetcher import CHUNK, Arrival
-from tsuzuki.images.files import Image, ImageSubject, at_address, cover_of, page_of
+from tsuzuki.images.fetcher import Arrival
+from tsuzuki.images.files import Image, ImageReader, ImageSubject, at_address, cover_of, page_of
 from tsuzuki.images.policy import Width, read_range
 from tsuzuki.images.service import ArrivingImage, Images, OpenImage, Prefetch
 from tsuzuki.model.errors import Conflict, NotFound, SourceError, Unavailable
@@ -44,12 +42,12 @@ def answer_image(request: Request, found: OpenImage | ArrivingImage, name: str) 
     image, body = found.image, found.body
     headers = _headers(image.media_type, name) | {"etag": f'"{image.hash.hex()}"', "accept-ranges": "bytes"}
     response = _answer_stored(request, image, body, headers)
-    if isinstance(body, int) and not isinstance(response, _File):
-        os.close(body)
+    if isinstance(body, ImageReader) and not isinstance(response, _File):
+        body.close()
     return response
 
 
-def _answer_stored(request: Request, image: Image, body: bytes | int, headers: dict[str, str]) -> Response:
+def _answer_stored(request: Request, image: Image, body: bytes | ImageReader, headers: dict[str, str]) -> Response:
     if _has_it(request, image):
         return Response(status_code=304, headers=headers)
     start, end = 0, image.bytes
@@ -120,11 +118,11 @@ class _Stream(Response):
 
 
 class _File(Response):
-    """A part of a large file, piece by piece."""
+    """A part of a large file, piece by piece. Should it turn out damaged, the connection is cut."""
 
-    def __init__(self, descriptor: int, start: int, end: int, *, status: int, headers: Mapping[str, str]) -> None:
+    def __init__(self, reader: ImageReader, start: int, end: int, *, status: int, headers: Mapping[str, str]) -> None:
         super().__init__(None, status, {**headers, "content-length": str(end - start)})
-        self._descriptor = descriptor
+        self._reader = reader
         self._start = start
         self._end = end
 
@@ -133,15 +131,14 @@ class _File(Response):
         del scope, receive
         try:
             await send(_start(self))
-            place = self._start
-            while place < self._end:
-                piece = await asyncio.to_thread(os.pread, self._descriptor, min(CHUNK, self._end - place), place)
-                if not piece:
-                    raise EOFError("An image became shorter while it was sent.")
-                place += len(piece)
-                await send({"type": "http.response.body", "body": piece, "more_body": place < self._end})
+            async with aclosing(self._reader.pieces(self._start, self._end)) as pieces:
+                async for piece in pieces:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except Unavailable as error:
+            _log.warning("image_interrupted", reason=str(error))
         finally:
-            os.close(self._descriptor)
+            self._reader.close()
 
 
 def _start(response: Response) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +19,7 @@ from tsuzuki.accounts.credentials import USUAL_COST, HashCost
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.api.build import build_api
 from tsuzuki.api.endpoints import AccountsGate
-from tsuzuki.app.pipeline import QUEUES, ExtraWork, Pipeline, folder_of, ids_of, open_pipeline, worker_loops
+from tsuzuki.app.pipeline import QUEUES, ExtraWork, Pipeline, files_of, folder_of, ids_of, open_pipeline, worker_loops
 from tsuzuki.app.probes import ProbeDeps, probe_app, probes_of, timed_by
 from tsuzuki.app.wiring import (
     accounts_of,
@@ -44,6 +44,7 @@ from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sealed_columns import seal_stored
 from tsuzuki.db.sqlite_file import path_of, refuse_read_only
 from tsuzuki.db.vault import load_vault
+from tsuzuki.files.stores import IMAGES
 from tsuzuki.http.auth import Callers
 from tsuzuki.http.metrics import Metrics
 from tsuzuki.http.middleware import build_app
@@ -208,6 +209,13 @@ async def _welcome(accounts: Accounts, settings: Settings) -> str | None:
     return prepared.code
 
 
+async def _try_files(settings: Settings) -> None:
+    """List a store that is not a folder; it logs what is wrong, and the rest works without it."""
+    if settings.files_url is not None:
+        with suppress(Unavailable):
+            await anext(aiter(files_of(settings, IMAGES).pages()), None)
+
+
 @asynccontextmanager
 async def open_tsuzuki(
     settings: Settings,
@@ -227,6 +235,7 @@ async def open_tsuzuki(
     schema_version = await _prepare(options, clock)
     async with _open_parts(settings, options, clock, hash_cost) as parts:
         setup_code = await _welcome(parts.accounts, settings)
+        await _try_files(settings)
         loops = worker_loops(
             parts.pipeline,
             settings,

@@ -34,6 +34,9 @@ from tsuzuki.db.crawl_log import archive_months, maintain_partitions
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery import outages
 from tsuzuki.delivery.fanout import Delivered
+from tsuzuki.files.address import read_address
+from tsuzuki.files.folder import DRAFTS, FolderStore
+from tsuzuki.files.stores import ARCHIVE, IMAGES, Area, FileStore
 from tsuzuki.images.downloads import DOWNLOADS
 from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
@@ -260,7 +263,7 @@ def worker_loops(
 
 def pipeline_chores(pipeline: Pipeline, settings: Settings, db: Database, clock: Clock) -> list[Chore]:
     """The pipeline's maintenance; long chores run at night in Europe."""
-    archive = settings.data_dir / "archive"
+    archive = files_of(settings, ARCHIVE)
     abandoned = partial(fail_abandoned, db, clock, threshold=settings.disable_threshold, cache=pipeline.cache)
     return [
         Chore(name="finished tasks", every=Millis(10 * MINUTE), work=pipeline.tasks.prune),
@@ -318,6 +321,16 @@ def _handlers(pipeline: Pipeline, worker_context: WorkerContext, public_url: str
 
 
 # -- the parts
+
+
+def files_of(settings: Settings, area: Area) -> FileStore:
+    """The store of an area: its folder, or the operator's S3, whose library is loaded only then."""
+    if settings.files_url is None:
+        return FolderStore(settings.data_dir / area.name, area)
+    from tsuzuki.files.s3 import S3Store
+
+    drafts = settings.data_dir / IMAGES.name / DRAFTS  # which the sweep of images looks after
+    return S3Store(read_address(settings.files_url), area, drafts=drafts)
 
 
 def client_options(settings: Settings) -> ClientOptions:

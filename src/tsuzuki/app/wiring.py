@@ -9,14 +9,16 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.policy import FailureLimits
 from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.api import PREFIX
-from tsuzuki.app.pipeline import Pipeline, client_options, folder_of, ids_of
+from tsuzuki.app.pipeline import Pipeline, client_options, files_of, folder_of, ids_of
 from tsuzuki.billing.services import Billing, build_billing
 from tsuzuki.catalogue.calls import Calls
 from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, Ttls, build_catalogue
 from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
 from tsuzuki.db import Database
+from tsuzuki.files.stores import IMAGES
 from tsuzuki.http.auth import OidcDeps
 from tsuzuki.images.downloads import Downloads
+from tsuzuki.images.files import ImageFiles
 from tsuzuki.images.services import ImageDeps
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
@@ -136,7 +138,7 @@ def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, dow
         downloads=downloads,
         clock=deps.clock,
         random_bytes=os.urandom,
-        folder=settings.data_dir / "images",
+        files=ImageFiles(files_of(settings, IMAGES), settings.data_dir / IMAGES.name),
         size=settings.image_cache_size,
     )
 

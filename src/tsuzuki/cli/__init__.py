@@ -10,6 +10,7 @@ import click
 
 from tsuzuki import __version__
 from tsuzuki.cli.database import backup, copy_database, migrate, prune
+from tsuzuki.cli.files import files
 from tsuzuki.cli.people import token, user
 from tsuzuki.cli.serve import demo, serve, settings, work
 from tsuzuki.cli.transfer import export, import_
@@ -24,6 +25,7 @@ COMMANDS = (
     migrate,
     backup,
     copy_database,
+    files,
     prune,
     settings,
     user,

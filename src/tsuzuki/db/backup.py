@@ -5,9 +5,9 @@ from pathlib import Path
 
 import apsw
 
-from tsuzuki.db.disk import sync
 from tsuzuki.db.errors import DatabaseError, SchemaRefused
 from tsuzuki.db.sqlite_file import connect, connect_bare, make_private, translated
+from tsuzuki.files.disk import sync
 
 
 def back_up(source: Path, target: Path) -> int:

@@ -21,10 +21,11 @@ import msgspec
 import structlog
 
 from tsuzuki.db.database import Database
-from tsuzuki.db.disk import sync
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.queries import EngineSql, Query, load_queries
 from tsuzuki.db.tx import Tx
+from tsuzuki.files.disk import digest_of, sync
+from tsuzuki.files.stores import FileStore
 from tsuzuki.model.times import Millis, from_datetime
 
 
@@ -46,8 +47,13 @@ class Month(msgspec.Struct, frozen=True, order=True):
 
     @property
     def table(self) -> str:
-        """The name of its partition and of its archive."""
+        """The name of its partition."""
         return f"crawl_log_{self.year:04d}_{self.number:02d}"
+
+    @property
+    def file(self) -> str:
+        """The name of its archive."""
+        return f"{self.table}.jsonl.gz"
 
     def plus(self, months: int) -> "Month":
         """So many months later, or earlier."""
@@ -283,26 +289,25 @@ class ArchivedMonth(msgspec.Struct, frozen=True):
     """One month that was archived."""
 
     month: Month
-    file: Path | None
-    """None when it held no row."""
+    file: str | None
+    """Its key in the store; None when it held no row."""
     rows: int
 
 
-async def archive_months(db: Database, folder: Path, *, now: Millis) -> list[ArchivedMonth]:
-    """Move every month before the last six into `folder`; what was done, oldest first."""
+async def archive_months(db: Database, files: FileStore, *, now: Millis) -> list[ArchivedMonth]:
+    """Move every month before the last six into files; what was done, oldest first."""
     months = await _months_before(db, month_of(now).plus(-MONTHS_KEPT))
-    return [await archive_month(db, month, folder) for month in months]
+    return [await archive_month(db, month, files) for month in months]
 
 
-async def archive_month(db: Database, month: Month, folder: Path, page: int = PAGE) -> ArchivedMonth:
+async def archive_month(db: Database, month: Month, files: FileStore, page: int = PAGE) -> ArchivedMonth:
     """Move one month into its file, and out of the database only what can be read back from there."""
-    file = folder / f"{month.table}.jsonl.gz"
-    exported = await _export(db, month, file, page)
+    exported = await _export(db, month, files, page)
     if db.engine == "postgres":
         await db.with_tx(partial(_drop_tx, month=month, exported=exported))
     if await db.read(partial(count_logs_tx, month=month)):
-        await _remove(db, month, file, page)
-    return ArchivedMonth(month, file if exported else None, exported)
+        await _remove(db, month, files, page)
+    return ArchivedMonth(month, month.file if exported else None, exported)
 
 
 async def _months_before(db: Database, first_kept: Month) -> list[Month]:
@@ -317,11 +322,22 @@ async def _months_before(db: Database, first_kept: Month) -> list[Month]:
     return sorted(months)
 
 
-async def _export(db: Database, month: Month, file: Path, page: int) -> int:
+async def _export(db: Database, month: Month, files: FileStore, page: int) -> int:
     """Write the month's rows to its file; how many there were. Without rows the file stays as it is."""
     rows = await db.read(partial(page_logs_tx, month=month, after=None, most=page))
     if not rows:
         return 0
+    async with files.local(month.file) as file:
+        exported = await _write(db, month, file, rows=rows, page=page)
+        digest = await asyncio.to_thread(digest_of, file)
+        await files.put(month.file, file, digest=digest)
+        if await files.digest(month.file) != digest:
+            raise DatabaseError(f"{month.file} could not be read back from {files.name} as it was written")
+    return exported
+
+
+async def _write(db: Database, month: Month, file: Path, *, rows: Sequence[StoredLogRow], page: int) -> int:
+    """Merge the month's rows, of which these are the first, into the file; how many there were."""
     exported = 0
     writer = await asyncio.to_thread(LogArchiveWriter, file)
     try:
@@ -347,8 +363,9 @@ async def _drop_tx(tx: Tx, month: Month, exported: int) -> None:
     await drop_partition_tx(tx, month)
 
 
-async def _remove(db: Database, month: Month, file: Path, page: int) -> None:
+async def _remove(db: Database, month: Month, files: FileStore, page: int) -> None:
     """Delete in small steps what the file holds."""
-    lines = read_archive(file)
-    while ids := await asyncio.to_thread(lambda: [line.id for line in islice(lines, page)]):
-        await db.with_tx(partial(remove_logs_tx, month=month, ids=ids))
+    async with files.local(month.file) as file:
+        lines = read_archive(file)
+        while ids := await asyncio.to_thread(lambda: [line.id for line in islice(lines, page)]):
+            await db.with_tx(partial(remove_logs_tx, month=month, ids=ids))

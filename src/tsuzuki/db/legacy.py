@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import apsw
 import msgspec
 
-from tsuzuki.db.disk import sync
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.sqlite_file import check_version, reason_of
+from tsuzuki.files.disk import sync
 from tsuzuki.model.times import Millis, from_datetime, from_iso
 
 NEEDED = {"groups": {"id"}, "feeds": {"id", "link"}, "items": {"id", "feed_id"}}

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tsuzuki.db.disk import sync
+from tsuzuki.files.disk import sync
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.secrets import CHANNEL, NOTE, PROXY, SOURCE, Unreadable, is_secret
 

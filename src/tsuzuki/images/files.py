@@ -7,9 +7,8 @@ import asyncio
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from itertools import islice
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -17,8 +16,9 @@ import msgspec
 import structlog
 
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.db.disk import sync
 from tsuzuki.db.locks import DOWNLOAD, check_order
+from tsuzuki.files.folder import DRAFTS, TRASH
+from tsuzuki.files.stores import DamagedFile, FileStore, OpenFile
 from tsuzuki.images.decoder import MediaType
 from tsuzuki.images.policy import FORGET_FAILURES_AFTER, SWEEP_AFTER, UNREFERENCED_FOR, ceiling
 from tsuzuki.model.errors import TsuzukiError
@@ -156,125 +156,120 @@ async def save_failure_tx(
 
 # -- files
 
-_DRAFTS, _TRASH = "drafts", "trash"
-_NAME_LENGTH = 64
-_NO_WAITING: int | None = getattr(os, "RWF_NOWAIT", None)  # Linux has it
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_log = structlog.stdlib.get_logger("tsuzuki.images")
+
+
+def key_of(digest: bytes) -> str:
+    """Under which key an image of this content is stored."""
+    name = digest.hex()
+    return f"{name[:2]}/{name[2:4]}/{name}"
 
 
 class ImageFiles:
-    """The folder."""
+    """The store of images, and the folder of this machine in which they are written first."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def path_of(self, digest: bytes) -> Path:
-        """Where an image of this content is, or would be."""
-        name = digest.hex()
-        return self._root / name[:2] / name[2:4] / name
+    def __init__(self, store: FileStore, folder: Path) -> None:
+        self._store = store
+        self._folder = folder
+        self._damaged: set[bytes] = set()
+        """Not here for anyone, until they are stored again."""
 
     def draft(self) -> "Draft":
         """A new file that is nobody's image yet."""
-        return Draft(self, self._root / _DRAFTS / secrets.token_hex(16))
+        return Draft(self, self._folder / DRAFTS / secrets.token_hex(16))
 
-    def open(self, digest: bytes, size: int) -> int | None:
-        """A descriptor of the file; None when it is not here, or not as long as it was."""
-        try:
-            descriptor = os.open(self.path_of(digest), os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
+    async def open(self, digest: bytes, size: int) -> "ImageReader | None":
+        """The file, to be read piece by piece; None when it is not here, or not as long as it was."""
+        if digest in self._damaged:
             return None
-        if os.fstat(descriptor).st_size != size:
-            os.close(descriptor)
-            return None
-        return descriptor
+        file = await self._store.open(key_of(digest), size=size, digest=digest)
+        return None if file is None else ImageReader(file, digest, size, damaged=self._note_damage)
 
     def read_at_once(self, digest: bytes, size: int) -> bytes | None:
-        """The whole file, if that takes no waiting for the disk: this one may be called on the event loop."""
-        if _NO_WAITING is None:
+        """The whole file, if that takes no waiting: this one may be called on the event loop."""
+        return None if digest in self._damaged else self._store.read_at_once(key_of(digest), size)
+
+    async def read(self, digest: bytes, size: int) -> bytes | None:
+        """The whole file; None as for `open`, and when it is damaged."""
+        if digest in self._damaged:
             return None
         try:
-            descriptor = os.open(self.path_of(digest), os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
+            return await self._store.read(key_of(digest), size=size, digest=digest)
+        except DamagedFile:
+            self._note_damage(digest)
             return None
-        try:
-            data = bytearray(size + 1)
-            read = os.preadv(descriptor, [data], 0, _NO_WAITING)
-        except OSError:  # not in memory, or a file system that cannot tell
-            return None
-        finally:
-            os.close(descriptor)
-        return bytes(data[:size]) if read == size else None
 
-    def read(self, digest: bytes, size: int) -> bytes | None:
-        """The whole file; None as for `open`."""
-        descriptor = self.open(digest, size)
-        if descriptor is None:
-            return None
-        with os.fdopen(descriptor, "rb", buffering=0) as file:
-            return file.readall()
-
-    def has(self, digest: bytes, size: int) -> bool:
+    async def has(self, digest: bytes, size: int) -> bool:
         """Whether the file is here, and as long as it was."""
-        try:
-            return self.path_of(digest).stat().st_size == size
-        except FileNotFoundError:
-            return False
+        found = None if digest in self._damaged else await self._store.find(key_of(digest))
+        return found is not None and found.size == size
 
-    def remove(self, digest: bytes, *, unless_since: float) -> bool:
+    @asynccontextmanager
+    async def local(self, digest: bytes) -> AsyncIterator[str]:
+        """The path of the image on this machine, within the block."""
+        try:
+            async with self._store.local(key_of(digest), digest=digest) as path:
+                yield str(path)
+        except DamagedFile:
+            self._note_damage(digest)
+            raise
+
+    async def remove(self, digest: bytes, *, unless_since: float) -> bool:
         """Remove the file unless it was stored (again) since that moment; False when it stays or was not there."""
-        trash = self._root / _TRASH / secrets.token_hex(16)
-        trash.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self.path_of(digest)
-        try:
-            path.rename(trash)
-        except FileNotFoundError:
-            return False
-        is_old = trash.stat().st_mtime < unless_since
-        if not is_old:
-            with suppress(FileExistsError):
-                path.hardlink_to(trash)
-        trash.unlink()
-        return is_old
+        return await self._store.remove(key_of(digest), unless_since=unless_since)
 
-    def digests(self) -> Iterator[tuple[bytes, float]]:
-        """Every file with the moment at which it was stored."""
-        for first in sorted(self._folders(self._root)):
-            for second in sorted(self._folders(first)):
-                yield from self._stored(second)
+    async def digests(self) -> AsyncIterator[list[tuple[bytes, float]]]:
+        """Every file with the moment at which it was stored, some at a time."""
+        async for files in self._store.pages():
+            yield [(bytes.fromhex(file.key[-64:]), file.stored_at) for file in files]
 
     def sweep(self, *, before: float) -> int:
-        """Remove what was begun before that moment and never became an image; how many."""
+        """Remove what was begun on this machine before that moment and never became an image; how many."""
         count = 0
-        for folder in (_DRAFTS, _TRASH):
-            for path in self._entries(self._root / folder):
+        for folder in (DRAFTS, TRASH):
+            for path in (self._folder / folder).glob("*"):
                 with suppress(FileNotFoundError):
                     if path.stat().st_mtime < before:
                         path.unlink()
                         count += 1
         return count
 
-    def adopt(self, draft: Path, digest: bytes) -> None:
-        """Give a synced draft its name. Whoever stored the same before loses nothing: the content is the same."""
-        path = self.path_of(digest)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.replace(path)
-        sync(path.parent)
+    async def adopt(self, draft: Path, digest: bytes) -> None:
+        """Make a draft the image of this content."""
+        await self._store.put(key_of(digest), draft, digest=digest)
+        self._damaged.discard(digest)
 
-    @staticmethod
-    def _entries(folder: Path) -> list[Path]:
-        try:
-            return list(folder.iterdir())
-        except FileNotFoundError:
-            return []
+    def _note_damage(self, digest: bytes) -> None:
+        _log.error("image_damaged", key=key_of(digest), why="it is not what was stored, and will be fetched again")
+        self._damaged.add(digest)
 
-    def _folders(self, folder: Path) -> list[Path]:
-        return [path for path in self._entries(folder) if len(path.name) == 2 and path.is_dir()]
 
-    def _stored(self, folder: Path) -> Iterator[tuple[bytes, float]]:
-        for path in self._entries(folder):
-            with suppress(ValueError, FileNotFoundError):
-                if len(path.name) == _NAME_LENGTH:
-                    yield bytes.fromhex(path.name), path.stat().st_mtime
+class ImageReader:
+    """A large image that is read piece by piece; whoever got it closes it."""
+
+    def __init__(self, file: OpenFile, digest: bytes, size: int, *, damaged: Callable[[bytes], None]) -> None:
+        self._file = file
+        self._digest = digest
+        self._size = size
+        self._damaged = damaged
+
+    async def pieces(self, start: int, end: int) -> AsyncGenerator[bytes, None]:
+        """These bytes. DamagedFile when they are not what was stored; of the whole image, before its last piece."""
+        read = hashlib.sha256()
+        for place in range(start, end, self._file.piece):
+            upto = min(place + self._file.piece, end)
+            piece = await self._file.read(place, upto)
+            if end - start == self._size:
+                await asyncio.to_thread(read.update, piece)
+                if upto == end and read.digest() != self._digest:
+                    self._damaged(self._digest)
+                    raise DamagedFile("A stored image is damaged.")
+            yield piece
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
 
 
 class Draft:
@@ -310,12 +305,10 @@ class Draft:
         self._hash.update(data)
         self.size += len(data)
 
-    def keep(self) -> bytes:
+    async def keep(self) -> bytes:
         """Make it an image, safe from power cuts; the hash of its content."""
-        assert self.descriptor is not None  # something was written
-        os.fsync(self.descriptor)
         digest = self._hash.digest()
-        self._files.adopt(self.path, digest)
+        await self._files.adopt(self.path, digest)
         return digest
 
 
@@ -324,8 +317,6 @@ class Draft:
 _CHUNK = 200
 _CLOCKS_DIFFER = SECOND
 """A file system's clock is a little behind. What was stored just before it was evicted is left to the sweep."""
-
-_log = structlog.stdlib.get_logger("tsuzuki.images")
 
 
 class Evictable(msgspec.Struct, frozen=True):
@@ -391,14 +382,13 @@ class ImageCache:
         """Remove files that are no image of ours: of whoever died before the row was written; how many."""
         before = (self._clock() - SWEEP_AFTER) / SECOND
         count = await asyncio.to_thread(self._files.sweep, before=before)
-        files = self._files.digests()
-        while some := await asyncio.to_thread(lambda: list(islice(files, _CHUNK))):
+        async for some in self._files.digests():
             old = [digest for digest, stored_at in some if stored_at < before]
             rows = [{"hash": digest.hex()} for digest in old]
             known = set(await self._db.read(lambda tx: tx.bulk(bytes, q.stored_hashes, rows)))  # noqa: B023  awaited
             for digest in old:
                 if digest not in known:
-                    count += await asyncio.to_thread(self._files.remove, digest, unless_since=before)
+                    count += await self._files.remove(digest, unless_since=before)
         return count
 
     async def _evict_aside(self) -> None:
@@ -413,7 +403,7 @@ class ImageCache:
         moment = (self._clock() - _CLOCKS_DIFFER) / SECOND
         hashes = await self._db.with_tx(lambda tx: tx.many(bytes, q.forget_images, ids=ids))
         for digest in hashes:
-            await asyncio.to_thread(self._files.remove, digest, unless_since=moment)
+            await self._files.remove(digest, unless_since=moment)
         return len(hashes)
 
     async def _forget_unreferenced(self) -> int:

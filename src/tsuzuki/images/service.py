@@ -17,6 +17,7 @@ from tsuzuki.images.files import (
     Draft,
     Image,
     ImageFiles,
+    ImageReader,
     ImageSubject,
     KnownImage,
     NewImage,
@@ -43,10 +44,10 @@ _log = structlog.stdlib.get_logger("tsuzuki.images")
 
 
 class OpenImage(msgspec.Struct, frozen=True):
-    """An image that is here: its bytes, or a descriptor of its file, which whoever got it closes."""
+    """An image that is here: its bytes, or a reader of its file, which whoever got it closes."""
 
     image: Image
-    body: bytes | int
+    body: bytes | ImageReader
 
 
 class ArrivingImage(msgspec.Struct, frozen=True):
@@ -65,7 +66,7 @@ class _Download(msgspec.Struct):
 
 
 class Images:
-    """Every image. One per process; several may share the database, the folder, or only the first."""
+    """Every image. One per process; several may share the database, the files, or only the first."""
 
     def __init__(
         self,
@@ -186,12 +187,12 @@ class Images:
         """The image with its bytes, if its file is here."""
         if image is None:
             return None
-        body: bytes | int | None = None
+        body: bytes | ImageReader | None = None
         if image.bytes <= AT_ONCE:
             body = self._files.read_at_once(image.hash, image.bytes)
         if body is None:
             load = self._files.read if image.bytes <= SMALL else self._files.open
-            body = await asyncio.to_thread(load, image.hash, image.bytes)
+            body = await load(image.hash, image.bytes)
         if body is None:
             return None
         now = self._clock()
@@ -208,7 +209,7 @@ class Images:
 
     async def _here(self, image: Image | None) -> Image | None:
         """The image, if its file is here."""
-        if image is None or not await asyncio.to_thread(self._files.has, image.hash, image.bytes):
+        if image is None or not await self._files.has(image.hash, image.bytes):
             return None
         return image
 
@@ -303,7 +304,7 @@ class Images:
         return await self._kept(draft, seen)
 
     async def _kept(self, draft: Draft, seen: ImageHead) -> NewImage:
-        digest = await asyncio.to_thread(draft.keep)
+        digest = await draft.keep()
         return NewImage(digest, seen.media_type, seen.width, seen.height, draft.size)
 
     async def _save(self, subject: ImageSubject, new: NewImage, address: str | None) -> Image:
@@ -328,8 +329,8 @@ class Images:
 
     async def _shrink(self, small: ImageSubject, address: str, user_id: UserId | None) -> Image:
         whole = await self.ensure(small.whole, address=address, user_id=user_id)
-        path = str(self._files.path_of(whole.hash))
-        made: Thumbnail = await self._pool.run(shrink, (path, small.thumbnail))
+        async with self._files.local(whole.hash) as path:
+            made: Thumbnail = await self._pool.run(shrink, (path, small.thumbnail))
         with self._files.draft() as draft:
             await asyncio.to_thread(draft.write, made.data)
             new = await self._kept(draft, ImageHead("image/webp", made.width, made.height))

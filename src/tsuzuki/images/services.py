@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 
 import msgspec
 
@@ -36,7 +35,7 @@ class ImageDeps(msgspec.Struct, frozen=True, kw_only=True):
     downloads: Downloads
     clock: Callable[[], Millis]
     random_bytes: Callable[[int], bytes]
-    folder: Path
+    files: ImageFiles
     size: int
     """Of the cache, in bytes."""
 
@@ -57,14 +56,13 @@ async def open_images(deps: ImageDeps) -> AsyncIterator[ImageServices]:
     """The services; what is under way is ended at the end of the block."""
     db, clock = deps.db, deps.clock
     async with AsyncExitStack() as parts:
-        files = ImageFiles(deps.folder)
-        room = ImageCache(db, files, clock, size=deps.size)
+        room = ImageCache(db, deps.files, clock, size=deps.size)
         parts.push_async_callback(room.close)
         pool = ParsePool(DECODING)
         parts.push_async_callback(pool.close)
         fetcher = ImageFetcher(db, deps.client, deps.calls, chapters=deps.chapters, details=deps.details)
         parts.push_async_callback(fetcher.close)
-        images = Images(db, files, fetcher, pool, locks=deps.locks, clock=clock, stored=room.stored)
+        images = Images(db, deps.files, fetcher, pool, locks=deps.locks, clock=clock, stored=room.stored)
         parts.push_async_callback(images.close)
         prefetch = Prefetch(db, images, clock)
         parts.push_async_callback(prefetch.close)

@@ -9,6 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from tsuzuki.files.address import read_address
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 
 Network = IPv4Network | IPv6Network
@@ -193,6 +194,19 @@ def _database(text: str) -> str:
 DATABASE_URL = SettingType(
     "sqlite:///file (in the data folder), sqlite:////absolute/file or postgresql://user:password@host/database",
     _database,
+)
+
+
+def _files(text: str) -> str:
+    _split(text)
+    read_address(text)
+    return text
+
+
+FILES_URL = SettingType(
+    "s3://bucket/prefix or s3://key:secret@bucket/prefix with %2F for a slash in the secret, if needed followed by "
+    "?endpoint=https://host, region=name, style=path or virtual, joined by &",
+    _files,
 )
 
 

@@ -80,6 +80,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "not count and are never removed.",
         ),
     ]
+    files_url: Annotated[
+        str | None,
+        Variable(
+            "Data",
+            kinds.FILES_URL,
+            "",
+            "An S3-compatible store for images, downloaded chapters and archived logs, which processes on several "
+            "machines share: `s3://bucket/prefix?endpoint=https://host&region=name`. Credentials are written as "
+            "`s3://key:secret@bucket/...`, or come from the usual `AWS_*` variables. Default: folders in the data "
+            "folder. See docs/operating.md.",
+            secret=True,
+        ),
+    ]
     keep_read: Annotated[
         Millis,
         _data(
@@ -301,8 +314,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def secrets(self) -> frozenset[str]:
         """Everything that must not be seen in a log, wherever it turns up."""
         whole = {str(getattr(self, name)) for name, variable in _fields().items() if variable.secret}
-        urls = (self.database_url, self.redis_url, self.flaresolverr_url)
-        within = {urlsplit(url).password for url in urls if url}
+        urls = (self.database_url, self.redis_url, self.flaresolverr_url, self.files_url)
+        within = {urlsplit(url).password for url in urls if url} | {urlsplit(self.files_url or "").username}
         spelt = {unquote(password) for password in within if password}
         return frozenset(text for text in (*whole, *within, *spelt) if text and text != "None")
 

@@ -1,5 +1,6 @@
-"""fsync."""
+"""Files of this machine: fsync, and the hash of a whole one."""
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -11,3 +12,9 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def digest_of(path: Path) -> bytes:
+    """The sha256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

@@ -1,0 +1,77 @@
+"""Moves the files of an area from one store to another. A run that was interrupted is simply run again."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tsuzuki.files.disk import digest_of
+from tsuzuki.files.stores import Area, DamagedFile, FileStore, StoredFile
+from tsuzuki.model.errors import Unavailable
+
+AT_ONCE = 8
+
+
+class MovedFiles(msgspec.Struct, frozen=True):
+    """What was moved, and what had to stay."""
+
+    files: int
+    bytes: int
+    damaged: Sequence[str]
+    """Not what their names say."""
+    differing: Sequence[str]
+    """In both stores, with different contents."""
+
+
+class FileMove:
+    """One move. A file leaves its store once the other was seen to hold the same."""
+
+    def __init__(self, source: FileStore, target: FileStore, area: Area) -> None:
+        self._source = source
+        self._target = target
+        self._area = area
+        self._moved: list[int] = []
+        self._damaged: list[str] = []
+        self._differing: list[str] = []
+
+    async def run(self, watch: Callable[[int, int], None]) -> MovedFiles:
+        """Move every file; `watch` is told how many were seen to, and of how many. Unavailable stops it."""
+        total = sum([len(files) async for files in self._source.pages()])
+        done = 0
+        async for files in self._source.pages():
+            for first in range(0, len(files), AT_ONCE):
+                some = files[first : first + AT_ONCE]
+                await asyncio.gather(*map(self._move, some))
+                done += len(some)
+                watch(done, max(done, total))
+        return MovedFiles(len(self._moved), sum(self._moved), sorted(self._damaged), sorted(self._differing))
+
+    async def _move(self, file: StoredFile) -> None:
+        try:
+            async with self._source.local(file.key, digest=self._area.digest_of(file.key)) as copy:
+                is_there = await self._copy(file.key, copy)
+        except DamagedFile:
+            self._damaged.append(file.key)
+            return
+        except FileNotFoundError:  # removed since it was listed
+            return
+        if is_there:
+            await self._source.remove(file.key, unless_since=float("inf"))
+            self._moved.append(file.size)
+
+    async def _copy(self, key: str, copy: Path) -> bool:
+        """Whether the target holds this file now; False when it holds another that must not be lost."""
+        digest, expected = await asyncio.to_thread(digest_of, copy), self._area.digest_of(key)
+        if expected not in {None, digest}:
+            raise DamagedFile(f"{key} is damaged.")
+        there = await self._target.digest(key)
+        if there == digest:
+            return True
+        if there is not None and expected is None:
+            self._differing.append(key)
+            return False
+        await self._target.put(key, copy, digest=digest)
+        if await self._target.digest(key) != digest:
+            raise Unavailable(f"{key} could not be read back from {self._target.name} as it was written.")
+        return True
