@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import gc
+import http.client
 import ipaddress
+import logging
 import os
 import secrets
 import shutil
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -134,6 +136,30 @@ def redis_url() -> str:
     """A Redis database of this worker's own: a test may flush it."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     return urlunsplit(urlsplit(os.environ[REDIS])._replace(path=f"/{int(worker) % 16}"))
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """A server that speaks S3, on loopback; obstore's connections are not seen by the hook above."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it tells of every request
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3_url(s3_endpoint: str) -> str:
+    """The address of a bucket of the test's own, with a key and a secret that must not be seen anywhere."""
+    bucket = f"bucket-{secrets.token_hex(8)}"
+    server = http.client.HTTPConnection(urlsplit(s3_endpoint).netloc)
+    server.request("PUT", f"/{bucket}")
+    assert server.getresponse().status == 200
+    server.close()
+    return f"s3://CANARYKEY:canary%2Fsecret@{bucket}/some/prefix?endpoint={s3_endpoint}&region=us-east-1"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -52,7 +52,7 @@ OF_REQUESTS = re.compile(
 )
 FOR_OPEN_PAGES = "inbox/events.py"
 """Reads events meanwhile, in a loop of its own that begins with the server."""
-SHARED = re.compile(r"(queue|db|net|parsing|coord|model)/|connectors/(protocol|registry|config)\.py|log\.py")
+SHARED = re.compile(r"(queue|db|files|net|parsing|coord|model)/|connectors/(protocol|registry|config)\.py|log\.py")
 LOADS = re.compile(r'load_queries\("tsuzuki\.([\w.]+)"\)')
 
 rows = parse_queries("tests", "-- name: set_url\nupdate series_source set url = :url where id = :id;")

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from tests.builders import a_public_id
 from tests.db.builders import a_query
+from tests.files.builders import NOBODY_THERE, a_store, keys
 from tsuzuki.db import DatabaseOptions, crawl_log, open_database
 from tsuzuki.db.crawl_log import (
     Month,
@@ -26,6 +27,8 @@ from tsuzuki.db.crawl_log import (
 )
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.migrate import migrate
+from tsuzuki.files.stores import ARCHIVE
+from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import DAY, Millis, from_iso
 
 NOW = from_iso("2026-11-15T12:00:00Z")
@@ -51,9 +54,16 @@ async def how_many(db, month=None):
     return await db.read(partial(count_logs_tx, month=month))
 
 
-def archived(done):
-    assert done.file
-    return list(read_archive(done.file))
+@pytest.fixture(params=["folder", "s3"])
+def files(request, tmp_path):
+    """Where archives go."""
+    url = request.getfixturevalue("s3_url") if request.param == "s3" else None
+    return a_store(url, tmp_path, ARCHIVE)
+
+
+async def archived(files, done):
+    async with files.local(done.file) as file:
+        return list(read_archive(file))
 
 
 # -- months
@@ -173,60 +183,57 @@ async def test_sqlite_needs_no_partitions(db):
 # -- the archive
 
 
-async def test_months_before_the_last_six_move_into_files(db, tmp_path):
+async def test_months_before_the_last_six_move_into_files(db, files):
     for month in (Month(2026, 3), Month(2026, 4), Month(2026, 5), NOVEMBER):
         await ensure_partitions(db, month.start)
         await stored_logs(db, at=month.start, count=3, message=f"续 {month.table}", meta={"a": [1, None]})
-    done = await archive_months(db, tmp_path / "archive", now=NOW)
+    done = await archive_months(db, files, now=NOW)
     assert [(each.month, each.rows) for each in done] == [(Month(2026, 3), 3), (Month(2026, 4), 3)]
     assert [await how_many(db, Month(2026, number)) for number in (3, 4, 5, 11)] == [0, 0, 3, 3]
     assert Month(2026, 3) not in await partitions(db)
-    assert sorted(file.name for file in (tmp_path / "archive").iterdir()) == [
-        "crawl_log_2026_03.jsonl.gz",
-        "crawl_log_2026_04.jsonl.gz",
-    ]
-    assert done[0].file
-    with gzip.open(done[0].file) as lines:
-        first = json.loads(next(lines))
+    assert await keys(files) == ["crawl_log_2026_03.jsonl.gz", "crawl_log_2026_04.jsonl.gz"]
+    async with files.local(done[0].file) as file:
+        with gzip.open(file) as lines:
+            first = json.loads(next(lines))
     assert first["message"] == "续 crawl_log_2026_03"
     assert (first["meta"], first["created_at"], len(first["id"])) == ({"a": [1, None]}, Month(2026, 3).start, 32)
-    assert await archive_months(db, tmp_path / "archive", now=NOW) == []
+    assert await archive_months(db, files, now=NOW) == []
 
 
-async def test_more_rows_than_a_page_are_archived_in_order(db, tmp_path):
+async def test_more_rows_than_a_page_are_archived_in_order(db, files):
     await stored_logs(db, at=Month(2026, 1).start, count=50)
-    done = await archive_month(db, Month(2026, 1), tmp_path, page=7)
-    times = [line.created_at for line in archived(done)]
+    done = await archive_month(db, Month(2026, 1), files, page=7)
+    times = [line.created_at for line in await archived(files, done)]
     assert times == [Month(2026, 1).start + number for number in range(50)]
     assert await how_many(db) == 0
 
 
-async def test_rows_of_the_same_millisecond_are_all_archived(db, tmp_path):
+async def test_rows_of_the_same_millisecond_are_all_archived(db, files):
     for _ in range(10):
         await stored_logs(db, at=Month(2026, 1).start)
-    done = await archive_month(db, Month(2026, 1), tmp_path, page=3)
-    assert len({line.id for line in archived(done)}) == 10
+    done = await archive_month(db, Month(2026, 1), files, page=3)
+    assert len({line.id for line in await archived(files, done)}) == 10
 
 
-async def test_rows_that_come_late_are_merged_into_the_file(db, tmp_path):
+async def test_rows_that_come_late_are_merged_into_the_file(db, files):
     """Also how an archiving that was interrupted between the file and the deletion goes on."""
     january = Month(2026, 1)
     await stored_logs(db, at=january.start, count=5)
-    await archive_month(db, january, tmp_path)
+    await archive_month(db, january, files)
     await stored_logs(db, at=january.start + 2, count=1)
-    done = await archive_month(db, january, tmp_path)
-    lines = archived(done)
+    done = await archive_month(db, january, files)
+    lines = await archived(files, done)
     assert [line.created_at - january.start for line in lines] == [0, 1, 2, 2, 3, 4]
     assert await how_many(db) == 0
 
 
-async def test_an_archiving_that_stopped_before_its_deletion_is_finished_without_doubles(db, tmp_path):
+async def test_an_archiving_that_stopped_before_its_deletion_is_finished_without_doubles(db, files):
     january = Month(2026, 1)
     await stored_logs(db, at=january.start, count=20)
-    await crawl_log._export(db, january, tmp_path / f"{january.table}.jsonl.gz", 100)
+    await crawl_log._export(db, january, files, 100)
     assert await how_many(db) == 20
-    done = await archive_month(db, january, tmp_path)
-    assert len(archived(done)) == 20
+    done = await archive_month(db, january, files)
+    assert len(await archived(files, done)) == 20
     assert await how_many(db) == 0
 
 
@@ -235,25 +242,33 @@ async def test_a_file_that_cannot_be_written_leaves_every_row_where_it_is(db, tm
     await stored_logs(db, at=january.start, count=5)
     (tmp_path / "archive").write_text("a file where the folder should be")
     with pytest.raises(OSError, match="archive"):
-        await archive_month(db, january, tmp_path / "archive")
+        await archive_month(db, january, a_store(None, tmp_path, ARCHIVE))
+    assert await how_many(db) == 5
+
+
+async def test_a_store_that_does_not_answer_leaves_every_row_where_it_is(db, tmp_path):
+    january = Month(2026, 1)
+    await stored_logs(db, at=january.start, count=5)
+    with pytest.raises(Unavailable):
+        await archive_month(db, january, a_store(NOBODY_THERE, tmp_path, ARCHIVE))
     assert await how_many(db) == 5
 
 
 @on_postgres
-async def test_a_partition_that_grew_since_it_was_exported_is_kept(db, tmp_path):
+async def test_a_partition_that_grew_since_it_was_exported_is_kept(db, files):
     january = Month(2026, 1)
     await ensure_partitions(db, january.start)
     await stored_logs(db, at=january.start, count=6)
     with pytest.raises(DatabaseError, match="changed while it was archived: 5 rows, then 6"):
         await db.with_tx(partial(crawl_log._drop_tx, month=january, exported=5))
     assert await how_many(db, january) == 6
-    assert len(archived(await archive_month(db, january, tmp_path))) == 6
+    assert len(await archived(files, await archive_month(db, january, files))) == 6
 
 
 @on_postgres
-async def test_an_old_partition_without_rows_just_goes(db, tmp_path):
+async def test_an_old_partition_without_rows_just_goes(db, files):
     await ensure_partitions(db, Month(2026, 1).start)
-    done = await archive_months(db, tmp_path, now=NOW)
+    done = await archive_months(db, files, now=NOW)
     assert [(each.month, each.file) for each in done] == [(Month(2026, number), None) for number in (1, 2, 3)]
     assert await partitions(db) == []
-    assert list(tmp_path.iterdir()) == []
+    assert await keys(files) == []

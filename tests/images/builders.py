@@ -20,8 +20,10 @@ from tests.net.builders import a_server, answer
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.files.folder import FolderStore
+from tsuzuki.files.stores import IMAGES
 from tsuzuki.images.downloads import DOWNLOADS
-from tsuzuki.images.files import ImageCache, ImageSubject, NewImage, at_address, save_image_tx
+from tsuzuki.images.files import ImageCache, ImageFiles, ImageSubject, NewImage, at_address, save_image_tx
 from tsuzuki.ingest.chapters import save_pages_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
@@ -130,12 +132,20 @@ class PictureSite(Site):
         return sum(path.endswith(ending) for path in self.asked)
 
 
+def in_folder(folder: Path) -> ImageFiles:
+    return ImageFiles(FolderStore(folder, IMAGES), folder)
+
+
+async def stored_digests(files: ImageFiles) -> set[bytes]:
+    return {digest async for some in files.digests() for digest, _ in some}
+
+
 async def stored_picture(app: RunningApp, address: str) -> bytes:
     """An image that an article shows from there, on disk already."""
     files, picture = app.pictures.room._files, a_picture()
     with files.draft() as draft:
         draft.write(picture)
-        new = NewImage(draft.keep(), "image/png", 60, 90, len(picture))
+        new = NewImage(await draft.keep(), "image/png", 60, 90, len(picture))
     subject = at_address(address)
     await app.db.with_tx(lambda tx: save_image_tx(tx, subject, new, address=None, now=app.time()))
     return picture

@@ -13,7 +13,7 @@ from tests.builders import (
     stored_series_source,
     stored_source,
 )
-from tests.images.builders import q
+from tests.images.builders import in_folder, q, stored_digests
 from tsuzuki.db import Database, Tx
 from tsuzuki.images.articles import secret_tx
 from tsuzuki.images.files import (
@@ -24,6 +24,7 @@ from tsuzuki.images.files import (
     at_address,
     cover_of,
     find_known_tx,
+    key_of,
     page_of,
     save_failure_tx,
     save_image_tx,
@@ -40,7 +41,7 @@ SIZE = 1000
 
 @pytest.fixture
 def files(tmp_path) -> ImageFiles:
-    return ImageFiles(tmp_path / "images")
+    return in_folder(tmp_path / "images")
 
 
 def a_room(db: Database, files: ImageFiles, size: int = 10 * SIZE, now: Millis = NOON) -> ImageCache:
@@ -51,9 +52,9 @@ async def stored(db: Database, files: ImageFiles, number: int, used_at: Millis =
     """An image of `SIZE` bytes that an article shows, on disk for a while."""
     with files.draft() as draft:
         draft.write(bytes([number]) * SIZE)
-        digest = draft.keep()
+        digest = await draft.keep()
     old = (NOON - DAY) / SECOND
-    os.utime(files.path_of(digest), (old, old))
+    os.utime(files._folder / key_of(digest), (old, old))
     new, subject = NewImage(digest, "image/png", 1, 1, SIZE), at_address(str(number))
     image = await db.with_tx(lambda tx: save_image_tx(tx, subject, new, address=None, now=used_at))
     assert await db.with_tx(lambda tx: tx.run(q.set_used, id=image.id, at=used_at))
@@ -69,25 +70,25 @@ async def test_what_was_not_used_for_longest_goes_first_and_some_room_is_left(db
     room = a_room(db, files)
     assert await room.evict() == 3
     assert await left(db) == {image.hash for image in images[:9]}
-    assert {digest for digest, _ in files.digests()} == await left(db)
+    assert await stored_digests(files) == await left(db)
     assert await room.evict() == 0
 
 
 class Dying(ImageFiles):
     """The process ends where a file would be removed."""
 
-    def remove(self, digest: bytes, *, unless_since: float) -> bool:
+    async def remove(self, digest: bytes, *, unless_since: float) -> bool:
         raise RuntimeError(f"killed at {digest.hex()}, {unless_since}")
 
 
 async def test_a_file_goes_after_its_row_so_that_a_crash_leaves_no_row_without_a_file(db, files):
     await stored(db, files, 1)
     with pytest.raises(RuntimeError):
-        await a_room(db, Dying(files._root), size=0).evict()
+        await a_room(db, Dying(files._store, files._folder), size=0).evict()
     assert await left(db) == set()
-    assert len(list(files.digests())) == 1
+    assert len(await stored_digests(files)) == 1
     assert await a_room(db, files).sweep() == 1
-    assert list(files.digests()) == []
+    assert await stored_digests(files) == set()
 
 
 async def test_the_sweep_finds_what_was_written_by_one_who_died_before_the_row(db, files):
@@ -95,10 +96,10 @@ async def test_the_sweep_finds_what_was_written_by_one_who_died_before_the_row(d
     for age in (0, DAY):
         with files.draft() as draft:
             draft.write(b"no row" + bytes([age > 0]))
-            orphan = files.path_of(draft.keep())
+            orphan = files._folder / key_of(await draft.keep())
         os.utime(orphan, ((NOON - age) / SECOND,) * 2)
     assert await a_room(db, files).sweep() == 1
-    found = {digest for digest, _ in files.digests()}
+    found = await stored_digests(files)
     assert known.hash in found
     assert len(found) == 2  # the young one may be about to get its row
 
@@ -171,7 +172,7 @@ async def test_pages_that_are_here_or_broken_need_not_be_fetched_ahead(db):
 async def test_two_processes_that_store_the_same_image_share_it(db, files):
     first, second = await stored(db, files, 1), await stored(db, files, 1)
     assert first.id == second.id
-    assert len(list(files.digests())) == 1
+    assert len(await stored_digests(files)) == 1
 
 
 async def test_the_servers_secret_is_made_once(db):

@@ -13,13 +13,13 @@ from tests.builders import (
     stored_shelf,
     stored_source,
 )
-from tests.images.builders import Gallery, a_gallery, a_picture, on_sqlite
+from tests.images.builders import Gallery, a_gallery, a_picture, in_folder, on_sqlite
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.images.downloads import DOWNLOADS, Downloads, ReleaseCopy, q
-from tsuzuki.images.files import ImageCache, ImageFiles
+from tsuzuki.images.files import ImageCache
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.ids import ReleaseId, ShelfId
@@ -177,7 +177,7 @@ async def stored_releases(db: Database, count: int = 1) -> list[ReleaseId]:
 async def test_the_copies_of_a_deleted_shelf_are_forgotten(db, tmp_path):
     [release] = await stored_releases(db)
     assert await db.with_tx(lambda tx: tx.maybe(ReleaseCopy, q.add_copy, release_id=release, now=NOON)) is not None
-    room = ImageCache(db, ImageFiles(tmp_path), lambda: NOON, size=0)
+    room = ImageCache(db, in_folder(tmp_path), lambda: NOON, size=0)
     assert (await room.tidy())["copies"] == 1
     assert (await room.tidy())["copies"] == 0
 

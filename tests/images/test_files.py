@@ -1,101 +1,174 @@
-"""Images on disk: whole or not there."""
+"""Images as they are stored, in a folder and on a server that speaks S3: whole or not there."""
 
 import hashlib
 import os
 
 import pytest
+from structlog.testing import capture_logs
 
+from tests.files.builders import a_store, put_raw
+from tests.images.builders import stored_digests
 from tsuzuki.app.bootstrap import wall_clock
-from tsuzuki.images.files import ImageFiles
+from tsuzuki.files.stores import DamagedFile
+from tsuzuki.images.files import ImageFiles, key_of
 from tsuzuki.model.times import SECOND
 
+DATA = b"an image"
+LARGE = bytes(range(256)) * 12_000
 
-@pytest.fixture
-def files(tmp_path) -> ImageFiles:
-    return ImageFiles(tmp_path / "images")
+
+@pytest.fixture(params=["folder", "s3"])
+def files(request, tmp_path) -> ImageFiles:
+    url = request.getfixturevalue("s3_url") if request.param == "s3" else None
+    return ImageFiles(a_store(url, tmp_path), tmp_path / "images")
+
+
+in_the_folder = pytest.mark.parametrize("files", ["folder"], indirect=True)
 
 
 def now() -> float:
     return wall_clock() / SECOND
 
 
-def stored(files: ImageFiles, data: bytes) -> bytes:
+async def stored(files: ImageFiles, data: bytes) -> bytes:
     with files.draft() as draft:
         draft.write(data[:3])
         draft.write(data[3:])
-        return draft.keep()
+        return await draft.keep()
 
 
-def all_files(files: ImageFiles) -> list[str]:
-    return sorted(path.name for path in files._root.rglob("*") if path.is_file())
+def drafts(files: ImageFiles) -> list[str]:
+    return sorted(path.name for path in (files._folder / "drafts").glob("*"))
 
 
-def test_a_file_is_called_by_its_content_in_two_levels_of_folders(files):
-    digest = stored(files, b"an image")
-    assert digest == hashlib.sha256(b"an image").digest()
+async def pieces(files: ImageFiles, data: bytes, start: int, end: int) -> list[bytes]:
+    reader = await files.open(hashlib.sha256(data).digest(), len(data))
+    assert reader is not None
+    try:
+        return [piece async for piece in reader.pieces(start, end)]
+    finally:
+        reader.close()
+
+
+@in_the_folder
+async def test_a_file_is_called_by_its_content_in_two_levels_of_folders(files):
+    digest = await stored(files, DATA)
+    assert digest == hashlib.sha256(DATA).digest()
     name = digest.hex()
-    assert files.path_of(digest) == files._root / name[:2] / name[2:4] / name
-    assert files.read(digest, 8) == b"an image"
+    assert (files._folder / name[:2] / name[2:4] / name).read_bytes() == DATA
+    assert (files._folder / name[:2] / name[2:4] / name).stat().st_mode & 0o777 == 0o600
 
 
-def test_nothing_is_left_of_a_draft_that_was_not_kept(files):
+async def test_what_was_kept_can_be_read(files):
+    digest = await stored(files, DATA)
+    assert await files.read(digest, 8) == DATA
+    assert await files.has(digest, 8)
+    async with files.local(digest) as path:
+        with open(path, "rb") as file:  # noqa: ASYNC230, PTH123  of a few bytes
+            assert file.read() == DATA
+    assert drafts(files) == []
+
+
+async def test_nothing_is_left_of_a_draft_that_was_not_kept(files):
     with files.draft() as draft:
         draft.write(b"half an im")
-    assert all_files(files) == []
+    assert drafts(files) == []
+    assert await stored_digests(files) == set()
 
 
-def test_a_file_that_is_not_as_long_as_it_was_is_not_there(files):
-    digest = stored(files, b"an image")
-    assert files.read(digest, 9) is None
-    assert files.open(digest, 9) is None
-    assert not files.has(digest, 9)
-    assert files.read(hashlib.sha256(b"another").digest(), 1) is None
+async def test_a_file_that_is_not_as_long_as_it_was_is_not_there(files):
+    digest = await stored(files, DATA)
+    assert await files.read(digest, 9) is None
+    assert await files.open(digest, 9) is None
+    assert not await files.has(digest, 9)
+    assert await files.read(hashlib.sha256(b"another").digest(), 1) is None
 
 
-def test_storing_the_same_again_changes_nothing_but_its_age(files):
-    digest = stored(files, b"an image")
-    os.utime(files.path_of(digest), (0, 0))
-    assert stored(files, b"an image") == digest
-    assert files.path_of(digest).stat().st_mtime > 0
-    assert all_files(files) == [digest.hex()]
+async def test_a_damaged_file_is_not_there_until_it_is_stored_again(files):
+    digest = await stored(files, DATA)
+    put_raw(files._store, key_of(digest), b"AN IMAGE")
+    with capture_logs() as logs:
+        assert await files.read(digest, 8) is None
+    assert [(line["event"], line["key"]) for line in logs] == [("image_damaged", key_of(digest))]
+    assert not await files.has(digest, 8)
+    assert await files.open(digest, 8) is None
+    assert files.read_at_once(digest, 8) is None
+    await stored(files, DATA)
+    assert await files.has(digest, 8)
+    assert await files.read(digest, 8) == DATA
 
 
-def test_a_reader_that_has_begun_reads_on_while_the_file_is_removed(files):
-    digest = stored(files, b"an image")
-    descriptor = files.open(digest, 8)
-    assert descriptor is not None
-    assert files.remove(digest, unless_since=now() + 60)
-    assert os.read(descriptor, 100) == b"an image"
-    os.close(descriptor)
-    assert all_files(files) == []
+async def test_a_large_image_comes_in_pieces_and_by_ranges(files):
+    await stored(files, LARGE)
+    whole = await pieces(files, LARGE, 0, len(LARGE))
+    assert len(whole) > 1
+    assert b"".join(whole) == LARGE
+    assert b"".join(await pieces(files, LARGE, 5, 2_500_000)) == LARGE[5:2_500_000]
+    assert b"".join(await pieces(files, LARGE, len(LARGE) - 1, len(LARGE))) == LARGE[-1:]
 
 
-def test_what_was_stored_anew_in_the_moment_of_its_removal_stays(files):
-    digest = stored(files, b"an image")
-    assert not files.remove(digest, unless_since=now() - 60)
-    assert files.read(digest, 8) == b"an image"
-    assert all_files(files) == [digest.hex()]
+async def test_the_end_of_a_damaged_image_is_never_shown(files):
+    digest = await stored(files, LARGE)
+    put_raw(files._store, key_of(digest), b"x" + LARGE[1:])
+    reader = await files.open(digest, len(LARGE))
+    assert reader is not None
+    shown = 0
+
+    async def show() -> None:
+        nonlocal shown
+        async for piece in reader.pieces(0, len(LARGE)):
+            shown += len(piece)
+
+    with pytest.raises(DamagedFile):
+        await show()
+    reader.close()
+    assert 0 < shown < len(LARGE)
+    assert not await files.has(digest, len(LARGE))
 
 
-def test_a_removal_of_what_is_not_there_is_none(files):
-    assert not files.remove(hashlib.sha256(b"x").digest(), unless_since=now())
+async def test_storing_the_same_again_changes_nothing(files):
+    digest = await stored(files, DATA)
+    assert await stored(files, DATA) == digest
+    assert await stored_digests(files) == {digest}
+    assert drafts(files) == []
 
 
-def test_the_sweep_takes_old_drafts_and_nothing_else(files):
-    digest = stored(files, b"an image")
+@in_the_folder
+async def test_storing_the_same_again_makes_it_young(files):
+    digest = await stored(files, DATA)
+    path = files._folder / key_of(digest)
+    os.utime(path, (0, 0))
+    await stored(files, DATA)
+    assert path.stat().st_mtime > 0
+
+
+@in_the_folder
+async def test_a_reader_that_has_begun_reads_on_while_the_file_is_removed(files):
+    digest = await stored(files, DATA)
+    reader = await files.open(digest, 8)
+    assert reader is not None
+    assert await files.remove(digest, unless_since=now() + 600)
+    assert [piece async for piece in reader.pieces(0, 8)] == [DATA]
+    reader.close()
+    assert await stored_digests(files) == set()
+
+
+async def test_what_was_stored_anew_in_the_moment_of_its_removal_stays(files):
+    digest = await stored(files, DATA)
+    assert not await files.remove(digest, unless_since=now() - 60)
+    assert await files.read(digest, 8) == DATA
+
+
+async def test_a_removal_of_what_is_not_there_is_none(files):
+    assert not await files.remove(hashlib.sha256(b"x").digest(), unless_since=now())
+
+
+async def test_the_sweep_takes_old_drafts_and_nothing_else(files):
+    digest = await stored(files, DATA)
     with files.draft() as old, files.draft() as young:
         old.write(b"half an im")
         young.write(b"half an im")
         os.utime(old.path, (0, 0))
         assert files.sweep(before=now() - 60) == 1
         assert young.path.exists()
-    assert [found for found, _ in files.digests()] == [digest]
-
-
-def test_what_strangers_put_into_the_folder_is_left_alone(files):
-    stored(files, b"an image")
-    for name in ("aa/bb/readme.txt", "notes", "aa/" + "z" * 64):
-        path = files._root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("mine")
-    assert len(list(files.digests())) == 1
+    assert await stored_digests(files) == {digest}

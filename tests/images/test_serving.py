@@ -12,8 +12,14 @@ from tsuzuki.model.times import Millis, iso
 from tsuzuki.sources.watches import NewWatch, add_watch_tx
 
 
-async def test_a_page_comes_from_its_source_once_and_then_from_disk(tmp_path, database_url):
-    async with a_gallery(tmp_path, database_url) as gallery:
+@pytest.fixture(params=["folder", "s3"])
+def stored_in(request) -> dict[str, str]:
+    """The setting that says where images are stored."""
+    return {"files_url": request.getfixturevalue("s3_url")} if request.param == "s3" else {}
+
+
+async def test_a_page_comes_from_its_source_once_and_then_from_its_store(tmp_path, database_url, stored_in):
+    async with a_gallery(tmp_path, database_url, **stored_in) as gallery:
         picture = a_picture(noisy=True)
         gallery.show(0, picture)
         first = await gallery.reader.get(gallery.page(0))
@@ -41,9 +47,9 @@ async def test_a_page_comes_from_its_source_once_and_then_from_disk(tmp_path, da
 
 
 @on_sqlite
-@pytest.mark.parametrize("size", [(60, 90), (900, 700)], ids=["small", "large"])
-async def test_ranges_are_answered_from_disk(tmp_path, database_url, size):
-    async with a_gallery(tmp_path, database_url) as gallery:
+@pytest.mark.parametrize("size", [(60, 90), (1100, 1000)], ids=["small", "large"])
+async def test_ranges_are_answered_from_the_store(tmp_path, database_url, size, stored_in):
+    async with a_gallery(tmp_path, database_url, **stored_in) as gallery:
         picture = a_picture(size=size, noisy=True)
         whole = len(picture)
         gallery.show(0, picture)
@@ -69,8 +75,8 @@ async def test_ranges_are_answered_from_disk(tmp_path, database_url, size):
         assert gallery.site.asked_for("/0.png") == 1
 
 
-async def test_thumbnails_and_covers_are_made_once(tmp_path, database_url):
-    async with a_gallery(tmp_path, database_url) as gallery:
+async def test_thumbnails_and_covers_are_made_once(tmp_path, database_url, stored_in):
+    async with a_gallery(tmp_path, database_url, **stored_in) as gallery:
         manga, began = f"/manga/{gallery.manga_id}", iso(Millis(gallery.app.time()))
         assert (await gallery.reader.get(gallery.cover)).status == 404
         assert (await gallery.reader.get(manga)).json()["data"]["thumbnail_last_fetched"] is None

@@ -150,6 +150,10 @@ class S3Store:
         except FileNotFoundError as error:
             self._refuse_missing_bucket(error)
             return None
+        except BaseError as error:
+            if part is not None and "status code: 416" in str(error):  # it is shorter than that
+                return None
+            raise
 
     async def _fetch(self, key: str, copy: Path, digest: bytes | None) -> None:
         """Write the file there and check it: by the hash that is expected, else by the one stored beside it."""
@@ -180,9 +184,7 @@ class S3Store:
             said = [status or code for status, code in _SAID.findall(str(error))]
             why = " ".join(dict.fromkeys(said)) or type(error).__name__
             _log.warning("file_store_failed", store=self.name, verb=verb, reason=why)
-        else:
-            return
-        raise Unavailable(f"The file store does not answer as it should ({why}).")
+            raise Unavailable(f"The file store does not answer as it should ({why}).") from None
 
 
 class _Opened:
