@@ -118,7 +118,7 @@ async def test_a_file_that_cannot_be_read_back_is_not_deleted(s3_url, tmp_path):
     source, target = a_store(None, tmp_path), Lying(a_store(s3_url, tmp_path))
     key = await put(source, tmp_path, b"good")
     with pytest.raises(Unavailable, match="could not be read back"):
-        await FileMove(source, target, IMAGES).run(ignore)  # type: ignore[arg-type]  # as far as it goes
+        await FileMove(source, target, IMAGES).run(ignore)
     assert await keys(source) == [key]
 
 
@@ -166,3 +166,12 @@ async def test_files_that_had_to_stay_are_named(tmp_path, s3_url):
     said = moved.communicate()[1]
     assert moved.returncode == 1
     assert f"images/{bad} is damaged and was left where it is." in said
+
+
+async def test_a_folder_that_cannot_be_written_stops_the_move_in_one_line(tmp_path, s3_url):
+    await put(a_store(s3_url, tmp_path), tmp_path, b"good")
+    (tmp_path / "images").write_text("a file where the folder should be")
+    moved = started(tmp_path, s3_url, "--from", "configured", "--to", "folder")
+    said = moved.communicate()[1]
+    assert (moved.returncode, "Traceback" in said) == (1, False), said
+    assert len(await keys(a_store(s3_url, tmp_path))) == 1

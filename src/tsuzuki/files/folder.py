@@ -35,7 +35,7 @@ class FolderStore:
         return self._root / key
 
     def read_at_once(self, key: str, size: int) -> bytes | None:
-        """As `FileStore` says; what is in memory already was checked when it came from the disk."""
+        """As `FileStore` says. By its length alone: what is in memory was compared when it was written or read."""
         if _NO_WAITING is None:
             return None
         try:
@@ -126,6 +126,7 @@ class FolderStore:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not file.is_relative_to(self._root):  # it may be on another disk, where nothing can be renamed to ours
             part = target.with_name(f"{target.name}.{secrets.token_hex(8)}.part")
+            part.touch(0o600)
             shutil.copyfile(file, part)
             file = part
         sync(file)

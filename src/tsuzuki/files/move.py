@@ -54,15 +54,19 @@ class FileMove:
         except DamagedFile:
             self._damaged.append(file.key)
             return
-        except FileNotFoundError:  # removed since it was listed
-            return
+        except OSError as error:
+            raise Unavailable(f"{file.key} could not be moved: {error.strerror}.") from error
         if is_there:
             await self._source.remove(file.key, unless_since=float("inf"))
             self._moved.append(file.size)
 
     async def _copy(self, key: str, copy: Path) -> bool:
-        """Whether the target holds this file now; False when it holds another that must not be lost."""
-        digest, expected = await asyncio.to_thread(digest_of, copy), self._area.digest_of(key)
+        """Whether the target holds this file now; not when it holds another that must not be lost."""
+        try:
+            digest = await asyncio.to_thread(digest_of, copy)
+        except FileNotFoundError:  # removed since it was listed
+            return False
+        expected = self._area.digest_of(key)
         if expected not in {None, digest}:
             raise DamagedFile(f"{key} is damaged.")
         there = await self._target.digest(key)

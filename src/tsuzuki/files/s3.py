@@ -163,6 +163,7 @@ class S3Store:
             if found is None:
                 return
             expected = digest.hex() if digest is not None else found.attributes.get(_HASH)
+            await asyncio.to_thread(copy.touch, 0o600)
             with await asyncio.to_thread(copy.open, "wb") as file:
                 async for piece in found.stream(PIECE):
                     await asyncio.to_thread(file.write, piece)
@@ -181,8 +182,8 @@ class S3Store:
         try:
             yield
         except (BaseError, OSError, ValueError) as error:
-            said = [status or code for status, code in _SAID.findall(str(error))]
-            why = " ".join(dict.fromkeys(said)) or type(error).__name__
+            said = dict.fromkeys(status or code for status, code in _SAID.findall(str(error)))
+            why = " ".join(said) or getattr(error, "strerror", None) or "no answer"
             _log.warning("file_store_failed", store=self.name, verb=verb, reason=why)
             raise Unavailable(f"The file store does not answer as it should ({why}).") from None
 
