@@ -131,7 +131,7 @@ async def test_a_killed_move_is_continued_by_the_same_command(s3_url, tmp_path):
     await put(a_store(None, tmp_path, ARCHIVE), tmp_path, b"logs", MONTH)
     killed = started(tmp_path, s3_url, "--from", "folder", "--to", "configured")
     deadline = time.monotonic() + 60
-    while not await keys(target) and time.monotonic() < deadline:
+    while len(await keys(source)) == 300 and time.monotonic() < deadline:
         assert killed.poll() is None, killed.communicate()
     killed.send_signal(signal.SIGKILL)
     killed.communicate()

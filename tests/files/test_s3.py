@@ -4,6 +4,7 @@ import hashlib
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 
 import obstore
 import pytest
@@ -16,6 +17,7 @@ from tsuzuki.files.s3 import S3Store
 from tsuzuki.files.stores import ARCHIVE, DamagedFile
 from tsuzuki.images.files import key_of
 from tsuzuki.model.errors import Unavailable
+from tsuzuki.settings import BadSetting
 
 DATA = b"an image"
 DIGEST = hashlib.sha256(DATA).digest()
@@ -135,12 +137,10 @@ def test_an_address_says_where_the_store_is():
     ],
 )
 def test_what_is_no_address_is_refused_without_repeating_it(text):
-    with pytest.raises(ValueError, match=r"not|bad|Port|port") as refused:
+    with pytest.raises(ValueError):
         read_address(text)
-    with pytest.raises(Exception, match="TSUZUKI_FILES_URL") as told:
-        settings_for("/nowhere", files_url=text)  # type: ignore[arg-type]  # as text
-    assert "hunter2" not in str(told.value)
-    del refused
+    with pytest.raises(BadSetting, match=r"TSUZUKI_FILES_URL is '\*\*\*'"):
+        settings_for(Path("/nowhere"), files_url=text)
 
 
 def test_sec_39_no_secret_of_the_address_is_shown(tmp_path):
