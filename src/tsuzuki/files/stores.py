@@ -15,21 +15,21 @@ class Area(msgspec.Struct, frozen=True):
     """A folder of the store, and which keys in it are ours."""
 
     name: str
-    pattern: str
+    pattern: re.Pattern[str]
     is_by_hash: bool = False
     """Whether a key ends in the sha256 of its file."""
 
     def owns(self, key: str) -> bool:
         """Whether a file of this key is one of ours; others are left alone."""
-        return re.fullmatch(self.pattern, key, re.ASCII) is not None
+        return self.pattern.fullmatch(key) is not None
 
     def digest_of(self, key: str) -> bytes | None:
         """The hash that the file of this key must have; None where any will do."""
         return bytes.fromhex(key[-64:]) if self.is_by_hash else None
 
 
-IMAGES = Area("images", r"([0-9a-f]{2})/([0-9a-f]{2})/\1\2[0-9a-f]{60}", is_by_hash=True)
-ARCHIVE = Area("archive", r"crawl_log_\d{4}_\d{2}\.jsonl\.gz")
+IMAGES = Area("images", re.compile(r"([0-9a-f]{2})/([0-9a-f]{2})/\1\2[0-9a-f]{60}"), is_by_hash=True)
+ARCHIVE = Area("archive", re.compile(r"crawl_log_\d{4}_\d{2}\.jsonl\.gz", re.ASCII))
 AREAS = (IMAGES, ARCHIVE)
 
 

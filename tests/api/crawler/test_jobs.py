@@ -3,6 +3,8 @@
 from tests.api.crawler.contract import CrawlerFixture
 from tests.crawler.builders import made
 from tsuzuki.db.crawl_log import archive_month, month_of
+from tsuzuki.files.folder import FolderStore
+from tsuzuki.files.stores import ARCHIVE
 
 
 async def test_a_mapping_is_made_once(fixture: CrawlerFixture):
@@ -123,8 +125,8 @@ async def test_a_log_says_how_much_of_it_is_archived(fixture: CrawlerFixture, tm
     logs = fixture.path("/admin/crawler/jobs/{job}/logs")
     before = (await fixture.admin.get(logs)).json()
     assert (len(before["data"]), before["meta"]["archived"]) == (1, 0)
-    await archive_month(fixture.app.db, month_of(fixture.app.time()), tmp_path / "archive")
+    await archive_month(fixture.app.db, month_of(fixture.app.time()), FolderStore(tmp_path / "archive", ARCHIVE))
     after = (await fixture.admin.get(logs)).json()
     assert (after["data"], after["meta"]) == ([], {"total": 0, "nextcursor": None, "archived": 1})
     page = await fixture.app.client.ask("GET", f"/admin/jobs/{fixture.ids['job']}", headers=fixture.admin.headers)
-    assert "1 lines of this log are archived in the data folder" in page.text
+    assert "1 lines of this log are in the archive" in page.text
