@@ -8,11 +8,12 @@ from tests.builders import CHEAPEST, NOON, a_public_id
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.credentials import HashCost, Passwords
 from tsuzuki.accounts.deps import AccountDeps
+from tsuzuki.accounts.devices import AppRequest
 from tsuzuki.accounts.policy import FailureLimits
 from tsuzuki.accounts.services import build_accounts
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.tokens import TokenRequest
-from tsuzuki.accounts.types import SYSTEM, User
+from tsuzuki.accounts.types import SYSTEM, Protocol, User
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.db import Database
 from tsuzuki.model.ids import TenantId, UserId
@@ -20,6 +21,12 @@ from tsuzuki.model.times import Millis
 
 PASSWORD = "correct horse battery"
 HERE = Device("192.0.2.1", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+
+PLAIN = Protocol(name="plain", title="Plain", path="/plain", apps="Reader")
+HASHED = Protocol(
+    name="hashed", title="Hashed", path="/hashed", apps="Reader", digest=lambda name, password: f"{name} {password}"
+)
+APP = AppRequest("plain", "192.0.2.7", "Reader 1.0")
 
 _count = itertools.count(1)
 
@@ -63,11 +70,12 @@ class AccountServices:
         self.db = db
         self.time = Time()
         self.passwords = CountedPasswords(hash_cost)
-        deps = AccountDeps(db, self.time, os.urandom)
+        deps = AccountDeps(db, self.time, os.urandom, protocols=(PLAIN, HASHED))
         self.all = build_accounts(deps, limits or FailureLimits(), is_open=is_open, passwords=self.passwords)
         self.limiter = self.all.limiter
         self.sessions = self.all.sessions
         self.tokens = self.all.tokens
+        self.devices = self.all.devices
         self.sign_in = self.all.sign_in
         self.users = self.all.users
         self.current_user = self.all.current_user

@@ -293,15 +293,6 @@ async def test_what_is_remembered_is_forgotten_in_time(accounts):
     assert await accounts.limiter.forget_old() == 3
 
 
-async def test_a_device_password_is_guessed_no_more_often(accounts):
-    user = await accounts.add()
-    for _ in range(10):
-        with pytest.raises(Unauthorized):
-            await accounts.sign_in.sign_in_device(user.username, "tsz_wrong", "opds", address="192.0.2.7")
-    with pytest.raises(TooManyRequests):
-        await accounts.sign_in.sign_in_device(user.username, "tsz_wrong", "opds", address="192.0.2.7")
-
-
 async def test_a_code_is_guessed_no_more_often(accounts):
     await accounts.setup.prepare(password=None)
     wrong = AccountRequest(code="wrong", username="root", password=PASSWORD)

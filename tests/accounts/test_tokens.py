@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from tests.accounts.builders import PASSWORD, AccountServices, a_caller
+from tests.accounts.builders import APP, PASSWORD, AccountServices, a_caller
 from tsuzuki.accounts.audit import AuditFilter
 from tsuzuki.accounts.tokens import IssuedToken, TokenRequest, read_scopes
 from tsuzuki.accounts.types import SYSTEM, Slice, User
@@ -87,7 +87,7 @@ async def test_the_time_of_last_use_is_coarse(accounts):
 
 async def test_a_token_that_cannot_be_is_refused(accounts):
     reader = await accounts.add()
-    for over in ({"scopes": ()}, {"protocols": ("opds",)}, {"scopes": ("admin",)}, {"expires_at": accounts.time()}):
+    for over in ({"scopes": ()}, {"protocols": ("plain",)}, {"scopes": ("admin",)}, {"expires_at": accounts.time()}):
         with pytest.raises(Invalid):
             await made(accounts, reader, **over)
 
@@ -98,31 +98,10 @@ async def test_a_token_makes_none_that_may_do_more_or_live_longer_than_itself(ac
     key = (await made(accounts, user, scopes=("write",), expires_at=ends)).key
     caller = await accounts.tokens.resume(key, HERE)
     assert caller is not None
-    for more in ({"scopes": ("admin",)}, {"scopes": ("write",)}, {"scopes": (), "protocols": ("opds",)}):
+    for more in ({"scopes": ("admin",)}, {"scopes": ("write",)}, {"scopes": (), "protocols": ("plain",)}):
         with pytest.raises(Forbidden):
             await accounts.tokens.make(caller, TokenRequest(**{"name": "more"} | more))
     assert (await accounts.tokens.make(caller, TokenRequest(name="same", scopes=("write",), expires_at=ends))).key
-
-
-async def test_a_device_password_opens_its_protocol_and_nothing_else(accounts):
-    user = await accounts.add()
-    key = (await made(accounts, user, scopes=(), protocols=("opds",))).key
-    assert len(key) == 4 + 26  # 128 bits that can be typed
-    caller = await accounts.sign_in.sign_in_device(user.username.upper(), key, "opds", address=HERE)
-    assert caller.user_id == user.id
-    assert not any(caller.may(scope) for scope in ("read", "write", "admin"))
-    with pytest.raises(Unauthorized):
-        await accounts.sign_in.sign_in_device(user.username, key, "greader", address=HERE)
-    with pytest.raises(Unauthorized):
-        await accounts.sign_in.sign_in_device("other", key, "opds", address=HERE)
-    assert await accounts.tokens.resume(key, HERE) is None
-
-
-async def test_a_token_is_no_device_password(accounts):
-    user = await accounts.add()
-    key = (await made(accounts, user)).key
-    with pytest.raises(Unauthorized):
-        await accounts.sign_in.sign_in_device(user.username, key, "opds", address=HERE)
 
 
 def test_scopes_are_read_from_words():
@@ -176,13 +155,14 @@ async def test_a_changed_password_revokes_what_other_hands_made(accounts):
         await made(accounts, user),
         await accounts.tokens.make_for(SYSTEM, user, TokenRequest(name="x", scopes=("read",))),
     )
-    device = await made(accounts, user, scopes=(), protocols=("opds",))
+    device = await made(accounts, user, scopes=(), protocols=("plain",))
     caller = await accounts.caller(user)
     own = await accounts.tokens.make(caller, TokenRequest(name="own", scopes=("read",)))
     child, nephew = await child_of(accounts, own.key), await child_of(accounts, elsewhere.key)
     await accounts.current_user.change_own_password(caller, PASSWORD, "another password")
     assert await open_of(accounts, own, child, nephew, elsewhere, outside) == [True, False, False, False, False]
-    assert await accounts.tokens.resume_device(device.key, "opds", HERE) is None
+    with pytest.raises(Unauthorized):
+        await accounts.devices.sign_in(APP, user.username, device.key)
 
 
 async def test_tokens_are_kept_where_their_owner_says_so(accounts):

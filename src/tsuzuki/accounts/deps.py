@@ -3,7 +3,7 @@
 import msgspec
 
 from tsuzuki.accounts.activity import ActivityPublisher
-from tsuzuki.accounts.types import Clock, RandomBytes
+from tsuzuki.accounts.types import Clock, Protocol, RandomBytes
 from tsuzuki.db import Database
 from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import Millis
@@ -16,6 +16,8 @@ class AccountDeps(msgspec.Struct, frozen=True):
     clock: Clock
     random_bytes: RandomBytes
     publisher: ActivityPublisher = msgspec.field(default_factory=ActivityPublisher)
+    protocols: tuple[Protocol, ...] = ()
+    """Those that this server answers."""
 
     def new_id(self, now: Millis) -> PublicId:
         """A public id that nothing has."""

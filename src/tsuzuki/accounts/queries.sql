@@ -265,11 +265,16 @@ delete from session where expires_at <= :now;
 -- Tokens ----------------------------------------------------------------------------------------------------
 
 -- fragment: token_columns
-id, public_id, name, kind, scopes, created_at, last_used_at, expires_at, revoked_at
+id, public_id, name, kind, scopes, kinds, client, created_at, last_used_at, expires_at, revoked_at,
+(select shelf.name from shelf where shelf.id = api_token.shelf_id) as shelf_name
 
 -- name: add_token
-insert into api_token (public_id, user_id, name, kind, key_hash, scopes, created_at, expires_at, parent_id, made_in)
-values (:public_id, :user_id, :name, :kind, :key_hash, :scopes, :now, :expires_at, :parent_id, :made_in)
+insert into api_token (
+  public_id, user_id, name, kind, key_hash, scopes, kinds, shelf_id, created_at, expires_at, parent_id, made_in
+)
+values (
+  :public_id, :user_id, :name, :kind, :key_hash, :scopes, :kinds, :shelf_id, :now, :expires_at, :parent_id, :made_in
+)
 returning {token_columns};
 
 -- name: find_token
@@ -284,6 +289,45 @@ where api_token.key_hash = :key_hash and api_token.kind = :kind and api_token.re
 
 -- name: touch_token
 update api_token set last_used_at = :now where id = :id;
+
+-- name: add_device_key
+-- What an app sends instead of the password. A repeat changes nothing.
+insert into device_key (key_hash, token_id, protocol) values (:key_hash, :token_id, :protocol)
+on conflict (key_hash, protocol) do nothing;
+
+-- fragment: device_columns
+api_token.id as key_id, api_token.public_id as key_public_id, api_token.last_used_at, api_token.scopes, {holder_columns},
+api_token.kinds, api_token.client, shelf.public_id as shelf_public_id
+
+-- name: find_device
+-- inline: by unique keys, at every request of an app
+-- R107: by the password itself, or by what this protocol sends instead.
+select {device_columns}
+from api_token
+join user_account on user_account.id = api_token.user_id
+left join shelf on shelf.id = api_token.shelf_id
+where api_token.id in (
+    select api_token.id from api_token where api_token.key_hash = :key_hash
+    union all
+    select device_key.token_id from device_key
+    where device_key.key_hash = :key_hash and device_key.protocol = :protocol
+  )
+  and api_token.kind = 'device' and api_token.revoked_at is null
+  and (api_token.expires_at is null or api_token.expires_at > :now) and user_account.disabled_at is null
+limit 1;
+
+-- name: touch_device
+update api_token set last_used_at = :now, client = :client where id = :id;
+
+-- name: find_device_by_id
+-- inline: by a unique key, for every picture that an app shows
+-- A picture's address names the password that it was given out with, and ends with it.
+select {device_columns}
+from api_token
+join user_account on user_account.id = api_token.user_id
+left join shelf on shelf.id = api_token.shelf_id
+where api_token.public_id = :public_id and api_token.kind = 'device' and api_token.revoked_at is null
+  and (api_token.expires_at is null or api_token.expires_at > :now) and user_account.disabled_at is null;
 
 -- name: get_token
 select {token_columns} from api_token where id = :id;

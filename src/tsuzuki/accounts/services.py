@@ -6,6 +6,7 @@ from tsuzuki.accounts.audit import AuditLog
 from tsuzuki.accounts.credentials import Passwords
 from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.deps import AccountDeps
+from tsuzuki.accounts.devices import Devices
 from tsuzuki.accounts.invites import Invites
 from tsuzuki.accounts.oidc import delete_old_flows_tx
 from tsuzuki.accounts.policy import DEVICE_LIFE, FailureLimits
@@ -31,6 +32,7 @@ class Accounts(msgspec.Struct, frozen=True):
     limiter: Limiter
     sessions: Sessions
     tokens: Tokens
+    devices: Devices
     sign_in: SignIn
     current_user: CurrentUser
     sharing: Sharing
@@ -63,13 +65,15 @@ def build_accounts(
     checker = passwords or Passwords()
     limiter = Limiter(deps.db, deps.clock, limits)
     sign_in = SignIn(deps, checker, limiter, is_open=is_open)
+    current_user = CurrentUser(deps, checker, limiter)
     return Accounts(
         deps=deps,
         limiter=limiter,
         sessions=Sessions(deps),
         tokens=Tokens(deps),
+        devices=Devices(deps, limiter, current_user),
         sign_in=sign_in,
-        current_user=CurrentUser(deps, checker, limiter),
+        current_user=current_user,
         sharing=Sharing(deps),
         users=Users(deps, checker),
         tenants=Tenants(deps),

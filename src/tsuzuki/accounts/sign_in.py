@@ -4,7 +4,7 @@ import msgspec
 import structlog
 
 from tsuzuki.accounts.audit import AuditEvent, record_tx
-from tsuzuki.accounts.caller import Caller, get_user_tx
+from tsuzuki.accounts.caller import get_user_tx
 from tsuzuki.accounts.credentials import PasswordCheck, Passwords, device_key, hash_of
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import on_user
@@ -12,8 +12,7 @@ from tsuzuki.accounts.policy import DEVICE_LIFE, MOST_DEVICES, plain_name
 from tsuzuki.accounts.sessions import Device, Sessions
 from tsuzuki.accounts.sign_in_limits import Limiter, is_known_device_tx, remember_device_tx
 from tsuzuki.accounts.store import end_session_by_key_tx, find_session_tx, get_credential_tx, set_password_hash_tx
-from tsuzuki.accounts.tokens import Tokens
-from tsuzuki.accounts.types import Actor, Credential, Protocol, User
+from tsuzuki.accounts.types import Actor, Credential, User
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import show_id
@@ -45,7 +44,6 @@ class SignIn:
         self._passwords = passwords
         self._limiter = limiter
         self._sessions = Sessions(deps)
-        self._tokens = Tokens(deps)
         self._is_open = is_open
 
     async def sign_in(self, username: str, password: str, device: Device) -> SignedIn:
@@ -57,15 +55,6 @@ class SignIn:
             raise self._refusal(device.address)
         await self._limiter.forgive(attempt)
         return signed_in
-
-    async def sign_in_device(self, username: str, password: str, protocol: Protocol, *, address: str) -> Caller:
-        """The caller behind a device password of this protocol; limited like every other sign-in (SEC-37)."""
-        name = plain_name(username)
-        caller = await self._tokens.resume_device(password, protocol, address)
-        if caller is None or caller.username != name:
-            await self._limiter.begin(address, name)
-            raise self._refusal(address)
-        return caller
 
     async def sign_out(self, key: str, address: str) -> None:
         """End the session of this key; nothing happens when it opens none."""

@@ -96,6 +96,11 @@ class Limiter:
         """Count an attempt for this and nothing else."""
         return await self._begin({f"alone:{hash_of(what).hex()}": self._limits})
 
+    async def begin_at(self, address: str) -> SignInAttempt:
+        """Count an attempt of this address on nobody in particular."""
+        key = f"address:{hash_of(neighbourhood(address)).hex()}"
+        return await self._begin({key: self._limits.times(OF_ADDRESS)})
+
     async def _begin(self, budgets: Mapping[str, FailureLimits]) -> SignInAttempt:
         now = self._clock()
         self._refuse(await self._db.read(lambda tx: self._wait_tx(tx, budgets, now)))  # the blocked cost no write

@@ -9,8 +9,21 @@ from tsuzuki.accounts.caller import Caller, caller_of
 from tsuzuki.accounts.credentials import TOKEN_PREFIX, device_password, hash_of, token_key
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.policy import TOKEN_TOUCH, is_stale, outlives
+from tsuzuki.accounts.shelves import find_member_shelf_tx
 from tsuzuki.accounts.store import list_tokens_tx, lock_user_tx
-from tsuzuki.accounts.types import SCOPES, Actor, KeyHolder, Protocol, Scope, Token, TokenId, TokenKind, User
+from tsuzuki.accounts.types import (
+    SCOPES,
+    Actor,
+    DeviceKinds,
+    KeyHolder,
+    MemberShelf,
+    Protocol,
+    Scope,
+    Token,
+    TokenId,
+    TokenKind,
+    User,
+)
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Problem, Unauthorized
 from tsuzuki.model.ids import PublicId, show_id
@@ -24,7 +37,11 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     scopes: tuple[Scope, ...] = ()
-    protocols: tuple[Protocol, ...] = ()
+    protocols: tuple[str, ...] = ()
+    kinds: DeviceKinds = "both"
+    """What a device sees."""
+    shelf: PublicId | None = None
+    """The shelf that a device reads; None for whichever its owner chose."""
     expires_at: Millis | None = None
 
     @property
@@ -46,6 +63,11 @@ class Tokens:
     def __init__(self, deps: AccountDeps) -> None:
         self._deps = deps
 
+    @property
+    def protocols(self) -> tuple[Protocol, ...]:
+        """What device passwords can be made for."""
+        return self._deps.protocols
+
     async def make(self, caller: Caller, request: TokenRequest) -> IssuedToken:
         """A token of the caller's own. A token makes none that may do more, or lives longer, than itself."""
 
@@ -64,7 +86,8 @@ class Tokens:
         self, tx: Tx, user: User, request: TokenRequest, *, actor: Actor, maker: Caller | None = None
     ) -> IssuedToken:
         now = self._deps.clock()
-        _check(request, user, now)
+        self._check(request, user, now)
+        shelf = None if request.shelf is None else await self._shelf_tx(tx, user, request.shelf)
         key = (device_password if request.kind == "device" else token_key)(self._deps.random_bytes)
         token = await tx.one(
             Token,
@@ -75,11 +98,17 @@ class Tokens:
             kind=request.kind,
             key_hash=hash_of(key),
             scopes=" ".join(request.protocols or [scope for scope in SCOPES if scope in request.scopes]),
+            kinds=request.kinds,
+            shelf_id=shelf and shelf.id,
             expires_at=request.expires_at,
             parent_id=maker.token_id if maker else None,
             made_in=maker.key_public_id if maker and maker.session_id else None,
             now=now,
         )
+        for protocol in self._deps.protocols:
+            if protocol.name in request.protocols and protocol.digest is not None:
+                sent = hash_of(protocol.digest(user.username, key))
+                await tx.run(q.add_device_key, key_hash=sent, token_id=token.id, protocol=protocol.name)
         after = {"name": token.name, "kind": token.kind, "scopes": token.scopes, "user": user.username}
         if maker is not None:
             after["made_by"] = f"{maker.by} {show_id(maker.key_public_id)}"
@@ -90,15 +119,8 @@ class Tokens:
         """Who holds this token; None when it opens nothing (any more)."""
         if not key.startswith(TOKEN_PREFIX):
             return None
-        holder = await self._find(key, "token")
+        holder = await self._find(key)
         return None if holder is None else caller_of(holder, "token", address)
-
-    async def resume_device(self, key: str, protocol: Protocol, address: str) -> Caller | None:
-        """Who holds this device password, if it was made for this protocol."""
-        holder = await self._find(key, "device")
-        if holder is None or protocol not in holder.scopes.split():
-            return None
-        return caller_of(holder, "token", address)
 
     async def list(self, caller: Caller) -> list[Token]:
         """The caller's own, newest first."""
@@ -121,10 +143,10 @@ class Tokens:
 
         await self._deps.db.with_tx(revoke)
 
-    async def _find(self, key: str, kind: TokenKind) -> KeyHolder | None:
+    async def _find(self, key: str) -> KeyHolder | None:
         now = self._deps.clock()
         holder = await self._deps.db.read(
-            lambda tx: tx.maybe(KeyHolder, q.find_token, key_hash=hash_of(key), kind=kind, now=now)
+            lambda tx: tx.maybe(KeyHolder, q.find_token, key_hash=hash_of(key), kind="token", now=now)
         )
         if holder is not None and is_stale(holder.last_used_at, now, TOKEN_TOUCH):
             token_id = TokenId(holder.key_id)
@@ -146,17 +168,26 @@ class Tokens:
         if outlives(request.expires_at, own.expires_at):
             raise Forbidden("A token cannot create one that expires later than itself.")
 
+    async def _shelf_tx(self, tx: Tx, user: User, public_id: PublicId) -> MemberShelf:
+        shelf = await find_member_shelf_tx(tx, user.id, public_id)
+        if shelf is None:
+            raise Invalid("There is no such shelf.", (Problem("shelf", "There is no such shelf."),))
+        return shelf
 
-def _check(request: TokenRequest, user: User, now: Millis) -> None:
-    problems = []
-    if bool(request.scopes) == bool(request.protocols):
-        problems.append(Problem("scopes", "Choose either scopes or protocols."))
-    if "admin" in request.scopes and user.role != "admin":
-        problems.append(Problem("scopes", "Only an administrator's token can have the scope admin."))
-    if request.expires_at is not None and request.expires_at <= now:
-        problems.append(Problem("expires_at", "This time is in the past."))
-    if problems:
-        raise Invalid(problems[0].message, tuple(problems))
+    def _check(self, request: TokenRequest, user: User, now: Millis) -> None:
+        problems = []
+        if bool(request.scopes) == bool(request.protocols):
+            problems.append(Problem("scopes", "Choose either scopes or protocols."))
+        known = [protocol.name for protocol in self._deps.protocols]
+        if strange := sorted(set(request.protocols) - set(known)):
+            said = f"A protocol must be one of {', '.join(known)}, not {', '.join(strange)}."
+            problems.append(Problem("protocols", said))
+        if "admin" in request.scopes and user.role != "admin":
+            problems.append(Problem("scopes", "Only an administrator's token can have the scope admin."))
+        if request.expires_at is not None and request.expires_at <= now:
+            problems.append(Problem("expires_at", "This time is in the past."))
+        if problems:
+            raise Invalid(problems[0].message, tuple(problems))
 
 
 def read_scopes(names: Collection[str]) -> tuple[Scope, ...]:

@@ -10,8 +10,8 @@ from tsuzuki.model.times import Millis
 
 Role = Literal["admin", "reader"]
 Scope = Literal["read", "write", "admin"]
-Protocol = Literal["opds", "greader"]
-"""What a device password can be made for: protocols that send the password itself (R107)."""
+DeviceKinds = Literal["item", "chapter", "both"]
+"""What a device password shows: articles, chapters, or both (R109)."""
 TokenKind = Literal["token", "device"]
 
 SessionId = NewType("SessionId", int)
@@ -117,10 +117,15 @@ class Token(msgspec.Struct, frozen=True):
     name: str
     kind: TokenKind
     scopes: str
+    kinds: DeviceKinds
+    client: str | None
+    """What used a device password last, as it named itself."""
     created_at: Millis
     last_used_at: Millis | None
     expires_at: Millis | None
     revoked_at: Millis | None
+    shelf_name: str | None
+    """The shelf that a device password was made for; None for whichever its owner chose."""
 
 
 class Invite(msgspec.Struct, frozen=True):
@@ -149,6 +154,28 @@ class KeyHolder(msgspec.Struct, frozen=True):
     username: str
     role: Role
     is_offered_shelf: bool
+
+
+class DeviceHolder(KeyHolder, frozen=True):
+    """Whoever holds a device password."""
+
+    kinds: DeviceKinds
+    client: str | None
+    shelf_public_id: PublicId | None
+    """The shelf that it was made for; None for whichever its owner chose."""
+
+
+class Protocol(msgspec.Struct, frozen=True):
+    """What apps speak, and a device password can be made for."""
+
+    name: str
+    title: str
+    path: str
+    """Where it is answered: people type it after the server's address."""
+    apps: str
+    """Some that speak it."""
+    digest: Callable[[str, str], str] | None = None
+    """What its apps send instead of the password, from the username and the password; None where they send it."""
 
 
 class Actor(msgspec.Struct, frozen=True):

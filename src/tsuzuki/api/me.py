@@ -9,7 +9,8 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.sessions import Sessions, device_name
 from tsuzuki.accounts.tokens import TokenRequest, Tokens
-from tsuzuki.accounts.types import MemberShelf, Protocol, Role, Scope, Session, ShelfRole, Tenant, Token, User
+from tsuzuki.accounts.types import DeviceKinds, MemberShelf, Role, Scope, Session, ShelfRole, Tenant, Token, User
+from tsuzuki.accounts.types import Protocol as AppProtocol
 from tsuzuki.api.endpoints import Access, Body, Moment, declaring
 from tsuzuki.api.ids import IdText, SessionPath, TokenPath, id_in_field
 from tsuzuki.api.sign_in import NewPassword
@@ -95,12 +96,18 @@ class EndedView(msgspec.Struct, frozen=True):
 
 
 class TokenView(msgspec.Struct, frozen=True):
-    """A token or a device password, without its secret."""
+    """A token or a device password, without its secret.
+
+    `client` is what used a device password last; `shelf_name` its shelf, if it was created for one.
+    """
 
     id: str
     name: str
     kind: str
     scopes: list[str]
+    kinds: DeviceKinds
+    client: str | None
+    shelf_name: str | None
     created_at: Time
     last_used_at: Time | None
     expires_at: Time | None
@@ -132,11 +139,17 @@ class PasswordBody(Body, frozen=True, kw_only=True):
 
 
 class TokenBody(Body, frozen=True, kw_only=True):
-    """Scopes for the API, or protocols for a device password. Without `expires_at` it never expires."""
+    """Scopes for the API, or protocols for a device password: see `GET /me/protocols`. Without `expires_at` it never
+    expires.
+
+    A device password shows articles (`item`), chapters or both, of one shelf; without `shelf` of your default one.
+    """
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     scopes: tuple[Scope, ...] = ()
-    protocols: tuple[Protocol, ...] = ()
+    protocols: tuple[str, ...] = ()
+    kinds: DeviceKinds = "both"
+    shelf: IdText | None = None
     expires_at: Moment | None = None
 
 
@@ -195,8 +208,27 @@ async def list_tokens(caller: Caller, tokens: Tokens) -> list[TokenView]:
 
 async def create_token(caller: Caller, body: TokenBody, tokens: Tokens) -> NewTokenView:
     """A token created with another token cannot have more rights or expire later than that one."""
-    made = await tokens.make(caller, copied(TokenRequest, body, expires_at=read_time(body.expires_at)))
+    shelf = None if body.shelf is None else id_in_field(body.shelf, "shelf")
+    request = copied(TokenRequest, body, expires_at=read_time(body.expires_at), shelf=shelf)
+    made = await tokens.make(caller, request)
     return NewTokenView(made.key, _token_view(made.token))
+
+
+class ProtocolView(msgspec.Struct, frozen=True):
+    """A protocol that reader apps speak with this server."""
+
+    name: str
+    title: str
+    path: str
+    apps: str
+
+
+_protocol_view = view_of(ProtocolView, AppProtocol)
+
+
+async def list_protocols(tokens: Tokens) -> list[ProtocolView]:
+    """What device passwords can be created for; `path` comes after the server's address."""
+    return [_protocol_view(one) for one in tokens.protocols]
 
 
 async def revoke_token(token_id: TokenPath, caller: Caller, tokens: Tokens) -> None:
@@ -215,6 +247,7 @@ ENDPOINTS = (
     _read("GET", "/me/sessions", list_sessions, "List my sessions"),
     _write("DELETE", "/me/sessions", end_other_sessions, "Sign out everywhere else"),
     _write("DELETE", "/me/sessions/{session_id}", end_session, "Sign out one browser", errors=(NotFound,)),
+    _read("GET", "/me/protocols", list_protocols, "List protocols of apps"),
     _read("GET", "/me/tokens", list_tokens, "List my tokens"),
     _write("POST", "/me/tokens", create_token, "Create a token", status=201),
     _write("DELETE", "/me/tokens/{token_id}", revoke_token, "Revoke a token", errors=(NotFound,)),

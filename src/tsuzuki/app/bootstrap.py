@@ -56,12 +56,15 @@ from tsuzuki.images.services import open_images
 from tsuzuki.inbox.events import Events
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
+from tsuzuki.inbox.sync import SyncInbox
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.notifications.channels import Channels
 from tsuzuki.polling.articles import Articles
+from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.build import build_protocols
 from tsuzuki.queue.workers import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
@@ -273,6 +276,7 @@ async def _open_parts(
         billing = await opening.enter_async_context(started(billing_of(settings, accounts, pipeline)))
         fetching, new_id = pipeline.fetching, ids_of(clock)
         reading = reading_of(pipeline, db, clock)
+        inbox = Inbox(db, clock, pipeline.wakeup.wake)
         downloads = Downloads(db, pipeline.wakeup, clock)
         catalogue = catalogue_of(settings, pipeline, db, clock, downloads=downloads)
         opening.push_async_callback(catalogue.close)
@@ -289,7 +293,8 @@ async def _open_parts(
             oidc=oidc_deps(settings, accounts),
             accounts=accounts,
             reading=reading,
-            inbox=Inbox(db, clock, pipeline.wakeup.wake),
+            inbox=inbox,
+            sync=SyncInbox(db, inbox, reading.bookmarks),
             billing=billing,
             crawling=crawling_of(settings, pipeline, db, clock),
             catalogue=catalogue,
@@ -360,10 +365,11 @@ def _open_redis(parts: AsyncExitStack, settings: Settings) -> "Redis | None":
 def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], settings: tuple[SettingRow, ...]) -> ASGIApp:
     named = {name: getattr(parts, name) for name in Services.__struct_fields__}
     api = build_api(Services(**named), version=__version__, gate=AccountsGate(parts.callers))
+    protocol_deps = ProtocolDeps(Services(**named), parts.clock, parts.settings.public_url)
     site = Site(**named, pages=Pages(__version__), settings=settings, public_url=parts.settings.public_url)
     web = build_web(site, api.document)
     app = build_app(
-        [*asked_by_machines, *api.resources, *web.resources],
+        [*asked_by_machines, *api.resources, *build_protocols(protocol_deps), *web.resources],
         metrics=parts.metrics,
         error_page=web.error_page,
         framed_page=web.framed_page,

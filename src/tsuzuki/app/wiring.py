@@ -22,6 +22,7 @@ from tsuzuki.images.files import ImageFiles
 from tsuzuki.images.services import ImageDeps
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
+from tsuzuki.protocols.build import PROTOCOLS
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.settings import Settings, effective
 from tsuzuki.shelves.deps import ShelfDeps
@@ -37,7 +38,7 @@ def accounts_of(settings: Settings, db: Database, clock: Clock, hash_cost: HashC
     """The services of accounts, as the settings want them."""
     limits = FailureLimits(settings.login_limit, settings.login_window, settings.login_block)
     return build_accounts(
-        AccountDeps(db, clock, os.urandom),
+        AccountDeps(db, clock, os.urandom, protocols=PROTOCOLS),
         limits,
         is_open=settings.allow_empty_password,
         passwords=Passwords(hash_cost),

@@ -309,7 +309,7 @@ def build_app(
             app,
             allow_origins=allowed_origins,
             allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
-            allow_headers=("authorization", "content-type", "x-request-id"),
+            allow_headers=("authorization", "content-type", "x-auth-token", "x-request-id"),
             expose_headers=("x-request-id", "retry-after"),
         )
     return RequestIds(SecurityHeaders(Observed(app, metrics), is_https=is_https))

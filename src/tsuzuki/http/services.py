@@ -17,6 +17,7 @@ from tsuzuki.images.services import ImageServices
 from tsuzuki.inbox.events import Events
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
+from tsuzuki.inbox.sync import SyncInbox
 from tsuzuki.notifications.channels import Channels
 from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.addresses import Trier
@@ -49,6 +50,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     pictures: ImageServices
     lists: Lists
     inbox: Inbox
+    sync: SyncInbox
     search: Search
     events: Events
     channels: Channels

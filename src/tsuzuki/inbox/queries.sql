@@ -256,6 +256,14 @@ page as (
 with page as ({columns} from entry where shelf_id = :shelf_id and item_id = :item_id)
 {rows};
 
+-- name: entries_of
+-- For apps, which ask by numbers.
+with page as (
+  {columns} from entry
+  where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+)
+{rows};
+
 -- name: newest_id
 -- inline: the last of an index, at every inbox
 select coalesce(max(id), 0) from entry where shelf_id = :shelf_id;

@@ -124,6 +124,11 @@ async def find_item_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId) -> Entry | No
     return None if found is None or found.feed_id is None else found
 
 
+async def entries_of_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId]) -> list[Entry]:
+    """Those of these entries that the shelf has, with their contents, in any order."""
+    return await tx.many(Entry, q.entries_of, shelf_id=shelf_id, ids=ids, detail="content")
+
+
 # -- counts
 
 

@@ -119,6 +119,20 @@ class Bookmarks:
         self._deps.after_commit(EVENTS_WAKEUP)
         return made
 
+    async def keep_item(self, shelf_id: ShelfId, item_id: ItemId) -> None:
+        """The same for an app, which does not ask whether it is there: a repeat changes nothing."""
+
+        async def keep(tx: Tx) -> None:
+            item = await tx.maybe(NewBookmark, q.snapshot, shelf_id=shelf_id, item_id=item_id, note="")
+            if item is None:
+                return
+            await self._save_tx(tx, shelf_id, item_id, saved=True)
+            new_id, now = self._deps.new_id(), self._deps.clock()
+            await tx.run(q.keep_bookmark, public_id=new_id, shelf_id=shelf_id, **msgspec.structs.asdict(item), now=now)
+
+        await self._deps.db.with_tx(keep)
+        self._deps.after_commit(EVENTS_WAKEUP)
+
     async def add(self, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
         """A bookmark of a page, its content sanitised like any other (I7); RefusedAddress for a link that is none."""
         link = str(parse(new.link))

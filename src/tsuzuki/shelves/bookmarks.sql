@@ -36,6 +36,16 @@ values (
   :public_id, :shelf_id, :item_id, :feed_id, :link, :title, :content, :feed_name, :note, :published_at, :now
 );
 
+-- name: keep_bookmark
+-- The same, where one of its link or item is as good (R71).
+insert into bookmark (
+  public_id, shelf_id, item_id, feed_id, link, title, content, feed_name, note, published_at, created_at
+)
+values (
+  :public_id, :shelf_id, :item_id, :feed_id, :link, :title, :content, :feed_name, :note, :published_at, :now
+)
+on conflict do nothing;
+
 -- name: set_note
 update bookmark set note = :note where id = :id;
 

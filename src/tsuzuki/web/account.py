@@ -1,7 +1,5 @@
 """The account page: profile, devices, tokens, device passwords, password, linked identity."""
 
-from typing import get_args
-
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +8,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.accounts.sessions import device_name
 from tsuzuki.accounts.tokens import TokenRequest, read_scopes
-from tsuzuki.accounts.types import Protocol, Token
+from tsuzuki.accounts.types import Token
 from tsuzuki.http.auth import leave
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import NotFound
@@ -214,9 +212,6 @@ def _token_request(form: Form, now: Millis) -> TokenRequest:
     return TokenRequest(name=name, scopes=read_scopes(scopes), expires_at=read_end(form, now))
 
 
-PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
-SPOKEN: frozenset[Protocol] = frozenset()
-"""Those that this server answers. A password for another opens nothing yet, and the page says so."""
 _DEVICE_RULES = Rules(keep=("name", "protocols", "life"))
 
 
@@ -231,8 +226,7 @@ def device_password_page(site: Site) -> Resource:
             "device_passwords.html",
             form_state,
             rows=[token_row(one, now) for one in held if one.kind == "device"],
-            protocols=PROTOCOLS,
-            spoken=SPOKEN,
+            protocols=site.accounts.tokens.protocols,
             lives=LIVES,
             most=LONGEST_NAME,
         )
@@ -250,7 +244,7 @@ def _device_request(form: Form, site: Site) -> TokenRequest:
     """What the form asks for; Invalid with the first thing that is wrong."""
     name = read_name(form, most=LONGEST_NAME)
     ticked = form.several("protocols")
-    protocols = tuple(one for one in PROTOCOLS if one in ticked)
+    protocols = tuple(one.name for one in site.accounts.tokens.protocols if one.name in ticked)
     if not protocols or len(protocols) != len(set(ticked)):
         raise problem("protocols", _("Choose at least one."))
     return TokenRequest(name=name, protocols=protocols, expires_at=read_end(form, site.accounts.deps.clock()))

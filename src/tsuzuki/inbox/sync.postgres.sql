@@ -1,0 +1,12 @@
+-- name: settled
+-- Transactions commit in another order than their numbers were given out.
+select settled_entries() as settled;
+
+-- fragment: by_unread
+entry
+
+-- fragment: by_saved
+entry
+
+-- fragment: hits
+select item_id as found from item_search where document @@ cast(:match as tsquery) offset 0

@@ -1,0 +1,296 @@
+"""What reader apps synchronise: feeds and entries by numbers (R108), over the same inbox as the pages."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.db.fulltext import match
+from tsuzuki.inbox.entries import FAR, Entry, EntryFilter
+from tsuzuki.inbox.service import Inbox
+from tsuzuki.inbox.store import count_entries_tx, entries_of_tx
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.harvest import Kind
+from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, SeriesId, ShelfId
+from tsuzuki.model.times import Millis
+from tsuzuki.model.tokens import parse_terms
+from tsuzuki.shelves.bookmarks import Bookmarks
+
+q = load_queries("tsuzuki.inbox.sync")
+
+LARGEST = 2**63 - 1
+"""No number is larger."""
+
+Order = Literal["id", "published", "changed", "status", "title", "author", "category_title", "category_id"]
+
+
+class SyncFeed(msgspec.Struct, frozen=True):
+    """A feed or a series of a shelf, as apps list it."""
+
+    number: int
+    kind: Kind
+    public_id: PublicId
+    """Of the subscription or the follow."""
+    of_id: int
+    """The feed, or the series."""
+    group_id: GroupId
+    """Also the number that apps know the group by."""
+    group_public_id: PublicId
+    group_name: str
+    title: str
+    link: str | None
+    """None for a series."""
+    site_url: str | None
+    unread: int
+    entries: int
+    checked_at: Millis | None
+    next_check_at: Millis | None
+    newest_at: Millis | None
+    """When it last had something new."""
+    error: str | None
+    failures: int
+    is_suspended: bool
+    etag: str | None
+    last_modified: str | None
+    full_text: bool
+    created_at: Millis
+
+
+class SyncRef(msgspec.Struct, frozen=True, gc=False):
+    """The number of an entry, that of its feed, and when it arrived."""
+
+    id: EntryId
+    feed: int
+    created_at: Millis
+
+
+class SyncDetails(msgspec.Struct, frozen=True):
+    """What apps are told of an entry beside its item or chapter."""
+
+    id: EntryId
+    feed: int
+    changed_at: Millis | None
+    """When it was last marked or saved."""
+    group_id: GroupId
+    group_name: str
+    feed_title: str
+    site_url: str | None
+    feed_link: str | None
+
+
+class SyncEntry(msgspec.Struct, frozen=True):
+    """An entry with its content, and where it belongs."""
+
+    entry: Entry
+    details: SyncDetails
+
+
+class SyncFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which entries. Numbers are exclusive, times inclusive; None means all."""
+
+    kind: Kind | None = None
+    unread: bool | None = None
+    saved: bool | None = None
+    feed: int | None = None
+    """The number of a feed or series; an unknown one has no entries."""
+    group: int | None = None
+    above: int = 0
+    below: int = LARGEST
+    arrived_from: Millis = Millis(0)
+    arrived_until: Millis = FAR
+    published_from: Millis = Millis(-FAR)
+    published_until: Millis = FAR
+    changed_from: Millis | None = None
+    """Exclusive: what was marked, saved or arrived after it."""
+    changed_until: Millis = FAR
+    search: str | None = None
+
+
+class NumberedFeed(msgspec.Struct, frozen=True):
+    """What a number of a feed stands for: a subscription of the shelf, or a follow."""
+
+    feed_id: FeedId | None
+    series_id: SeriesId | None
+    public_id: PublicId
+
+
+class VisibleEntry(msgspec.Struct, frozen=True, gc=False):
+    """An entry that an app may see; None for a chapter's item."""
+
+    id: EntryId
+    item_id: ItemId | None
+    saved: bool
+
+
+class SyncInbox:
+    """Lists, counts and marks by numbers. Everything is asked for by the shelf first (I8).
+
+    Numbers of others, and such that never were, are passed over: clients repeat what was refused for ever.
+    """
+
+    def __init__(self, db: Database, inbox: Inbox, bookmarks: Bookmarks) -> None:
+        self._db = db
+        self._inbox = inbox
+        self._bookmarks = bookmarks
+
+    # -- feeds
+
+    async def feeds(self, shelf_id: ShelfId, kind: Kind | None, number: int | None = None) -> list[SyncFeed]:
+        """The shelf's feeds and series in the order of their numbers; the one of this number, if one is given."""
+        return await self._db.read(lambda tx: tx.many(SyncFeed, q.feeds, shelf_id=shelf_id, kind=kind, number=number))
+
+    async def feed(self, shelf_id: ShelfId, kind: Kind | None, number: int) -> SyncFeed:
+        """One of the shelf's; NotFound otherwise."""
+        found = await self.feeds(shelf_id, kind, number) if 0 < number < LARGEST else []
+        if not found:
+            raise NotFound("There is no such feed.")
+        return found[0]
+
+    async def number_of(self, shelf_id: ShelfId, subscription: PublicId) -> int:
+        """The number of a subscription."""
+        return await self._db.read(
+            lambda tx: tx.one(int, q.number_of_subscription, shelf_id=shelf_id, public_id=subscription)
+        )
+
+    async def last_checked(self, shelf_id: ShelfId) -> Millis | None:
+        """When a feed of the shelf was polled last."""
+        return await self._db.read(lambda tx: tx.maybe(Millis, q.last_checked, shelf_id=shelf_id))
+
+    # -- entries
+
+    async def refs(
+        self,
+        shelf_id: ShelfId,
+        wanted: SyncFilter,
+        *,
+        most: int,
+        skip: int = 0,
+        by: Order = "id",
+        descending: bool = False,
+    ) -> list[SyncRef]:
+        """The numbers of entries that have settled, in this order; an app may go on from the last of them."""
+
+        async def read(tx: Tx) -> list[SyncRef]:
+            where = await _where_tx(tx, shelf_id, wanted)
+            if where is None:
+                return []
+            return await _list_tx(tx, where | {"most": most, "skip": skip}, wanted, by=by, descending=descending)
+
+        return await self._db.read(read)
+
+    async def count(self, shelf_id: ShelfId, wanted: SyncFilter) -> int:
+        """How many there are."""
+
+        async def read(tx: Tx) -> int:
+            where = await _where_tx(tx, shelf_id, wanted)
+            if where is None:
+                return 0
+            if wanted.search is not None:
+                words = match(tx.engine, parse_terms(wanted.search))
+                return 0 if words is None else await tx.one(int, q.count_found, **where, match=words)
+            if wanted == _plain(wanted):
+                places = ("shelf_id", "kind", "feed_id", "series_id", "group_id", "unread", "saved")
+                plain = EntryFilter(kind=wanted.kind, unread=wanted.unread, saved=wanted.saved)
+                return await count_entries_tx(tx, {name: where[name] for name in places}, plain)
+            return await tx.one(int, q.count, **where, changed_from=wanted.changed_from)
+
+        return await self._db.read(read)
+
+    async def entries(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None) -> list[SyncEntry]:
+        """These entries with their contents, in this order, without those that the app may not see."""
+        wanted = [number for number in dict.fromkeys(ids) if 0 < number < LARGEST]
+
+        async def read(tx: Tx) -> list[SyncEntry]:
+            settled = await tx.one(int, q.settled)
+            among = {"shelf_id": shelf_id, "ids": wanted, "kind": kind, "settled": settled}
+            details = {one.id: one for one in await tx.many(SyncDetails, q.details, **among)}
+            rows = {one.id: one for one in await entries_of_tx(tx, shelf_id, list(details))}
+            both = [number for number in wanted if number in rows]
+            return [SyncEntry(rows[EntryId(number)], details[EntryId(number)]) for number in both]
+
+        return await self._db.read(read) if wanted else []
+
+    # -- marks
+
+    async def mark(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None, *, unread: bool) -> None:
+        """Mark these; a chapter is then read, or not, everywhere."""
+        seen = await self._visible(shelf_id, ids, kind)
+        if seen:
+            await self._inbox.mark_entries(shelf_id, [one.id for one in seen], unread=unread)
+
+    async def save(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None, *, saved: bool) -> None:
+        """Save these, or let them go: an article as a bookmark, a chapter in its series. A repeat changes nothing."""
+        for one in await self._visible(shelf_id, ids, kind):
+            if one.saved == saved:
+                continue
+            if one.item_id is None:
+                await self._inbox.save_chapter(shelf_id, one.id, saved=saved)
+            elif saved:
+                await self._bookmarks.keep_item(shelf_id, one.item_id)
+            else:
+                await self._bookmarks.delete_of_item(shelf_id, one.item_id)
+
+    async def mark_read(self, shelf_id: ShelfId, wanted: SyncFilter) -> int:
+        """Mark all of these read; how many. Clients say until when they have looked: that is about arrival."""
+        unread = msgspec.structs.replace(wanted, unread=True)
+        ids = [ref.id for ref in await self.refs(shelf_id, unread, most=LARGEST)]
+        return (await self._inbox.mark_entries(shelf_id, ids, unread=False)).changed if ids else 0
+
+    async def _visible(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None) -> list[VisibleEntry]:
+        numbers = [number for number in dict.fromkeys(ids) if 0 < number < LARGEST]
+        if not numbers:
+            return []
+        return await self._db.read(
+            lambda tx: tx.many(VisibleEntry, q.visible, shelf_id=shelf_id, ids=numbers, kind=kind)
+        )
+
+
+async def find_numbered_tx(tx: Tx, shelf_id: ShelfId, number: int) -> NumberedFeed | None:
+    """What this number stands for on the shelf."""
+    return await tx.maybe(NumberedFeed, q.find_number, shelf_id=shelf_id, number=number)
+
+
+async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, Any] | None:
+    """The parameters of every list; None where there can be nothing."""
+    numbers = (wanted.feed or 1, wanted.group or 1, wanted.above + 1, wanted.below)
+    if not all(0 < number <= LARGEST for number in numbers):
+        return None
+    found = None if wanted.feed is None else await find_numbered_tx(tx, shelf_id, wanted.feed)
+    if wanted.feed is not None and found is None:
+        return None
+    where = msgspec.structs.asdict(wanted)
+    for name in ("feed", "group", "search", "changed_from"):
+        del where[name]
+    return where | {
+        "shelf_id": shelf_id,
+        "feed_id": found and found.feed_id,
+        "series_id": found and found.series_id,
+        "group_id": wanted.group,
+        "settled": await tx.one(int, q.settled),
+    }
+
+
+async def _list_tx(tx: Tx, where: dict[str, Any], wanted: SyncFilter, *, by: Order, descending: bool) -> list[SyncRef]:
+    """By the index that fits: what is found by words, changed, unread, saved or of one feed is little of a shelf."""
+    if wanted.search is not None:
+        words = match(tx.engine, parse_terms(wanted.search))
+        found = where | {"match": words, "descending": descending}
+        return [] if words is None else await tx.many(SyncRef, q.found, **found)
+    if wanted.changed_from is not None or by == "changed":
+        since = {"changed_from": wanted.changed_from or 0, "by_change": by == "changed", "descending": descending}
+        return await tx.many(SyncRef, q.changed, **where, **since)
+    if by == "published":
+        return await tx.many(SyncRef, q.published, **where, descending=descending)
+    if by != "id":
+        refs = await tx.many(SyncRef, q.by_feed_name, **where, by=by)
+        return refs[::-1] if descending else refs
+    for name, query in (("feed_id", q.of_feed), ("series_id", q.of_series), ("unread", q.unread), ("saved", q.saved)):
+        if where[name]:
+            return await tx.many(SyncRef, query, **where, descending=descending)
+    return await tx.many(SyncRef, q.descending if descending else q.ascending, **where)
+
+
+def _plain(wanted: SyncFilter) -> SyncFilter:
+    """The same without what `tally` does not count by."""
+    return SyncFilter(kind=wanted.kind, unread=wanted.unread, saved=wanted.saved, feed=wanted.feed, group=wanted.group)

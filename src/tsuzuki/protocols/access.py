@@ -1,0 +1,55 @@
+"""The one way in: who sent this, by whatever a protocol has for a password. Cookies open nothing here."""
+
+import base64
+import binascii
+from collections.abc import Callable
+
+import msgspec
+from starlette.requests import Request
+
+from tsuzuki.accounts.devices import WRONG_KEY, AppRequest, AppUser
+from tsuzuki.accounts.types import Protocol
+from tsuzuki.http.auth import address_of
+from tsuzuki.http.services import Services
+from tsuzuki.model.errors import Unauthorized
+from tsuzuki.model.times import Millis
+
+
+class ProtocolDeps(msgspec.Struct, frozen=True):
+    """What every protocol is given."""
+
+    services: Services
+    clock: Callable[[], Millis]
+    public_url: str | None = None
+
+    def base_of(self, request: Request) -> str:
+        """The address of this server, without a slash at its end: the public one, else the one that was called."""
+        return (self.public_url or f"{request.url.scheme}://{request.url.netloc}").rstrip("/")
+
+    async def sign_in(self, request: Request, protocol: Protocol, username: str | None, password: str) -> AppUser:
+        """Whoever sent this; Unauthorized otherwise. `username` is None where the protocol sends none."""
+        if not password:
+            raise Unauthorized(WRONG_KEY)
+        return await self.services.accounts.devices.sign_in(app_request(request, protocol), username, password)
+
+    async def sign_in_basic(self, request: Request, protocol: Protocol) -> AppUser:
+        """By HTTP Basic; Unauthorized without it."""
+        username, password = basic_of(request) or ("", "")
+        return await self.sign_in(request, protocol, username, password)
+
+
+def app_request(request: Request, protocol: Protocol) -> AppRequest:
+    """The request as the accounts see it."""
+    return AppRequest(protocol.name, address_of(request), request.headers.get("user-agent", ""))
+
+
+def basic_of(request: Request) -> tuple[str, str] | None:
+    """The name and the password of HTTP Basic; None where there are none."""
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        username, colon, password = base64.b64decode(text.strip(), validate=True).decode().partition(":")
+    except (ValueError, binascii.Error):
+        return None
+    return (username, password) if colon else None

@@ -1,0 +1,27 @@
+"""Every protocol that this server answers. A new one is a module, and a line here."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from tsuzuki.accounts.types import Protocol
+from tsuzuki.http.routing import Resource
+from tsuzuki.protocols import fever
+from tsuzuki.protocols.access import ProtocolDeps
+
+
+class SpokenProtocol(msgspec.Struct, frozen=True):
+    """A protocol, and what answers it."""
+
+    protocol: Protocol
+    resources: Callable[[ProtocolDeps], Sequence[Resource]]
+
+
+SPOKEN = (SpokenProtocol(fever.FEVER, fever.resources),)
+
+PROTOCOLS = tuple(one.protocol for one in SPOKEN)
+
+
+def build_protocols(deps: ProtocolDeps) -> list[Resource]:
+    """What answers all of them."""
+    return [resource for one in SPOKEN for resource in one.resources(deps)]

@@ -1,0 +1,237 @@
+"""Fever API 3: one address, one key, JSON back. It reads and marks; feeds are added elsewhere."""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.devices import AppUser
+from tsuzuki.accounts.types import Protocol
+from tsuzuki.http.routing import Resource
+from tsuzuki.inbox.sync import LARGEST, SyncFeed, SyncFilter
+from tsuzuki.model.errors import Unauthorized
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.content import app_entry, feed_address, seconds, site_address
+from tsuzuki.protocols.params import Params, read_params
+
+VERSION = 3
+PAGE = 50
+"""Items of an answer; apps page until there are fewer."""
+MANY = 20_000
+"""Beyond as many unread ones, an answer to a mark does not list them again."""
+LONGEST_KEY = 64
+
+
+def digest(username: str, password: str) -> str:
+    """What apps send: the key of a person and a password."""
+    return hashlib.md5(f"{username}:{password}".encode(), usedforsecurity=False).hexdigest()
+
+
+FEVER = Protocol(
+    name="fever",
+    title="Fever",
+    path="/fever/",
+    apps="Reeder Classic, Fiery Feeds, ReadKit, lire, FeedMe, Fluent Reader, NewsFlash, ReadYou, Readrops",
+    digest=digest,
+)
+
+Json = dict[str, Any]
+Read = Callable[["FeverRequest"], Awaitable[Json]]
+
+
+class FeverRequest(msgspec.Struct, frozen=True):
+    """Who asks for what, and the address of this server."""
+
+    deps: ProtocolDeps
+    user: AppUser
+    params: Params
+    base: str
+
+    async def feeds(self) -> list[SyncFeed]:
+        """The feeds and series that the app may see."""
+        return await self.deps.services.sync.feeds(self.user.shelf.id, self.user.kind)
+
+    async def ids(self, wanted: SyncFilter) -> str:
+        """Numbers as Fever writes them: one text."""
+        kept = msgspec.structs.replace(wanted, kind=self.user.kind)
+        found = await self.deps.services.sync.refs(self.user.shelf.id, kept, most=LARGEST)
+        return ",".join(str(ref.id) for ref in found)
+
+
+def resources(deps: ProtocolDeps) -> Sequence[Resource]:
+    """Fever at its own address and where people who used FreshRSS look for it; some apps say `fever` twice."""
+
+    async def answer(request: Request) -> Response:
+        return await _answer(deps, request)
+
+    paths = ("/fever", "/fever/", "/fever/fever", "/fever/fever/", "/api/fever.php", "/api/fever.php/")
+    return [Resource(path, {"GET": answer, "POST": answer}) for path in paths]
+
+
+async def _answer(deps: ProtocolDeps, request: Request) -> Response:
+    params = await read_params(request)
+    try:
+        key = params.one("api_key").strip().lower()
+        user = await deps.sign_in(request, FEVER, None, key if len(key) <= LONGEST_KEY else "")
+    except Unauthorized:
+        return _json({"api_version": VERSION, "auth": 0})  # with 200: apps take another status for a broken server
+    asked = FeverRequest(deps, user, params, deps.base_of(request))
+    body: Json = {"api_version": VERSION, "auth": 1, "last_refreshed_on_time": await _refreshed(asked)}
+    body |= await _write(asked)
+    for name, read in _READS.items():
+        if name in params:
+            body |= await read(asked)
+    return _json(body)
+
+
+def _json(body: Mapping[str, Any]) -> Response:
+    return Response(msgspec.json.encode(body), media_type="application/json; charset=utf-8")
+
+
+async def _refreshed(asked: FeverRequest) -> int:
+    """When a feed of the shelf was polled last."""
+    return seconds(await asked.deps.services.sync.last_checked(asked.user.shelf.id)) or asked.deps.clock() // SECOND
+
+
+# -- what it reads
+
+
+async def _groups(asked: FeverRequest) -> Json:
+    groups = await asked.deps.services.reading.groups.list(asked.user.shelf.id)
+    return {"groups": [{"id": group.id, "title": group.name} for group in groups]} | await _feeds_groups(asked)
+
+
+async def _feeds(asked: FeverRequest) -> Json:
+    feeds = [
+        {
+            "id": feed.number,
+            "favicon_id": 0,
+            "title": feed.title,
+            "url": feed_address(feed, asked.base),
+            "site_url": site_address(feed, asked.base),
+            "is_spark": 0,
+            "last_updated_on_time": seconds(feed.newest_at or feed.checked_at),
+        }
+        for feed in await asked.feeds()
+    ]
+    return {"feeds": feeds} | await _feeds_groups(asked)
+
+
+async def _feeds_groups(asked: FeverRequest) -> Json:
+    """Every feed is in one group, and a group without feeds is left out: apps fail on either."""
+    members: dict[int, list[str]] = {}
+    for feed in await asked.feeds():
+        members.setdefault(feed.group_id, []).append(str(feed.number))
+    return {"feeds_groups": [{"group_id": group, "feed_ids": ",".join(feeds)} for group, feeds in members.items()]}
+
+
+async def _favicons(_: FeverRequest) -> Json:
+    return {"favicons": []}
+
+
+async def _items(asked: FeverRequest) -> Json:
+    sync, shelf_id, kind = asked.deps.services.sync, asked.user.shelf.id, asked.user.kind
+    found = await sync.entries(shelf_id, await _wanted(asked), kind)
+    items = []
+    for each in found:
+        entry = app_entry(each, asked.base)
+        items.append(
+            {
+                "id": entry.id,
+                "feed_id": entry.feed,
+                "title": entry.title,
+                "author": entry.author,
+                "html": entry.html,
+                "url": entry.url,
+                "is_saved": int(entry.saved),
+                "is_read": int(not entry.unread),
+                "created_on_time": seconds(entry.published_at),
+            }
+        )
+    return {"items": items, "total_items": await sync.count(shelf_id, SyncFilter(kind=kind))}
+
+
+async def _wanted(asked: FeverRequest) -> list[int]:
+    """The numbers that are meant: named, below one, above one, else the newest."""
+    params, sync, shelf_id, kind = asked.params, asked.deps.services.sync, asked.user.shelf.id, asked.user.kind
+    if "with_ids" in params:
+        return params.numbers("with_ids")[:PAGE]
+    wanted = SyncFilter(kind=kind)
+    is_up = "since_id" in params and not (params.number("max_id") or 0) > 0
+    if is_up:
+        wanted = msgspec.structs.replace(wanted, above=max(0, params.number("since_id") or 0))
+    elif (below := params.number("max_id") or 0) > 0:
+        wanted = msgspec.structs.replace(wanted, below=min(below, LARGEST))
+    return [ref.id for ref in await sync.refs(shelf_id, wanted, most=PAGE, descending=not is_up)]
+
+
+async def _links(_: FeverRequest) -> Json:
+    return {"links": []}
+
+
+async def _unread_ids(asked: FeverRequest) -> Json:
+    return {"unread_item_ids": await asked.ids(SyncFilter(unread=True))}
+
+
+async def _saved_ids(asked: FeverRequest) -> Json:
+    return {"saved_item_ids": await asked.ids(SyncFilter(saved=True))}
+
+
+_READS: Mapping[str, Read] = {
+    "groups": _groups,
+    "feeds": _feeds,
+    "favicons": _favicons,
+    "items": _items,
+    "links": _links,
+    "unread_item_ids": _unread_ids,
+    "saved_item_ids": _saved_ids,
+}
+
+
+# -- what it writes
+
+
+async def _write(asked: FeverRequest) -> Json:
+    """Set the state that is named; what is unknown, or another's, changes nothing and is no error."""
+    params = asked.params
+    if params.one("mark") == "item":
+        return await _mark_item(asked)
+    if params.one("mark") in {"feed", "group"} and params.one("as") == "read":
+        await _mark_many(asked)
+    return {}
+
+
+async def _mark_item(asked: FeverRequest) -> Json:
+    sync, user, state = asked.deps.services.sync, asked.user, asked.params.one("as")
+    ids = asked.params.numbers("id")
+    if state in {"read", "unread"}:
+        user.must_write()
+        await sync.mark(user.shelf.id, ids, user.kind, unread=state == "unread")
+        unread = await sync.count(user.shelf.id, SyncFilter(kind=user.kind, unread=True))
+        return await _unread_ids(asked) if unread <= MANY else {}
+    if state in {"saved", "unsaved"}:
+        user.must_write()
+        await sync.save(user.shelf.id, ids, user.kind, saved=state == "saved")
+        return await _saved_ids(asked)
+    return {}
+
+
+async def _mark_many(asked: FeverRequest) -> None:
+    """What had arrived when the app looked; group 0 is everything, and negative ones are made up by apps."""
+    params, user = asked.params, asked.user
+    number = params.number("id")
+    if number is None or number < 0:
+        return
+    user.must_write()
+    before, now = params.number("before") or 0, asked.deps.clock()
+    until = now if before <= 0 or before > now // SECOND else Millis(before * SECOND + SECOND - 1)
+    wanted = SyncFilter(kind=user.kind, arrived_until=until)
+    if params.one("mark") == "feed":
+        wanted = msgspec.structs.replace(wanted, feed=number)
+    elif number > 0:
+        wanted = msgspec.structs.replace(wanted, group=number)
+    await asked.deps.services.sync.mark_read(user.shelf.id, wanted)

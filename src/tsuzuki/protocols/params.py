@@ -1,0 +1,101 @@
+"""The parameters of an app's request: apps send them in the query, in the body, or in both, in every form."""
+
+import re
+from collections.abc import Iterator, Sequence
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from tsuzuki.http.body import MAX_BODY, read_body
+from tsuzuki.model.errors import Invalid
+
+MOST_PARAMETERS = 20_000
+"""Of one request: apps mark ten thousand entries at once."""
+MOST_PARTS = 200
+_LONGEST_NUMBER = 20
+
+_BOUNDARY = re.compile(r';\s{0,10}boundary=(?:"([^"]{1,70})"|([^\s";,]{1,70}))', re.IGNORECASE)
+_NAME = re.compile(rb'content-disposition:[^\r\n]{0,200};\s{0,10}name="?([^"\r\n;]{1,100})"?', re.IGNORECASE)
+_LINE_END = b"\r\n"
+
+Pairs = Sequence[tuple[str, str]]
+
+
+class Params:
+    """Names and values in the order in which they came, the body's after the query's."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self._values: dict[str, list[str]] = {}
+        for name, value in pairs:
+            self._values.setdefault(name, []).append(value)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether it was sent, with whatever value: `?groups` and `?groups=` are the same."""
+        return name in self._values
+
+    def one(self, name: str, default: str = "") -> str:
+        """The last value of this name."""
+        return self._values.get(name, [default])[-1]
+
+    def all(self, name: str) -> list[str]:
+        """Every value of this name."""
+        return list(self._values.get(name, ()))
+
+    def number(self, name: str) -> int | None:
+        """A whole number, negative ones too; None for anything else."""
+        return whole_number(self.one(name))
+
+    def numbers(self, name: str) -> list[int]:
+        """Whole numbers out of lists with commas; what is none is left out."""
+        texts = (part for value in self.all(name) for part in value.split(","))
+        return [number for text in texts if (number := whole_number(text)) is not None]
+
+
+def whole_number(text: str) -> int | None:
+    """A whole number of at most twenty characters; None for anything else."""
+    text = text.strip()
+    if not text or len(text) > _LONGEST_NUMBER:
+        return None
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    return int(text)
+
+
+async def read_params(request: Request, limit: int = MAX_BODY) -> Params:
+    """Everything that was sent. Invalid for a body that is no form, and for more than anybody needs."""
+    query = request.scope["query_string"].decode("latin-1")
+    pairs = _pairs(query)
+    if request.method == "POST":
+        body = await read_body(request.scope, request.receive, limit)
+        pairs += list(_fields(body, request.headers.get("content-type", "")))
+    return Params(pairs)
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MOST_PARAMETERS)
+    except ValueError:
+        raise Invalid(f"A request can have at most {MOST_PARAMETERS:,} parameters.") from None
+
+
+def _fields(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
+    """Of a form in either encoding, or without a type: some apps do not say what they send."""
+    kind = content_type.lower()
+    if kind.startswith("multipart/"):
+        yield from _parts(body, content_type)
+    elif not kind or "form" in kind or "text/plain" in kind:
+        yield from _pairs(body.decode("utf-8", "replace").strip("\r\n"))
+
+
+def _parts(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
+    found = _BOUNDARY.search(content_type)
+    if found is None:
+        raise Invalid("The form does not say what separates its parts.")
+    boundary = (found[1] or found[2]).encode("latin-1", "replace")
+    parts = (_LINE_END + body).split(_LINE_END + b"--" + boundary, MOST_PARTS + 1)
+    for part in parts[1 : MOST_PARTS + 1]:
+        head, blank, content = part.partition(_LINE_END * 2)
+        name = _NAME.search(head)
+        if blank and name is not None:
+            yield name[1].decode("utf-8", "replace"), content.decode("utf-8", "replace")
