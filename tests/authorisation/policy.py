@@ -9,6 +9,7 @@ from tests.api.people import API
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Endpoint
 from tsuzuki.http.routing import Resource, Routes
+from tsuzuki.protocols.access import AppResource
 
 PUBLIC, READ, WRITE, ADMIN = "public", "read", "write", "admin"
 
@@ -207,6 +208,7 @@ POLICY = {
     "DELETE /api/v1/me/shelves/{shelf_id}/people/{person_name}": WRITE,
     "POST /api/v1/me/shelf-offer": WRITE,
     "DELETE /api/v1/me/shelf-offer": WRITE,
+    "GET /api/v1/me/protocols": READ,
     "GET /api/v1/me/tokens": READ,
     "POST /api/v1/me/tokens": WRITE,
     "DELETE /api/v1/me/tokens/{token_id}": WRITE,
@@ -380,8 +382,15 @@ def routes(app: Any) -> dict[str, Resource]:
         f"{method} {resource.path}": resource
         for resource in app.resources
         for method in resource.handlers
-        if method != "HEAD"
+        if method != "HEAD" and not isinstance(resource, AppResource)
     }
+
+
+def app_resources(app: Any) -> list[AppResource]:
+    """What reader apps call; `test_apps.py` looks at all of it."""
+    while not isinstance(app, Routes):
+        app = getattr(app, "_app", None) or app.app
+    return [resource for resource in app.resources if isinstance(resource, AppResource)]
 
 
 def endpoints() -> dict[str, Endpoint]:

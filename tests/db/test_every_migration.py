@@ -135,7 +135,8 @@ async def test_no_step_loses_or_changes_a_row(empty_database_url, engine):
         for table in [table for number, table in REMOVES if number == step.version]:
             del before[table], kept[table]
         after = await rows_of(empty_database_url, kept)
-        before.pop("schema_migration"), after.pop("schema_migration")
+        for ours in ("schema_migration", "sqlite_sequence"):  # which may number more tables from then on
+            before.pop(ours, None), after.pop(ours, None)
         assert after == before, step.name
 
 

@@ -1,4 +1,4 @@
-"""Somebody with an app: a running server, a device password, articles and chapters to read."""
+"""R109: somebody with an app: a running server, a device password, articles and chapters to read."""
 
 import hashlib
 from typing import Any
@@ -56,10 +56,12 @@ class AppReader:
         """A series of the shelf with chapters."""
         return await a_series(self.app, self.shelf, title, group=await self._group(group))
 
-    async def _group(self, name: str | None) -> GroupId | None:
+    async def _group(self, name: str | None) -> GroupId:
+        """The group of this name, made if there is none; the default one for None."""
+        groups = await self.app.reading.groups.list(self.shelf)
+        known = [one for one in groups if one.name == name or (name is None and one.is_default)]
         if name is None:
-            return None
-        known = [one for one in await self.app.reading.groups.list(self.shelf) if one.name == name]
+            return known[0].id
         return (known[0] if known else await self.app.reading.groups.add(self.shelf, name)).id
 
 

@@ -18,7 +18,7 @@ from tests.web.guests import Guest, a_guest
 from tools.messages import TEMPLATE, collect, written
 from tsuzuki.accounts.oidc import Reason
 from tsuzuki.accounts.preferences import LibraryLook
-from tsuzuki.accounts.types import Protocol, Role, Scope, ShelfRole
+from tsuzuki.accounts.types import Role, Scope, ShelfRole
 from tsuzuki.connectors.registry import builtin
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.notifications.kinds import KINDS
@@ -194,8 +194,6 @@ CODES = {
     "medium": ("audio", "video", "file"),
     "plan_limit": ("follows", "kept"),
     "plan_status": ("active", "inactive", "delinquent"),
-    "protocol": get_args(Protocol),
-    "protocol_for": get_args(Protocol),
     "reader_fit": FITS,
     "reader_mode": MODES,
     "reason": tuple(f"oidc_{reason}" for reason in get_args(Reason)),

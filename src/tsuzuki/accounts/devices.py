@@ -9,6 +9,7 @@ from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.policy import TOKEN_TOUCH, is_stale, may_write, plain_name
 from tsuzuki.accounts.sign_in_limits import Limiter
+from tsuzuki.accounts.store import add_device_key_tx
 from tsuzuki.accounts.types import DeviceHolder, MemberShelf, TokenId
 from tsuzuki.db import load_queries
 from tsuzuki.model.errors import Forbidden, NotFound, Unauthorized
@@ -74,9 +75,8 @@ class Devices:
     async def accept(self, request: AppRequest, user: AppUser, digest: str) -> None:
         """Let the app send this from now on instead of its password, for as long as that is valid."""
         token_id = user.caller.token_id
-        await self._deps.db.with_tx(
-            lambda tx: tx.run(q.add_device_key, key_hash=hash_of(digest), token_id=token_id, protocol=request.protocol)
-        )
+        assert token_id is not None
+        await self._deps.db.with_tx(lambda tx: add_device_key_tx(tx, token_id, request.protocol, digest))
 
     async def find(self, password_id: PublicId, request: AppRequest) -> AppUser:
         """Whoever has this device password, for an address that we signed; NotFound once it is revoked."""

@@ -306,11 +306,12 @@ select {device_columns}
 from api_token
 join user_account on user_account.id = api_token.user_id
 left join shelf on shelf.id = api_token.shelf_id
-where api_token.id in (
-    select api_token.id from api_token where api_token.key_hash = :key_hash
-    union all
-    select device_key.token_id from device_key
-    where device_key.key_hash = :key_hash and device_key.protocol = :protocol
+where api_token.id = coalesce(
+    (select known.id from api_token as known where known.key_hash = :key_hash),
+    (
+      select device_key.token_id from device_key
+      where device_key.key_hash = :key_hash and device_key.protocol = :protocol
+    )
   )
   and api_token.kind = 'device' and api_token.revoked_at is null
   and (api_token.expires_at is null or api_token.expires_at > :now) and user_account.disabled_at is null

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from tsuzuki.accounts.credentials import hash_of
 from tsuzuki.accounts.types import (
     Credential,
     KeyHolder,
@@ -181,6 +182,11 @@ async def end_sessions_tx(tx: Tx, user_id: UserId, *, but: SessionId | None = No
 async def list_tokens_tx(tx: Tx, user_id: UserId) -> list[Token]:
     """This person's, newest first, the revoked ones among them."""
     return await tx.many(Token, q.list_tokens, user_id=user_id)
+
+
+async def add_device_key_tx(tx: Tx, token_id: TokenId, protocol: str, sent: str) -> None:
+    """Let an app send this instead of a device password; a repeat changes nothing."""
+    await tx.run(q.add_device_key, key_hash=hash_of(sent), token_id=token_id, protocol=protocol)
 
 
 async def revoke_tokens_tx(

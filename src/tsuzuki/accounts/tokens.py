@@ -10,7 +10,7 @@ from tsuzuki.accounts.credentials import TOKEN_PREFIX, device_password, hash_of,
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.policy import TOKEN_TOUCH, is_stale, outlives
 from tsuzuki.accounts.shelves import find_member_shelf_tx
-from tsuzuki.accounts.store import list_tokens_tx, lock_user_tx
+from tsuzuki.accounts.store import add_device_key_tx, list_tokens_tx, lock_user_tx
 from tsuzuki.accounts.types import (
     SCOPES,
     Actor,
@@ -107,8 +107,7 @@ class Tokens:
         )
         for protocol in self._deps.protocols:
             if protocol.name in request.protocols and protocol.digest is not None:
-                sent = hash_of(protocol.digest(user.username, key))
-                await tx.run(q.add_device_key, key_hash=sent, token_id=token.id, protocol=protocol.name)
+                await add_device_key_tx(tx, token.id, protocol.name, protocol.digest(user.username, key))
         after = {"name": token.name, "kind": token.kind, "scopes": token.scopes, "user": user.username}
         if maker is not None:
             after["made_by"] = f"{maker.by} {show_id(maker.key_public_id)}"

@@ -285,9 +285,14 @@ async def _list_tx(tx: Tx, where: dict[str, Any], wanted: SyncFilter, *, by: Ord
     if by != "id":
         refs = await tx.many(SyncRef, q.by_feed_name, **where, by=by)
         return refs[::-1] if descending else refs
-    for name, query in (("feed_id", q.of_feed), ("series_id", q.of_series), ("unread", q.unread), ("saved", q.saved)):
-        if where[name]:
-            return await tx.many(SyncRef, query, **where, descending=descending)
+    if where["feed_id"]:
+        return await tx.many(SyncRef, q.of_feed, **where, descending=descending)
+    if where["series_id"]:
+        return await tx.many(SyncRef, q.of_series, **where, descending=descending)
+    if wanted.unread:
+        return await tx.many(SyncRef, q.unread, **where, descending=descending)
+    if wanted.saved:
+        return await tx.many(SyncRef, q.saved, **where, descending=descending)
     return await tx.many(SyncRef, q.descending if descending else q.ascending, **where)
 
 

@@ -15,10 +15,6 @@ left join follow on follow.shelf_id = feed_number.shelf_id and follow.series_id 
 where feed_number.shelf_id = :shelf_id and feed_number.number = :number
   and (subscription.id is not null or follow.id is not null);
 
--- name: find_group
--- inline: by its key
-select id from shelf_group where shelf_id = :shelf_id and id = :group_id;
-
 -- name: number_of_subscription
 -- inline: by unique keys
 select feed_number.number from subscription

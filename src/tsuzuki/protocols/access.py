@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 from starlette.requests import Request
@@ -10,9 +10,18 @@ from starlette.requests import Request
 from tsuzuki.accounts.devices import WRONG_KEY, AppRequest, AppUser
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.http.auth import address_of
+from tsuzuki.http.routing import Handler, Resource
 from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.times import Millis
+
+
+class AppResource(Resource):
+    """A path that apps call. `is_public` where it tells nothing of anybody: it is asked before signing in."""
+
+    def __init__(self, path: str, handlers: Mapping[str, Handler], *, is_public: bool = False) -> None:
+        super().__init__(path, handlers)
+        self.is_public = is_public
 
 
 class ProtocolDeps(msgspec.Struct, frozen=True):

@@ -5,16 +5,15 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.http.routing import Resource
 from tsuzuki.protocols import fever
-from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.access import AppResource, ProtocolDeps
 
 
 class SpokenProtocol(msgspec.Struct, frozen=True):
     """A protocol, and what answers it."""
 
     protocol: Protocol
-    resources: Callable[[ProtocolDeps], Sequence[Resource]]
+    resources: Callable[[ProtocolDeps], Sequence[AppResource]]
 
 
 SPOKEN = (SpokenProtocol(fever.FEVER, fever.resources),)
@@ -22,6 +21,6 @@ SPOKEN = (SpokenProtocol(fever.FEVER, fever.resources),)
 PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 
 
-def build_protocols(deps: ProtocolDeps) -> list[Resource]:
+def build_protocols(deps: ProtocolDeps) -> list[AppResource]:
     """What answers all of them."""
     return [resource for one in SPOKEN for resource in one.resources(deps)]

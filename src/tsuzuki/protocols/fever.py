@@ -10,11 +10,10 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.devices import AppUser
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.http.routing import Resource
 from tsuzuki.inbox.sync import LARGEST, SyncFeed, SyncFilter
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.protocols.content import app_entry, feed_address, seconds, site_address
 from tsuzuki.protocols.params import Params, read_params
 
@@ -62,14 +61,14 @@ class FeverRequest(msgspec.Struct, frozen=True):
         return ",".join(str(ref.id) for ref in found)
 
 
-def resources(deps: ProtocolDeps) -> Sequence[Resource]:
+def resources(deps: ProtocolDeps) -> Sequence[AppResource]:
     """Fever at its own address and where people who used FreshRSS look for it; some apps say `fever` twice."""
 
     async def answer(request: Request) -> Response:
         return await _answer(deps, request)
 
     paths = ("/fever", "/fever/", "/fever/fever", "/fever/fever/", "/api/fever.php", "/api/fever.php/")
-    return [Resource(path, {"GET": answer, "POST": answer}) for path in paths]
+    return [AppResource(path, {"GET": answer, "POST": answer}) for path in paths]
 
 
 async def _answer(deps: ProtocolDeps, request: Request) -> Response:

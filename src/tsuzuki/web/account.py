@@ -227,6 +227,7 @@ def device_password_page(site: Site) -> Resource:
             form_state,
             rows=[token_row(one, now) for one in held if one.kind == "device"],
             protocols=site.accounts.tokens.protocols,
+            titles={one.name: one.title for one in site.accounts.tokens.protocols},
             lives=LIVES,
             most=LONGEST_NAME,
         )

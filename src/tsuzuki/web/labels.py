@@ -255,14 +255,6 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "inactive": N_("inactive"),
             "delinquent": N_("paused: overdue"),
         },
-        "protocol": {
-            "opds": N_("OPDS"),
-            "greader": N_("Google Reader"),
-        },
-        "protocol_for": {
-            "opds": N_("comics, in e-readers and comic apps"),
-            "greader": N_("feeds, in most reader apps"),
-        },
         "reader_fit": {
             "width": N_("fit width"),
             "height": N_("fit height"),

@@ -49,6 +49,7 @@ create table feed_number (
 );
 create unique index feed_number_feed on feed_number (shelf_id, feed_id) where feed_id is not null;
 create unique index feed_number_series on feed_number (shelf_id, series_id) where series_id is not null;
+create index feed_number_shelf on feed_number (shelf_id);
 create index feed_number_of_feed on feed_number (feed_id) where feed_id is not null;
 create index feed_number_of_series on feed_number (series_id) where series_id is not null;
 insert into feed_number (shelf_id, feed_id) select shelf_id, feed_id from subscription order by id;
