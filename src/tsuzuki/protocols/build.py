@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.protocols import fever
+from tsuzuki.protocols import fever, icons
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 
 
@@ -23,4 +23,4 @@ PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 
 def build_protocols(deps: ProtocolDeps) -> list[AppResource]:
     """What answers all of them."""
-    return [resource for one in SPOKEN for resource in one.resources(deps)]
+    return [icons.resource(deps), *(resource for one in SPOKEN for resource in one.resources(deps))]
