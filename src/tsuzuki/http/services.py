@@ -12,6 +12,7 @@ from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.services import Crawling
 from tsuzuki.crawler.trials import Trials
 from tsuzuki.http.auth import Callers, OidcDeps
+from tsuzuki.images.app_pictures import AppPictures
 from tsuzuki.images.icons import Icons
 from tsuzuki.images.media import MediaLinks, MediaService
 from tsuzuki.images.services import ImageServices
@@ -49,6 +50,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     crawling: Crawling
     catalogue: Catalogue
     pictures: ImageServices
+    app_pictures: AppPictures
     icons: Icons
     lists: Lists
     inbox: Inbox

@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.protocols import fever, icons
+from tsuzuki.protocols import fever
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
+from tsuzuki.protocols.icons import icon_resource
+from tsuzuki.protocols.pictures import picture_resources
 
 
 class SpokenProtocol(msgspec.Struct, frozen=True):
@@ -22,5 +24,6 @@ PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 
 
 def build_protocols(deps: ProtocolDeps) -> list[AppResource]:
-    """What answers all of them."""
-    return [icons.resource(deps), *(resource for one in SPOKEN for resource in one.resources(deps))]
+    """What answers all of them, and the pictures that they show."""
+    spoken = [resource for one in SPOKEN for resource in one.resources(deps)]
+    return [*spoken, *picture_resources(deps), icon_resource(deps)]

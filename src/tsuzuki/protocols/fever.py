@@ -17,7 +17,7 @@ from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
-from tsuzuki.protocols.content import app_entry, feed_address, seconds, site_address
+from tsuzuki.protocols.content import app_entries, feed_address, seconds, site_address
 from tsuzuki.protocols.params import Params, read_params
 
 VERSION = 3
@@ -138,29 +138,28 @@ async def _members(asked: FeverRequest) -> Json:
 
 
 async def _favicons(asked: FeverRequest) -> Json:
-    icons = await asked.deps.services.icons.pictures_of(asked.user.shelf.id)
+    has_feeds = asked.user.kind != "chapter"
+    icons = await asked.deps.services.icons.pictures_of(asked.user.shelf.id) if has_feeds else ()
     return {"favicons": [{"id": icon.id, "data": _PNG + base64.b64encode(icon.png).decode()} for icon in icons]}
 
 
 async def _items(asked: FeverRequest) -> Json:
     sync, shelf_id, kind = asked.deps.services.sync, asked.user.shelf.id, asked.user.kind
     found = await sync.entries(shelf_id, await _wanted(asked), kind)
-    items = []
-    for each in found:
-        entry = app_entry(each, asked.base)
-        items.append(
-            {
-                "id": entry.id,
-                "feed_id": entry.feed,
-                "title": entry.title,
-                "author": entry.author,
-                "html": entry.html,
-                "url": entry.url,
-                "is_saved": int(entry.saved),
-                "is_read": int(not entry.unread),
-                "created_on_time": seconds(entry.published_at),
-            }
-        )
+    items = [
+        {
+            "id": entry.id,
+            "feed_id": entry.feed,
+            "title": entry.title,
+            "author": entry.author,
+            "html": entry.html,
+            "url": entry.url,
+            "is_saved": int(entry.saved),
+            "is_read": int(not entry.unread),
+            "created_on_time": seconds(entry.published_at),
+        }
+        for entry in await app_entries(asked.deps.services, asked.user, found, asked.base)
+    ]
     return {"items": items, "total_items": await sync.count(shelf_id, SyncFilter(kind=kind))}
 
 

@@ -14,7 +14,7 @@ _HEADERS = {
 }
 
 
-def resource(deps: ProtocolDeps) -> AppResource:
+def icon_resource(deps: ProtocolDeps) -> AppResource:
     """Another picture has another address, so whoever has one keeps it."""
 
     async def show(request: Request) -> Response:
