@@ -42,7 +42,7 @@ from tsuzuki.shelves.events import counts_changed_tx
 
 ITEMS = 10
 SUBSCRIBERS = 20_000
-MOST = 3.0
+MOST = 2.0
 """Times the bare insert."""
 LOOK_EVERY = 0.05
 CHUNK = 5_000

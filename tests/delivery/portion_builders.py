@@ -3,11 +3,11 @@
 from typing import Any
 
 from tests.builders import NOON
-from tests.delivery.builders import EntryRow, entries_of
+from tests.delivery.builders import entries_of
 from tests.ingest.builders import claimed_all
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.delivery.portions import Deliverer
 from tsuzuki.delivery.tasks import DELIVERIES, Delivery
 from tsuzuki.model.ids import FeedId, PublicId, ShelfId
@@ -53,8 +53,9 @@ drop trigger poison on entry;
 )
 
 
-def a_deliverer(db: Database, most: int = MOST, woken: list[Delivered] | None = None) -> Deliverer:
-    return Deliverer(db, lambda: LATER, after_commit=(woken if woken is not None else []).append, most=most)
+def a_deliverer(db: Database, most: int = MOST, wakeup: MemoryWakeup | None = None) -> Deliverer:
+    wake = (wakeup or MemoryWakeup()).wake
+    return Deliverer(db, lambda: LATER, after_commit=lambda delivered: wake(*delivered.wakeups), most=most)
 
 
 async def claim_portions(db: Database) -> list[Task[Delivery]]:
@@ -80,14 +81,6 @@ async def deliver_all(db: Database, most: int = MOST) -> int:
 async def counts(db: Database, shelves: list[ShelfId]) -> list[int]:
     """How many entries each shelf has."""
     return [len(await entries_of(db, shelf)) for shelf in shelves]
-
-
-async def arrived(db: Database, shelf: ShelfId) -> set[Millis]:
-    return {entry.created_at for entry in await entries(db, shelf)}
-
-
-async def entries(db: Database, shelf: ShelfId) -> list[EntryRow]:
-    return await entries_of(db, shelf)
 
 
 async def change(db: Database, query: Any, **params: Any) -> None:

@@ -40,6 +40,7 @@ from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import FLOOD, Delivered, NewBatch, deliver_feeds_tx, large_ones
 from tsuzuki.delivery.tasks import DELIVERIES
+from tsuzuki.inbox.events import EventCursor, next_events_tx
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.moved_feeds import lock_moving_feed_tx, move_feed_tx
 from tsuzuki.queue.errors import LeaseLost
@@ -49,7 +50,7 @@ from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.store import TaskFailure, fail_tx
 from tsuzuki.queue.worker import Worker
 from tsuzuki.shelves.backfill import KNOWN_ITEMS
-from tsuzuki.shelves.events import EVENTS_WAKEUP
+from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.shelves.types import FollowRequest, NewSubscription, SubscriptionChange
@@ -167,6 +168,29 @@ async def test_portions_of_two_deliveries_of_one_feed_bring_both(db):
     assert await counts(db, readers) == [2] * 5
 
 
+async def test_others_write_and_hear_of_it_between_two_portions(db):
+    feed, readers = await a_followed_feed(db, readers=60)
+    other = await a_reader(db)
+    await publish(db, feed, "a", most=1)
+    wakeup = MemoryWakeup()
+    context = WorkerContext(db=db, wakeup=wakeup, clock=lambda: LATER, name="w")
+    worker = Worker(context, DELIVERIES, a_deliverer(db, 1, wakeup))
+    running = asyncio.create_task(worker.run())
+
+    async def has_begun() -> bool:
+        return await counts(db, readers[:1]) == [1]
+
+    async def has_heard() -> bool:
+        return bool(await db.read(lambda tx: next_events_tx(tx, other, EventCursor(), most=1)))
+
+    await eventually(has_begun)
+    await db.with_tx(lambda tx: counts_changed_tx(tx, [other], LATER))
+    await eventually(has_heard)
+    assert await counts(db, readers[-1:]) == [0]
+    worker.stop()
+    await running
+
+
 # -- crashes and failures
 
 
@@ -207,7 +231,7 @@ async def test_r55_a_portion_that_fails_is_a_dead_letter_and_its_replay_delivers
     wakeup = MemoryWakeup()
     queue = msgspec.structs.replace(DELIVERIES, settings=msgspec.structs.replace(DELIVERY, attempts=2, delays=()))
     context = WorkerContext(db=db, wakeup=wakeup, clock=lambda: LATER, name="w")
-    worker, tasks = Worker(context, queue, a_deliverer(db)), Tasks(db, wakeup, lambda: LATER)
+    worker, tasks = Worker(context, queue, a_deliverer(db, MOST, wakeup)), Tasks(db, wakeup, lambda: LATER)
     running = asyncio.create_task(worker.run(patience=2.0))
     try:
 

@@ -231,7 +231,7 @@ async def _announce_tx(
         await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in due], now=now)
         wakeups += (NOTICES.name,)
     if later:
-        await _deliver_later_tx(tx, later, [notice for notice in notices if notice.of_id not in told], now=now)
+        await _deliver_later_tx(tx, later, notices, now=now)
         wakeups += (DELIVERIES.name,)
     return Delivered(sum(entry.count for entry in placed), wakeups)
 
