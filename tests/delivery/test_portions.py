@@ -450,3 +450,13 @@ async def test_series_that_become_one_deliver_first_what_they_brought(db):
     await a_merging(db).merge(SYSTEM, other.public_id, one.public_id)
     assert await counts(db, readers) == [2] * 5
     assert await step(db) == 0
+
+
+async def test_a_series_that_is_split_delivers_first_what_it_brought(db):
+    whole = await a_published_series(db, [1], sources=2)
+    readers = [await a_reader(db, series=[whole.id]) for _ in range(5)]
+    await release(db, whole.id, [2, 3], most=MOST)
+    await step(db)
+    await a_merging(db).split(SYSTEM, whole.public_id, whole.sources[1:])
+    assert await counts(db, readers) == [2] * 5
+    assert await step(db) == 0
