@@ -50,7 +50,7 @@ async def test_r92_an_article_has_the_neighbours_of_its_list(reader):
     )
     for list_path, newer in (("/", False), ("/?sort=published", True)):
         listed = await reader.guest.see(list_path)
-        [path] = re.findall(r'<a class="entry-link" href="([^"]+)">Found in an attic<', listed.text)
+        [path] = re.findall(r'<a href="([^"]+)">Found in an attic<', listed.text)
         article = await reader.guest.see(unescape(path))
         assert ('class="step newer"' in article.text, 'class="step older"' in article.text) == (newer, not newer)
 

@@ -60,8 +60,8 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     origin: str
     """The feed or the series that it is of."""
     origin_path: str
-    path: str | None
-    """Where it is read; None while there is no such page."""
+    path: str
+    """Where it is read."""
     original: str | None
     author: str | None
     snippet: str
