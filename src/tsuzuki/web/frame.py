@@ -7,7 +7,7 @@ from tsuzuki.accounts.policy import may_write
 from tsuzuki.accounts.preferences import Preferences
 from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.billing.types import OpenBalance
-from tsuzuki.inbox.entries import UnreadCounts
+from tsuzuki.inbox.entries import UnreadSums
 from tsuzuki.model.times import Millis
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.navigation import RUNNING
@@ -44,7 +44,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     locale: Locale
     place: str
     """Where the page's stream of events begins. It is read before what the page shows: nothing falls between them."""
-    counts: UnreadCounts
+    counts: UnreadSums
     groups: list[GroupLink]
     here: str
     """The place that is open, by its name in `tsuzuki.web.navigation`, or `group:` and an id."""

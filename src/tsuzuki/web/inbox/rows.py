@@ -12,7 +12,7 @@ from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import LONGEST_TITLE, first_words, title_of
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import InboxView
-from tsuzuki.web.links import Picture, chapter_path, cover_path, item_path, outside, series_path, small, tile_of
+from tsuzuki.web.links import Picture, chapter_path, cover_path, feed_path, item_path, outside, series_path, small, tile_of
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.texts import chapter_name
 from tsuzuki.web.texts import gettext as _
@@ -117,7 +117,7 @@ class _Origins:
             path = "/"
             if public_id is not None:  # a series has a page of its own, a feed the list of its entries
                 shown = show_id(public_id)
-                path = series_path(shown) if kind == "series" else InboxView(feed=shown, show="all").path()
+                path = series_path(shown) if kind == "series" else feed_path(shown)
             known = self._known[public_id, name] = path, tile_of(name)
         return known
 
