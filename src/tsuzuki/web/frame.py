@@ -66,6 +66,14 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(self.locale.number(count) if count else "" for count in counts)
 
     @property
+    def side(self) -> tuple[object, ...]:
+        """All that the navigation shows, as `app_parts.html` takes it: while it is the same, so is the navigation."""
+        number = self.locale.number
+        groups = tuple((group.id, group.name, number(group.unread) if group.unread else "") for group in self.groups)
+        caller = self.caller
+        return self.here, *self.unread_shown, groups, tuple(self.shelves), caller.username, caller.role == "admin"
+
+    @property
     def looks(self) -> str:
         """Classes of the root element: the first paint is right without a cookie or a script."""
         chosen = self.preferences

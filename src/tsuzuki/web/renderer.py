@@ -106,7 +106,7 @@ def _package(version: str) -> tuple[Assets, Environment]:
         tile_of=tile_of,
         app_head=_prepared(templates, "app_parts.html", "head"),
         app_dialogs=_prepared(templates, "app_parts.html", "dialogs"),
-        app_places=_prepared(templates, "app_parts.html", "place_list"),
+        app_side=_prepared(templates, "app_parts.html", "side", most=256),
         app_bar=_prepared(templates, "app_parts.html", "bar"),
         entry_row=_prepared(templates, "inbox_row.html", "entry"),
         feed_item=_prepared(templates, "feed_parts.html", "item"),
@@ -115,10 +115,10 @@ def _package(version: str) -> tuple[Assets, Environment]:
     return assets, templates
 
 
-def _prepared(templates: Environment, template: str, macro: str) -> Callable[..., Markup]:
-    """A macro whose answers are kept by language and values: most of a list is what it was a moment ago."""
+def _prepared(templates: Environment, template: str, macro: str, *, most: int = 2048) -> Callable[..., Markup]:
+    """A macro whose last answers are kept by language and values: most of a list is what it was a moment ago."""
 
-    @lru_cache(2048)
+    @lru_cache(most)
     def prepared(_: Language, *values: object) -> Markup:
         made: Markup = getattr(templates.get_template(template).module, macro)(*values)
         return made
