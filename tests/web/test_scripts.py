@@ -213,6 +213,20 @@ async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser
         await expect(page.get_by_role("article").nth(100)).not_to_have_class("unread")
 
 
+async def test_a_page_out_of_the_browsers_memory_shows_the_marks_of_now(browser: Browser, tmp_path):
+    """Said by the event that it is shown again with, since a browser that is steered keeps no pages."""
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user) as page:
+        await page.route("**/api/v1/events", lambda route: route.fulfill(status=204))  # nothing else tells it
+        await page.goto(f"{app.client.base}/")
+        await page.wait_for_selector("html.scripted")
+        first = page.get_by_role("article").first
+        entry = (await first.get_attribute("id") or "")[1:]
+        await (await a_guest(app, user)).send("/inbox/mark", {"read": entry})
+        await expect(first.get_by_role("button", name="Mark read: ")).to_be_visible()
+        await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+        await expect(first.get_by_role("button", name="Mark unread: ")).to_be_visible()
+
+
 async def test_what_is_scrolled_past_is_read_for_who_wants_that(browser: Browser, tmp_path):
     async with a_reader_setup(tmp_path, articles=40) as (app, user, _), browsing(browser, app, user) as page:
         await settled(page, f"{app.client.base}/settings")

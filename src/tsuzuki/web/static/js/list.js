@@ -239,6 +239,7 @@ export function startList() {
   if ("marksOnScroll" in list().dataset) watchScroll();
   on("entry", onEntry);
   addEventListener("marks-sent", settle);
+  addEventListener("pageshow", ({ persisted }) => { if (persisted) settle(); });  // as it was left, out of the browser's memory
   let isFirst = true;
   on("counts", ({ missed }) => {
     if (missed) refresh();
