@@ -1,6 +1,6 @@
 """Renders templates. Everything is escaped, and a misspelt name in a template is an error."""
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -39,6 +39,15 @@ class PlaceLink(msgspec.Struct, frozen=True):
     counts: str | None
 
 
+class Templates(Environment):
+    """Templates with one set of globals. Jinja would give each a chain of two maps, which every render takes apart."""
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """Those of all templates: none has its own."""
+        assert not d
+        return self.globals
+
+
 class Pages:
     """Renders the templates of this package; `version` is in every page's foot."""
 
@@ -67,7 +76,7 @@ def _package(version: str) -> tuple[Assets, Environment]:
     """Files and templates, which are constants: a template is compiled once in a process."""
     assets = Assets(files("tsuzuki.web") / "static")
     icon = _drawing(assets.url("icons.svg"))
-    templates = Environment(
+    templates = Templates(
         extensions=["jinja2.ext.i18n"],
         loader=PackageLoader("tsuzuki.web", "templates"),
         autoescape=True,
