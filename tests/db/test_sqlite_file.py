@@ -48,7 +48,9 @@ def test_connections_are_set_up_to_lose_nothing(tmp_path):
 def test_a_statement_is_planned_once_whatever_is_bound_to_it(tmp_path):
     """Planning anew took longer than most reads; SQLite asks the authorizer whenever it plans."""
     with closing(connect(tmp_path / "store.db")) as connection:
-        connection.execute("create table kept (key integer, kind text); create index few on kept (key) where kind = 'a'")
+        connection.execute(
+            "create table kept (key integer, kind text); create index few on kept (key) where kind = 'a'"
+        )
         planned: list[object] = []
         connection.authorizer = lambda *about: planned.append(about) or apsw.SQLITE_OK
         cursor = connection.cursor()

@@ -166,7 +166,7 @@ def _drawing(sprite: str) -> Callable[..., Markup]:
 
 
 def single_quoted(text: str) -> Markup:
-    """What an attribute in single quotes says: of JSON that is full of double ones hardly anything is written longer."""
+    """What an attribute in single quotes says: the double ones of JSON stay as they are."""
     return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;"))  # noqa: S704  escaped right here
 
 

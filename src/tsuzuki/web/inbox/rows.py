@@ -12,7 +12,17 @@ from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import LONGEST_TITLE, first_words, title_of
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import InboxView
-from tsuzuki.web.links import Picture, chapter_path, cover_path, feed_path, item_path, outside, series_path, small, tile_of
+from tsuzuki.web.links import (
+    Picture,
+    chapter_path,
+    cover_path,
+    feed_path,
+    item_path,
+    outside,
+    series_path,
+    small,
+    tile_of,
+)
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.texts import chapter_name
 from tsuzuki.web.texts import gettext as _
