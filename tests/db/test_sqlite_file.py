@@ -52,7 +52,12 @@ def test_a_statement_is_planned_once_whatever_is_bound_to_it(tmp_path):
             "create table kept (key integer, kind text); create index few on kept (key) where kind = 'a'"
         )
         planned: list[object] = []
-        connection.authorizer = lambda *about: planned.append(about) or apsw.SQLITE_OK
+
+        def allow(*about: object) -> int:
+            planned.append(about)
+            return apsw.SQLITE_OK
+
+        connection.authorizer = allow
         cursor = connection.cursor()
         counts = []
         for kind in ("a", "b", "a"):

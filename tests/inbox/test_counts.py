@@ -24,6 +24,7 @@ from tsuzuki.db.queries import load_queries, parse_queries
 from tsuzuki.inbox.entries import UnreadSums
 from tsuzuki.inbox.service import counts_tx
 from tsuzuki.inbox.store import mark_entries_tx
+from tsuzuki.model.ids import GroupId
 
 q = parse_queries(
     "tests",
@@ -83,7 +84,7 @@ async def test_counts_are_by_shelf_feed_series_and_group(db):
     assert list(counts.series.values()) == [4]
     assert (await counts_of(db, other)).unread == 2
     sums = await an_inbox(db).sums(shelf)
-    assert (sums.unread, sums.items, sums.chapters, sums.groups[group]) == (9, 5, 4, 6)
+    assert (sums.unread, sums.items, sums.chapters, sums.groups[GroupId(group)]) == (9, 5, 4, 6)
     assert sorted(sums.groups.values()) == [3, 6]
 
 
