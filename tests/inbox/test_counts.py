@@ -97,7 +97,7 @@ async def test_what_is_read_is_not_counted_and_an_empty_shelf_counts_nothing(db)
     await db.with_tx(lambda tx: mark_entries_tx(tx, shelf, ids, unread=False, now=NOON))
     counts = await counts_of(db, shelf)
     assert (counts.unread, counts.feeds, counts.groups) == (0, {}, {})
-    assert await an_inbox(db).sums(shelf) == UnreadSums(0, 0, {})
+    assert await an_inbox(db).sums(shelf) == UnreadSums(unread=0, items=0, chapters=0, groups={})
 
 
 async def test_rel_19h_marking_delivering_and_counting_at_once_leave_the_count_equal_to_the_truth(db):

@@ -129,17 +129,13 @@ class MarkedEntries(msgspec.Struct, frozen=True):
     at: Millis
 
 
-class UnreadSums(msgspec.Struct, frozen=True):
-    """Unread entries of a shelf by kind, and by group for each that has some."""
+class UnreadSums(msgspec.Struct, frozen=True, kw_only=True):
+    """Unread entries of a shelf: all, by kind, and by group for each that has some."""
 
+    unread: int
     items: int
     chapters: int
     groups: dict[GroupId, int]
-
-    @property
-    def unread(self) -> int:
-        """All of them."""
-        return self.items + self.chapters
 
 
 class UnreadCounts(msgspec.Struct, frozen=True, kw_only=True):

@@ -135,7 +135,8 @@ class Inbox:
             sums[row.kind] += row.unread
             if row.group_id is not None:
                 groups[row.group_id] += row.unread
-        return UnreadSums(sums["item"], sums["chapter"], groups)
+        unread = sum(sums.values())
+        return UnreadSums(unread=unread, items=sums["item"], chapters=sums["chapter"], groups=groups)
 
     async def total(self, shelf_id: ShelfId, wanted: EntryFilter) -> int:
         """How many entries a list has; NotFound for another shelf's feed or group."""
