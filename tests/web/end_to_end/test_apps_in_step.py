@@ -98,7 +98,10 @@ class OpenPage:
         return set(unread), set(saved)
 
 
-async def keep_marking(who: FeverApp | GoogleReaderApp | OpenPage, numbers: list[int], *, seed: int) -> None:
+Marker = FeverApp | GoogleReaderApp | OpenPage
+
+
+async def keep_marking(who: Marker, numbers: list[int], *, seed: int) -> None:
     dice, ends_at = random.Random(seed), time.monotonic() + SECONDS
     while time.monotonic() < ends_at:
         await who.mark(dice.choice(numbers), dice.choice(["read", "unread", "saved", "unsaved"]))
@@ -119,7 +122,7 @@ async def test_apps_and_browsers_show_the_same_in_the_end(browser: Browser, empt
                 await settled(page, f"{app.client.base}/?show=all")
             fever, greader = FeverApp(ann), GoogleReaderApp(ann)
             await greader.sign_in()
-            everyone = [fever, greader, OpenPage(desk), OpenPage(phone)]
+            everyone: list[Marker] = [fever, greader, OpenPage(desk), OpenPage(phone)]
             numbers = sorted((await fever.shown())[0])
             assert len(numbers) == ENTRIES
             await asyncio.gather(*(keep_marking(who, numbers, seed=place) for place, who in enumerate(everyone)))
