@@ -13,6 +13,7 @@ from tests.api.people import RunningApp, a_running_app
 from tests.app import in_settings
 from tests.web.browser import PHONE, WIDER, browsing
 from tests.web.guests import a_guest, error_of, focus_of, value_of
+from tests.web.looks.axe import wrongs_everywhere
 from tsuzuki.accounts.devices import AppRequest
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import User
@@ -233,3 +234,25 @@ async def test_an_app_signs_in_is_named_and_is_refused_once_revoked(browser: Bro
                 await page.get_by_role("button", name="Revoke").press("Enter")
                 await expect(page.get_by_text("Device password revoked.")).to_be_visible()
                 assert await fever(app, user, key) == {"api_version": 3, "auth": 0}
+
+
+@pytest.mark.browser
+@pytest.mark.asyncio(loop_scope="session")
+async def test_the_form_and_what_was_made_are_accessible_everywhere(browser: Browser, tmp_path):
+    async with a_running_app(tmp_path) as app:
+        user = await app.add()
+        await app.accounts.sharing.make(shelf_user(user), "A" * 60)
+        async with browsing(browser, app, user) as page:
+            await page.goto(f"{app.client.base}{PATH}")
+            await page.get_by_label("Device or app").fill("M" * 100)
+            await page.get_by_role("button", name="Create password").click()
+            await expect(page.get_by_role("group", name="Gives access to")).to_contain_text("Choose at least one.")
+            await expect(page.get_by_role("checkbox", name="Fever", exact=True)).to_be_focused()
+            wrong = await wrongs_everywhere(page, "refused")
+            await page.get_by_role("checkbox", name="Fever", exact=True).check()
+            await page.get_by_role("button", name="Create password").click()
+            await expect(page.get_by_role("button", name="Copy: Server address for Fever")).to_be_visible()
+            wrong |= await wrongs_everywhere(page, "made")
+            await page.get_by_role("link", name="Done").click()
+            wrong |= await wrongs_everywhere(page, "listed")
+        assert wrong == {}
