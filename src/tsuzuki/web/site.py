@@ -27,6 +27,7 @@ from tsuzuki.web.renderer import Pages
 SIGN_IN = "/sign-in"
 ACCOUNT = "/account"
 DEVICE_PASSWORDS = f"{ACCOUNT}/device-passwords"
+APPS = "/apps"
 SETUP = "/setup"
 
 Owned = Callable[[Request, Caller], Awaitable[Response]]
@@ -54,6 +55,10 @@ class Site(Services, frozen=True, kw_only=True):
     """In the order of their table. The settings themselves lie above the pages."""
     public_url: str | None
     """Where people reach this server, if its operator said so; else a request tells how it came here."""
+
+    def address(self, request: Request) -> str:
+        """Where people reach this server, without a slash at its end."""
+        return (self.public_url or f"{request.url.scheme}://{request.url.netloc}").rstrip("/")
 
     async def visitor(self, request: Request) -> Caller | None:
         """Whoever holds the cookie's session. A token opens no page: pages do more than its scopes may say."""
