@@ -3,7 +3,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each is three times as quick from bytecode
 
-.PHONY: help run demo pictures test test-fast coverage check fix bench clients soak screenshots stranger lock schema settings messages clean
+.PHONY: help run demo pictures test test-fast coverage check fix bench clients soak apps screenshots stranger lock schema settings messages clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -84,6 +84,10 @@ schema: ## Write docs/schema.md (tables, and the order of locks) from a freshly 
 settings: ## Write docs/settings.md and .env.example from the settings' descriptions
 	@tools/venv dev
 	tools/settings-docs
+
+apps: ## Write the table of docs/apps.md from what the page of apps says
+	@tools/venv dev
+	$(BIN)/python tools/apps.py
 
 messages: ## Collect the pages' texts for translators into src/tsuzuki/web/translations/
 	@tools/venv dev

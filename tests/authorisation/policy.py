@@ -98,6 +98,7 @@ POLICY = {
     "POST /account/shelves/{shelf_id}/people/{person_name}/remove": WRITE,
     "GET /account/shelves/{shelf_id}/delete": READ,
     "POST /account/shelves/{shelf_id}/delete": WRITE,
+    "GET /apps": READ,
     "GET /admin": ADMIN,
     "POST /admin/crawler": ADMIN,
     "GET /admin/feeds": ADMIN,

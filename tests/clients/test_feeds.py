@@ -12,7 +12,7 @@ from tests.app import in_settings
 from tests.net.builders import a_server, always, answer
 from tests.protocols.people import AppReader, an_app_reader
 from tsuzuki.inbox.sync import LARGEST, SyncFilter
-from tsuzuki.model.ids import FeedId
+from tsuzuki.model.ids import EntryId, FeedId
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]
 
@@ -21,7 +21,7 @@ LIST = b"""<rss version="2.0"><channel><title>New here</title><link>http://examp
 <item><guid>1</guid><title>One</title><link>http://example.org/1</link></item></channel></rss>"""
 
 
-async def numbers(reader: AppReader, **wanted) -> list[int]:
+async def numbers(reader: AppReader, **wanted) -> list[EntryId]:
     found = await reader.app.sync.refs(reader.shelf, SyncFilter(**wanted), most=LARGEST)
     return [ref.id for ref in found]
 

@@ -18,7 +18,7 @@ from tests.web.guests import Guest, a_guest
 from tools.messages import TEMPLATE, collect, written
 from tsuzuki.accounts.oidc import Reason
 from tsuzuki.accounts.preferences import LibraryLook
-from tsuzuki.accounts.types import Role, Scope, ShelfRole
+from tsuzuki.accounts.types import DeviceKinds, Role, Scope, ShelfRole
 from tsuzuki.connectors.registry import builtin
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.notifications.kinds import KINDS
@@ -179,6 +179,7 @@ CODES = {
     "chart": ("levels", "events"),
     "config_how": ("list", "pairs", "json"),
     "config_no": ("int", "float"),
+    "device_kinds": get_args(DeviceKinds),
     "dispute": ("open", "won", "lost"),
     "error_title": (403, 404, 405, 429, 500, 503),
     "fail": ("refresh", "keep_full"),

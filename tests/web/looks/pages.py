@@ -65,6 +65,7 @@ NEWCOMER = (
     "/account",
     "/account/device-passwords",
     "/account/shelves",
+    "/apps",
     "/account/billing",
     "/account/billing/statement",
     "/admin",
