@@ -21,7 +21,7 @@ def paths(app: RunningApp, *, is_public: bool) -> list[tuple[str, str]]:
     for resource in app_resources(app.app):
         if resource.is_public == is_public:
             path = "/".join("1" if part.startswith("{") else part for part in resource.path.split("/"))
-            filled += [(method, path) for method in resource.handlers if method != "HEAD"]
+            filled += [(method, path) for method in resource.handlers if method not in {"HEAD", "OPTIONS"}]
     return filled
 
 
@@ -51,3 +51,12 @@ async def test_what_is_open_tells_nothing_and_sends_nobody_elsewhere(app):
         answer = await app.client.ask(method, path)
         assert answer.status not in range(300, 400), path  # a redirect turns a POST into a GET and loses the key
         assert "set-cookie" not in answer.headers, path
+
+
+async def test_permission_for_other_sites_tells_nothing(app):
+    """A browser asks for it before it may send a password; pages of other sites have no cookie that counts."""
+    paths = [resource.path for resource in app_resources(app.app) if "OPTIONS" in resource.handlers]
+    for path in paths:
+        answer = await app.client.ask("OPTIONS", path.replace("{call:path}", "1"))
+        assert (answer.status, answer.body) == (204, b""), path
+        assert "access-control-allow-credentials" not in answer.headers

@@ -7,6 +7,7 @@ import msgspec
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.protocols import fever
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
+from tsuzuki.protocols.google_reader import routes, sign_in
 
 
 class SpokenProtocol(msgspec.Struct, frozen=True):
@@ -16,7 +17,10 @@ class SpokenProtocol(msgspec.Struct, frozen=True):
     resources: Callable[[ProtocolDeps], Sequence[AppResource]]
 
 
-SPOKEN = (SpokenProtocol(fever.FEVER, fever.resources),)
+SPOKEN = (
+    SpokenProtocol(fever.FEVER, fever.resources),
+    SpokenProtocol(sign_in.GREADER, routes.resources),
+)
 
 PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 
