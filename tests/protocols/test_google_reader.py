@@ -46,7 +46,7 @@ update entry set created_at = :at where id = :id;
 select count(*) from progress where shelf_id = :shelf_id and is_read;
 """,
 )
-BASES = ("", PHP, f"{PHP}/")
+BASES = ("", "/", PHP, f"{PHP}/")
 
 
 @pytest.fixture

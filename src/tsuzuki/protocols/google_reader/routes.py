@@ -17,8 +17,8 @@ from tsuzuki.protocols.params import Params, read_params
 
 PHP = "/api/greader.php"
 """Where FreshRSS has it."""
-BASES = ("", PHP, f"{PHP}/")
-"""What apps put before a path; the last where somebody typed a slash at the end, and the app adds its own."""
+BASES = ("", "/", PHP, f"{PHP}/")
+"""What apps put before a path; one with a slash where somebody typed that at the end, and the app adds its own."""
 
 
 def resources(deps: ProtocolDeps) -> Sequence[AppResource]:
