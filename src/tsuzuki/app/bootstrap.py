@@ -50,6 +50,7 @@ from tsuzuki.http.metrics import Metrics
 from tsuzuki.http.middleware import build_app
 from tsuzuki.http.routing import Resource
 from tsuzuki.http.services import About, Services
+from tsuzuki.images.app_pictures import AppPictures
 from tsuzuki.images.downloads import DOWNLOADS, Downloads
 from tsuzuki.images.media import MediaLinks, MediaService
 from tsuzuki.images.services import open_images
@@ -301,6 +302,7 @@ async def _open_parts(
             pictures=await opening.enter_async_context(
                 open_images(image_deps(settings, pipeline, catalogue, downloads))
             ),
+            app_pictures=await AppPictures.open(db, os.urandom, clock()),
             lists=Lists(reading.deps, reading.subscriptions),
             search=Search(db, pipeline.fetching.parsers),
             events=_open_events(opening, pipeline, db, clock),

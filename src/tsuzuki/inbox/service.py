@@ -15,8 +15,10 @@ from tsuzuki.inbox.entries import (
     MarkedEntries,
     MarkScope,
     UnreadCounts,
+    UnreadSums,
 )
 from tsuzuki.inbox.store import (
+    GroupRow,
     UnreadRow,
     Where,
     count_entries_tx,
@@ -31,7 +33,7 @@ from tsuzuki.inbox.store import (
     where_tx,
 )
 from tsuzuki.model.errors import NotFound
-from tsuzuki.model.ids import EntryId, ItemId, PublicId, ShelfId, show_id
+from tsuzuki.model.ids import EntryId, GroupId, ItemId, PublicId, ShelfId, show_id
 from tsuzuki.model.pages import Page, PageCursor
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
@@ -123,6 +125,26 @@ class Inbox:
     async def count(self, shelf_id: ShelfId) -> UnreadCounts:
         """What the shelf has not read, now."""
         return await self._db.read(lambda tx: counts_tx(tx, shelf_id))
+
+    async def sums(self, shelf_id: ShelfId) -> UnreadSums:
+        """The same as every page shows it, without its feeds and series."""
+        rows = await self._db.read(lambda tx: tx.many(GroupRow, q.unread_sums, shelf_id=shelf_id))
+        groups = Counter[GroupId]()
+        sums = {"item": 0, "chapter": 0}
+        for row in rows:
+            sums[row.kind] += row.unread
+            if row.group_id is not None:
+                groups[row.group_id] += row.unread
+        unread = sum(sums.values())
+        return UnreadSums(unread=unread, items=sums["item"], chapters=sums["chapter"], groups=groups)
+
+    async def total(self, shelf_id: ShelfId, wanted: EntryFilter) -> int:
+        """How many entries a list has; NotFound for another shelf's feed or group."""
+
+        async def read(tx: Tx) -> int:
+            return await count_entries_tx(tx, await where_tx(tx, shelf_id, wanted), wanted)
+
+        return await self._db.read(read)
 
     # -- marking
 

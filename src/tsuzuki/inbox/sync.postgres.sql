@@ -8,5 +8,14 @@ entry
 -- fragment: by_saved
 entry
 
+-- fragment: by_feed
+entry
+
+-- fragment: by_series
+entry
+
+-- fragment: by_date
+entry
+
 -- fragment: hits
 select item_id as found from item_search where document @@ cast(:match as tsquery) offset 0

@@ -19,6 +19,8 @@ from tsuzuki.shelves.bookmarks import Bookmarks
 
 q = load_queries("tsuzuki.inbox.sync")
 
+_PLACES = ("shelf_id", "kind", "feed_id", "series_id", "group_id", "unread", "saved")
+
 LARGEST = 2**63 - 1
 """No number is larger."""
 
@@ -190,9 +192,8 @@ class SyncInbox:
                 words = match(tx.engine, parse_terms(wanted.search))
                 return 0 if words is None else await tx.one(int, q.count_found, **where, match=words)
             if wanted == _plain(wanted):
-                places = ("shelf_id", "kind", "feed_id", "series_id", "group_id", "unread", "saved")
                 plain = EntryFilter(kind=wanted.kind, unread=wanted.unread, saved=wanted.saved)
-                return await count_entries_tx(tx, {name: where[name] for name in places}, plain)
+                return await count_entries_tx(tx, {name: where[name] for name in _PLACES}, plain)
             return await tx.one(int, q.count, **where, changed_from=wanted.changed_from)
 
         return await self._db.read(read)
@@ -281,7 +282,7 @@ async def _list_tx(tx: Tx, where: dict[str, Any], wanted: SyncFilter, *, by: Ord
         since = {"changed_from": wanted.changed_from or 0, "by_change": by == "changed", "descending": descending}
         return await tx.many(SyncRef, q.changed, **where, **since)
     if by == "published":
-        return await tx.many(SyncRef, q.published, **where, descending=descending)
+        return await tx.many(SyncRef, q.last_published if descending else q.published, **where)
     if by != "id":
         refs = await tx.many(SyncRef, q.by_feed_name, **where, by=by)
         return refs[::-1] if descending else refs
@@ -289,11 +290,21 @@ async def _list_tx(tx: Tx, where: dict[str, Any], wanted: SyncFilter, *, by: Ord
         return await tx.many(SyncRef, q.of_feed, **where, descending=descending)
     if where["series_id"]:
         return await tx.many(SyncRef, q.of_series, **where, descending=descending)
-    if wanted.unread:
+    if wanted.unread and await _are_few_unread_tx(tx, where):
         return await tx.many(SyncRef, q.unread, **where, descending=descending)
     if wanted.saved:
         return await tx.many(SyncRef, q.saved, **where, descending=descending)
     return await tx.many(SyncRef, q.descending if descending else q.ascending, **where)
+
+
+async def _are_few_unread_tx(tx: Tx, where: dict[str, Any]) -> bool:
+    """Whether to find all that is unread and sort it, rather than to walk by number until there are enough."""
+    shelf = {name: where[name] if name == "shelf_id" else None for name in _PLACES}
+    everything, unread = EntryFilter(), EntryFilter(unread=True)
+    entries = await count_entries_tx(tx, shelf, everything)
+    count = await count_entries_tx(tx, shelf, unread)
+    wanted: int = where["most"] + where["skip"]
+    return count * count < entries * wanted
 
 
 def _plain(wanted: SyncFilter) -> SyncFilter:

@@ -85,6 +85,15 @@ entry indexed by entry_unread_arrival
 -- fragment: by_saved
 entry indexed by entry_saved
 
+-- fragment: by_feed
+entry indexed by entry_feed
+
+-- fragment: by_series
+entry indexed by entry_series
+
+-- fragment: by_date
+entry indexed by entry_order
+
 -- fragment: is_wanted
 entry.shelf_id = :shelf_id and entry.id > :above and entry.id < :below and entry.id <= :settled
 and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (entry.item_id is not null))
@@ -126,19 +135,19 @@ order by case when cast(:descending as boolean) then -entry.id else entry.id end
 order by case when cast(:descending as boolean) then -entry.id else entry.id end limit :most offset :skip;
 
 -- name: of_feed
-{ref} from entry {numbered} where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id and {is_wanted}
+{ref} from {by_feed} {numbered} where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id and {is_wanted}
 order by case when cast(:descending as boolean) then -entry.id else entry.id end limit :most offset :skip;
 
 -- name: of_series
-{ref} from entry {numbered} where entry.shelf_id = :shelf_id and entry.series_id = :series_id and {is_wanted}
+{ref} from {by_series} {numbered} where entry.shelf_id = :shelf_id and entry.series_id = :series_id and {is_wanted}
 order by case when cast(:descending as boolean) then -entry.id else entry.id end limit :most offset :skip;
 
 -- name: published
 -- By the date of the publisher.
-{ref} from entry {numbered} where {is_wanted}
-order by entry.sort_at * case when cast(:descending as boolean) then -1 else 1 end,
-  entry.id * case when cast(:descending as boolean) then -1 else 1 end
-limit :most offset :skip;
+{ref} from {by_date} {numbered} where {is_wanted} order by entry.sort_at, entry.id limit :most offset :skip;
+
+-- name: last_published
+{ref} from {by_date} {numbered} where {is_wanted} order by entry.sort_at desc, entry.id desc limit :most offset :skip;
 
 -- name: changed
 -- What was marked or saved since then, and what came since then, each by its index.
@@ -147,8 +156,8 @@ limit :most offset :skip;
   union
   select id from entry where shelf_id = :shelf_id and created_at > :changed_from
 ) as recent
-join entry on entry.id = recent.id {numbered}
-where {is_wanted}
+cross join entry {numbered}
+where entry.id = recent.id and {is_wanted}
 order by
   case when cast(:by_change as boolean) then coalesce(entry.changed_at, entry.created_at) else entry.id end
     * case when cast(:descending as boolean) then -1 else 1 end,
@@ -193,22 +202,27 @@ select count(*) from hit cross join entry
 where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted};
 
 -- name: details
--- Of the entries of one answer, what apps are told beside the item or chapter.
-select entry.id, coalesce(of_feed.number, of_series.number) as feed, entry.changed_at, shelf_group.id as group_id, shelf_group.name as group_name,
+-- Of the entries of one answer, what apps are told beside the item or chapter. Materialized: PostgreSQL would rather begin
+-- with all that the shelf has.
+with page as materialized (
+  select id, shelf_id, feed_id, series_id, changed_at from entry
+  where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+    and id <= :settled
+    and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
+)
+select entry.id, coalesce(of_feed.number, of_series.number) as feed, entry.changed_at, shelf_group.id as group_id,
+  shelf_group.name as group_name,
   case
     when series.id is null then coalesce(nullif(subscription.name, ''), nullif(feed.title, ''), feed.link)
     else coalesce(nullif(series.title, ''), 'Untitled')
   end as feed_title,
   coalesce(subscription.site_url, feed.site_url) as site_url, feed.link as feed_link
-from entry {numbered}
+from page as entry {numbered}
 left join feed on feed.id = entry.feed_id
 left join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
 left join series on series.id = entry.series_id
 left join follow on follow.shelf_id = entry.shelf_id and follow.series_id = entry.series_id
-join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.group_id)
-where entry.shelf_id = :shelf_id and entry.id in (select cast(value as bigint) from json_each(cast(:ids as text)))
-  and entry.id <= :settled
-  and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (entry.item_id is not null));
+join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.group_id);
 
 -- name: visible
 -- Which of these are entries of the shelf that the app may see, and what each is about.

@@ -8,6 +8,7 @@ from tsuzuki.accounts.types import Protocol
 from tsuzuki.protocols import fever
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.protocols.google_reader import routes, sign_in
+from tsuzuki.protocols.pictures import picture_resources
 
 
 class SpokenProtocol(msgspec.Struct, frozen=True):
@@ -26,5 +27,6 @@ PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 
 
 def build_protocols(deps: ProtocolDeps) -> list[AppResource]:
-    """What answers all of them."""
-    return [resource for one in SPOKEN for resource in one.resources(deps)]
+    """What answers all of them, and the pictures that they show."""
+    spoken = [resource for one in SPOKEN for resource in one.resources(deps)]
+    return [*spoken, *picture_resources(deps)]

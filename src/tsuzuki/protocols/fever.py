@@ -14,7 +14,7 @@ from tsuzuki.inbox.sync import LARGEST, SyncFeed, SyncFilter
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
-from tsuzuki.protocols.content import app_entry, feed_address, seconds, site_address
+from tsuzuki.protocols.content import app_entries, feed_address, seconds, site_address
 from tsuzuki.protocols.params import Params, read_params
 
 VERSION = 3
@@ -135,22 +135,20 @@ async def _favicons(_: FeverRequest) -> Json:
 async def _items(asked: FeverRequest) -> Json:
     sync, shelf_id, kind = asked.deps.services.sync, asked.user.shelf.id, asked.user.kind
     found = await sync.entries(shelf_id, await _wanted(asked), kind)
-    items = []
-    for each in found:
-        entry = app_entry(each, asked.base)
-        items.append(
-            {
-                "id": entry.id,
-                "feed_id": entry.feed,
-                "title": entry.title,
-                "author": entry.author,
-                "html": entry.html,
-                "url": entry.url,
-                "is_saved": int(entry.saved),
-                "is_read": int(not entry.unread),
-                "created_on_time": seconds(entry.published_at),
-            }
-        )
+    items = [
+        {
+            "id": entry.id,
+            "feed_id": entry.feed,
+            "title": entry.title,
+            "author": entry.author,
+            "html": entry.html,
+            "url": entry.url,
+            "is_saved": int(entry.saved),
+            "is_read": int(not entry.unread),
+            "created_on_time": seconds(entry.published_at),
+        }
+        for entry in await app_entries(asked.deps.services, asked.user, found, asked.base)
+    ]
     return {"items": items, "total_items": await sync.count(shelf_id, SyncFilter(kind=kind))}
 
 

@@ -118,8 +118,7 @@ class Site(Services, frozen=True, kw_only=True):
     async def frame(self, request: Request, caller: Caller, here: str, opening: OpenShelf | None = None) -> Frame:
         """The frame of the caller's default shelf."""
         shelf, shelves, preferences, place = msgspec.structs.astuple(opening or await self.open(caller))
-        counts, listed = await asyncio.gather(self.inbox.count(shelf.id), self.reading.groups.list(shelf.id))
-        groups = [(show_id(group.public_id), group.name) for group in listed]
+        counts, listed = await asyncio.gather(self.inbox.sums(shelf.id), self.reading.groups.list(shelf.id))
         language, done = request.headers.get("accept-language", ""), request.query_params.get("done")
         return Frame(
             caller=caller,
@@ -129,7 +128,7 @@ class Site(Services, frozen=True, kw_only=True):
             locale=locale_of(language, clock=preferences.clock, zone=preferences.time_zone),
             place=place,
             counts=counts,
-            groups=[GroupLink(group_id, name, counts.groups.get(group_id, 0)) for group_id, name in groups],
+            groups=[GroupLink(show_id(one.public_id), one.name, counts.groups.get(one.id, 0)) for one in listed],
             here=here,
             done=find_label("done", done) if done else None,
             now=self.accounts.deps.clock(),

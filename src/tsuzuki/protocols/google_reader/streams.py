@@ -8,7 +8,7 @@ from starlette.responses import Response
 from tsuzuki.inbox.service import MOST_CONTENT
 from tsuzuki.inbox.sync import SyncFilter, SyncRef
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.protocols.content import AppEntry, app_entry, seconds
+from tsuzuki.protocols.content import AppEntry, app_entries, seconds
 from tsuzuki.protocols.google_reader.answers import Json, json_answer
 from tsuzuki.protocols.google_reader.names import (
     READING_LIST,
@@ -161,8 +161,9 @@ async def _items(
     for start in range(0, len(ids), ITEMS_AT_ONCE):
         part = ids[start : start + ITEMS_AT_ONCE]
         found = await asked.sync.entries(asked.shelf_id, part, asked.user.kind)
-        items += [msgspec.Raw(msgspec.json.encode(_item(app_entry(each, asked.base)))) for each in found]
-        size += sum(len(each.entry.content or "") for each in found)
+        entries = await app_entries(asked.deps.services, asked.user, found, asked.base)
+        items += [msgspec.Raw(msgspec.json.encode(_item(entry))) for entry in entries]
+        size += sum(len(entry.html) for entry in entries)
         if most is not None and size > most and start + ITEMS_AT_ONCE < len(ids):
             return items, part[-1]
     return items, None
