@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from starlette.responses import Response
 
 from tests.api.people import RunningApp, a_running_app
 from tests.app import in_settings
@@ -35,7 +36,20 @@ from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.http.errors import BodyTooLarge
+from tsuzuki.model.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    LimitExceeded,
+    NotFound,
+    RefusedAddress,
+    TooManyRequests,
+    Unavailable,
+    Unreachable,
+)
 from tsuzuki.model.times import DAY, MINUTE, Millis
+from tsuzuki.protocols.google_reader.answers import REFUSAL, shaped
 
 q = parse_queries(
     "tests",
@@ -797,3 +811,94 @@ async def test_ten_thousand_ids_and_entries_at_once(app, ann, reader):
     tags = "&".join(["a=" + escaped(STARRED), *(f"i={one}" for one in unread[:1_000])])
     assert (await reader.ask("POST", "edit-tag", data=tags, headers=FORM)).text == "OK"
     assert len(await reader.ids(STARRED, ("n", 2_000))) == 1_000
+
+
+# -- what goes wrong
+
+HOSTILE = (
+    "\x00",
+    "a\x00b",
+    "user/-/label/\x00",
+    "user/-/label/",
+    "user/-/label/" + "x" * 5_000,
+    "user/-/state/com.google/",
+    "feed/",
+    "feed/\x00",
+    "feed/" + "9" * 400,
+    "feed/http://[::1",
+    "feed/javascript:alert(1)",
+    "' or 1=1 --",
+    "-1",
+    "%",
+    "\ud7ff\uffff",
+    "../../etc/passwd",
+)
+
+
+@pytest.mark.parametrize("call", ["stream/items/ids", "stream/contents", "stream/items/contents"])
+async def test_hostile_parameters_break_no_read(reader, call):
+    for text in HOSTILE:
+        for name in ("s", "n", "c", "r", "ot", "nt", "xt", "it", "i", "output"):
+            said = await reader.ask("GET", call, ((name, text),))
+            assert said.status in {200, 400}, (name, text, said.text)
+        assert (await reader.ask("GET", f"{call}/{escaped(text)}")).status in {200, 404}, text
+
+
+async def test_hostile_parameters_break_no_write(ann, reader):
+    await ann.add_feed("The Gull Letters", items=1)
+    [entry] = await reader.unread()
+    [feed] = (await reader.feeds()).values()
+    for text in HOSTILE:
+        forms: list[tuple[str, list[tuple[str, object]]]] = [
+            ("edit-tag", [("i", entry), ("a", text)]),
+            ("edit-tag", [("i", text), ("a", READ)]),
+            ("edit-tag", [("a", text)]),
+            ("mark-all-as-read", [("s", text)]),
+            ("mark-all-as-read", [("s", "feed/999999"), ("ts", text)]),
+            ("subscription/edit", [("ac", text), ("s", feed["id"])]),
+            ("subscription/edit", [("ac", "edit"), ("s", text), ("t", text)]),
+            ("subscription/edit", [("ac", "edit"), ("s", feed["id"]), ("t", text), ("a", text), ("r", text)]),
+            ("subscription/edit", [("ac", "unsubscribe"), ("s", text)]),
+            ("subscription/quickadd", [("quickadd", "http://10.0.0.1/" + text)]),
+            ("rename-tag", [("s", text), ("dest", text)]),
+            ("rename-tag", [("s", "user/-/label/unknown"), ("dest", text)]),
+            ("disable-tag", [("s", text)]),
+        ]
+        for call, form in forms:
+            said = await reader.post(call, *form)
+            assert said.status in {200, 400}, (call, form, said.text)
+    assert await reader.unread() == [entry]
+    assert len(await reader.feeds()) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "kind"),
+    [
+        (Invalid("No."), 400, "text/plain"),
+        (NotFound("No."), 400, "text/plain"),
+        (Conflict("No."), 400, "text/plain"),
+        (Unreachable("No."), 400, "text/plain"),
+        (RefusedAddress("No."), 400, "text/plain"),
+        (Forbidden("No."), 403, "text/plain"),
+        (TooManyRequests("No.", 7), 429, "text/plain"),
+        (LimitExceeded("No."), 422, "application/json"),
+        (BodyTooLarge(1), 413, "application/json"),
+    ],
+)
+async def test_errors_are_told_where_apps_look_for_them(error, status, kind):
+    async def fail() -> Response:
+        raise error
+
+    said = await shaped(fail(), REFUSAL)
+    assert said.status_code == status
+    assert said.headers["content-type"].startswith(kind)
+    assert str(error) in bytes(said.body).decode()
+    assert said.headers.get("retry-after") == ("7" if status == 429 else None)
+
+
+async def test_a_database_that_is_gone_is_told_as_everywhere():
+    async def fail() -> Response:
+        raise Unavailable("No.")
+
+    with pytest.raises(Unavailable):
+        await shaped(fail(), REFUSAL)
