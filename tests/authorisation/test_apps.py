@@ -2,10 +2,14 @@
 
 import base64
 
+from starlette.routing import Match
+
 from tests.api.people import RunningApp
 from tests.app import Answer
-from tests.authorisation.policy import app_resources
+from tests.authorisation.policy import app_resources, routes_of
 from tests.protocols.people import an_app_reader
+from tsuzuki.http.routing import Resource, Routes, _shape
+from tsuzuki.protocols.access import AppResource
 
 FEVER_REFUSAL = {"api_version": 3, "auth": 0}
 
@@ -60,3 +64,23 @@ async def test_permission_for_other_sites_tells_nothing(app):
         answer = await app.client.ask("OPTIONS", path.replace("{call:path}", "1"))
         assert (answer.status, answer.body) == (204, b""), path
         assert "access-control-allow-credentials" not in answer.headers
+
+
+async def test_apps_take_no_address_from_the_site_or_the_api(app):
+    """Some of their paths begin with nothing of their own, and some match whatever follows."""
+    everything = routes_of(app.app)
+    without = Routes(one for one in everything.resources if not isinstance(one, AppResource))
+    for resource in without.resources:
+        path = "/".join("1" if part.startswith("{") else part for part in resource.path.split("/"))
+        assert found_by(everything, path) == found_by(without, path), resource.path
+    assert not isinstance(found_by(everything, "/"), AppResource)
+
+
+def found_by(routes: Routes, path: str) -> Resource:
+    """What answers this path."""
+    scope = {"type": "http", "method": "GET", "path": path, "root_path": "", "headers": []}
+    known = routes._known(*_shape(path))
+    matching = (route for route in routes._routes_of(known) if route.matches(scope)[0] is Match.FULL)
+    found = next(matching).app
+    assert isinstance(found, Resource)
+    return found
