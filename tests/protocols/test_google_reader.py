@@ -245,7 +245,7 @@ async def test_every_base_answers_the_same(app, ann, base):
     for call in ways:
         found = await reader.get(call, ("output", "json"))
         assert len(found["items"]) == 2, call
-        assert found["self"][0]["href"].startswith(f"http://127.0.0.1:{app.client.base.rpartition(':')[2]}{base}/")
+        assert "self" not in found  # NewsFlash takes no list of links for it, others nothing else
 
 
 async def test_the_base_alone_says_that_it_is_one(app):

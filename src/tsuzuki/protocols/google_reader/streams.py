@@ -172,12 +172,12 @@ async def _items(
 def _items_answer(
     asked: ReaderRequest, stream_id: str, items: Sequence[msgspec.Raw], continuation: str | None = None
 ) -> Response:
+    # Without `self`: it is a list of links to some apps, and a link to others.
     title = "Reading List" if stream_id == READING_LIST else stream_id.rpartition("/")[2]
     about = {
         "direction": "ltr",
         "id": stream_id,
         "title": title,
-        "self": [{"href": asked.base + asked.request.url.path}],
         "updated": seconds(asked.deps.clock()),
         "items": items,
     }
