@@ -377,11 +377,9 @@ def is_page(path: str) -> bool:
 
 def routes(app: Any) -> dict[str, Resource]:
     """Every method and path that the router knows, found by walking down to it."""
-    while not isinstance(app, Routes):
-        app = getattr(app, "_app", None) or app.app
     return {
         f"{method} {resource.path}": resource
-        for resource in app.resources
+        for resource in routes_of(app).resources
         for method in resource.handlers
         if method != "HEAD" and not isinstance(resource, AppResource)
     }
@@ -389,9 +387,14 @@ def routes(app: Any) -> dict[str, Resource]:
 
 def app_resources(app: Any) -> list[AppResource]:
     """What reader apps call; `test_apps.py` looks at all of it."""
+    return [resource for resource in routes_of(app).resources if isinstance(resource, AppResource)]
+
+
+def routes_of(app: Any) -> Routes:
+    """The innermost of an application."""
     while not isinstance(app, Routes):
         app = getattr(app, "_app", None) or app.app
-    return [resource for resource in app.resources if isinstance(resource, AppResource)]
+    return app
 
 
 def endpoints() -> dict[str, Endpoint]:

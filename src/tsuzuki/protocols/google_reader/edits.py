@@ -1,0 +1,109 @@
+"""Feeds and labels: added, renamed, moved, removed."""
+
+from starlette.responses import Response
+
+from tsuzuki.inbox.sync import SyncFeed
+from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, SourceError
+from tsuzuki.protocols.content import feed_address
+from tsuzuki.protocols.google_reader.answers import done, json_answer
+from tsuzuki.protocols.google_reader.names import name_of_label, read_label, read_stream, shown_label
+from tsuzuki.protocols.google_reader.request import ReaderRequest, find_group, made_group, own_feed, own_group
+from tsuzuki.protocols.params import Params, whole_number
+from tsuzuki.shelves.groups import Group
+
+
+async def edit_subscription(asked: ReaderRequest) -> Response:
+    """Follow, change or leave feeds, named by number or address."""
+    params = asked.params
+    change = _CHANGES.get(params.one("ac"))
+    if change is None:
+        raise Invalid("The action must be subscribe, unsubscribe or edit.")
+    streams = [read_stream(text) for text in params.all("s") if text.strip()]
+    if any(stream.kind != "feed" for stream in streams):
+        raise Invalid("Only feeds can be changed here.")
+    label = read_label(params.one("a"))
+    names = params.all("t") or params.all("title")
+    if not streams and (label is None or change is not _edit):
+        raise Invalid("The request names no feed.")
+    asked.user.must_write()
+    if change is not _subscribe:
+        for stream in streams:
+            await own_feed(asked, stream.value)  # all of them, before any is changed
+    if not streams and label is not None:
+        await made_group(asked, label)  # so ReadYou and Twine make a folder
+    for place, stream in enumerate(streams):
+        await change(asked, stream.value, names[place] if place < len(names) else "", label)
+    return done()
+
+
+async def _subscribe(asked: ReaderRequest, said: str, name: str, label: str | None) -> None:
+    """Follow it, then put it into its group: no group is made for a feed that is none."""
+    is_number = whole_number(said) is not None
+    feed = await own_feed(asked, said) if is_number else await asked.subscriptions.subscribe(said, name=name)
+    if label is not None:
+        await _move(asked, feed, await made_group(asked, label))
+
+
+async def _unsubscribe(asked: ReaderRequest, said: str, _name: str, _label: str | None) -> None:
+    await asked.subscriptions.unsubscribe(await own_feed(asked, said))
+
+
+async def _edit(asked: ReaderRequest, said: str, name: str, label: str | None) -> None:
+    """Rename it and move it; taken out of its label and put into no other, it goes to the default group."""
+    feed, left = await own_feed(asked, said), read_label(asked.params.one("r"))
+    if name.strip():
+        await asked.subscriptions.rename(feed, name)
+    if label is not None:
+        await _move(asked, feed, await made_group(asked, label))
+    elif left is not None and shown_label(left) == shown_label(feed.group_name):
+        await _move(asked, feed, await asked.subscriptions.default_group())
+
+
+async def _move(asked: ReaderRequest, feed: SyncFeed, group: Group) -> None:
+    if group.id != feed.group_id:
+        await asked.subscriptions.move(feed, group.public_id)
+
+
+_CHANGES = {"subscribe": _subscribe, "unsubscribe": _unsubscribe, "edit": _edit}
+
+
+async def quick_add(asked: ReaderRequest) -> Response:
+    """Apps show the sentence of a failure, and look the feed up at once after a success."""
+    said = asked.params.one("quickadd").strip().removeprefix("feed/")
+    try:
+        feed = await asked.subscriptions.subscribe(said)
+    except (Invalid, Conflict, Forbidden, LimitExceeded, SourceError) as error:
+        return json_answer({"numResults": 0, "query": said, "error": str(error)})
+    found = {"streamId": f"feed/{feed.number}", "streamName": feed.title}
+    return json_answer({"numResults": 1, "query": feed_address(feed, asked.base)} | found)
+
+
+def _named_label(params: Params, name: str) -> str:
+    """The label that a parameter names, also by its bare name in `t`."""
+    label = read_label(params.one(name))
+    label = params.one("t") if label is None and name == "s" else label
+    if not label:
+        raise Invalid(f"The parameter {name} must name a label.")
+    return label
+
+
+async def rename_tag(asked: ReaderRequest) -> Response:
+    """Rename a group."""
+    group = await own_group(asked, _named_label(asked.params, "s"))
+    label = _named_label(asked.params, "dest")
+    known = await find_group(asked, label)
+    if known is not None and known.id != group.id:
+        raise Conflict(f"A group named {known.name!r} already exists.")
+    await asked.subscriptions.rename_group(group, name_of_label(label))
+    return done()
+
+
+async def disable_tag(asked: ReaderRequest) -> Response:
+    """Delete groups; their feeds go to the default group."""
+    labels = [label for text in asked.params.all("s") if (label := read_label(text)) is not None]
+    groups = [await own_group(asked, label) for label in labels or [_named_label(asked.params, "s")]]
+    if any(group.is_default for group in groups):
+        raise Conflict("The default group cannot be deleted.")
+    for group in {group.id: group for group in groups}.values():
+        await asked.subscriptions.delete_group(group)
+    return done()
