@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.protocols import fever
+from tsuzuki.protocols import fever, miniflux
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.protocols.icons import icon_resource
 from tsuzuki.protocols.pictures import picture_resources
@@ -18,7 +18,10 @@ class SpokenProtocol(msgspec.Struct, frozen=True):
     resources: Callable[[ProtocolDeps], Sequence[AppResource]]
 
 
-SPOKEN = (SpokenProtocol(fever.FEVER, fever.resources),)
+SPOKEN = (
+    SpokenProtocol(fever.FEVER, fever.resources),
+    SpokenProtocol(miniflux.MINIFLUX, miniflux.resources),
+)
 
 PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 

@@ -32,6 +32,11 @@ class AppSubscriptions(msgspec.Struct, frozen=True):
 
     # -- feeds
 
+    def must_show_feeds(self) -> None:
+        """Forbidden for a device password that shows only series."""
+        if self.user.kind == "chapter":
+            raise Forbidden("This device password shows only series.")
+
     async def all(self) -> list[SyncFeed]:
         """What the app may see, in the order of the numbers."""
         return await self.services.sync.feeds(self._shelf_id, self.user.kind)
@@ -51,8 +56,9 @@ class AppSubscriptions(msgspec.Struct, frozen=True):
         Invalid where there is none; a SourceError where the address cannot be called, or may not be.
         """
         self.user.must_write()
-        if self.user.kind == "chapter":
-            raise Forbidden("This device password shows only series; feeds cannot be added with it.")
+        self.must_show_feeds()
+        if not address.strip():
+            raise Invalid("Enter an address.")
         known = await self.find(typed_address(address))
         if known is not None:
             return known
@@ -112,9 +118,10 @@ class AppSubscriptions(msgspec.Struct, frozen=True):
         return next(group for group in await self.groups() if group.is_default)
 
     async def find_group(self, name: str) -> Group | None:
-        """The group of this name."""
-        wanted = group_name(name)
-        return next((group for group in await self.groups() if group_name(group.name) == wanted), None)
+        """The group of this name, else one that differs by nothing but blanks."""
+        groups, wanted = await self.groups(), group_name(name)
+        exact = (group for group in groups if group.name == name)
+        return next(exact, None) or next((group for group in groups if group_name(group.name) == wanted), None)
 
     async def get_group(self, name: str) -> Group:
         """The group of this name; NotFound where there is none."""
