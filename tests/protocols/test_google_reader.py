@@ -49,7 +49,7 @@ from tsuzuki.model.errors import (
     Unreachable,
 )
 from tsuzuki.model.times import DAY, MINUTE, Millis
-from tsuzuki.protocols.google_reader.answers import REFUSAL, shaped
+from tsuzuki.protocols.google_reader.requests import REFUSAL, shaped
 
 q = parse_queries(
     "tests",
@@ -193,7 +193,6 @@ async def test_whoever_is_unknown_is_told_so_as_apps_expect(app, ann, reader):
             said = await app.client.ask(method, f"{PHP}/reader/api/0/user-info", headers=headers)
             assert (said.status, said.text) == (401, "Unauthorized"), header
             assert said.headers["x-reader-google-bad-token"] == said.headers["google-bad-token"] == "true"
-            assert said.headers["access-control-allow-origin"] == "*"
     for header in (good, f"GoogleLogin  auth= {token} ", f"googlelogin auth={token}", f"GoogleLogin auth={token}\t"):
         said = await app.client.ask("GET", f"{PHP}/reader/api/0/user-info", headers={"authorization": header})
         assert said.status == 200, header
@@ -258,15 +257,21 @@ async def test_the_base_alone_says_that_it_is_one(app):
     assert (await app.client.get("/reader/api/1/token")).status == 404
 
 
-async def test_pages_of_other_sites_may_ask_but_have_no_cookie(app, ann, reader):
-    asked = await app.client.ask("OPTIONS", f"{PHP}/reader/api/0/tag/list", headers={"origin": "https://app.example"})
-    assert asked.status == 204
-    assert asked.headers["access-control-allow-origin"] == "*"
-    assert "Authorization" in asked.headers["access-control-allow-headers"]
-    said = await reader.ask("GET", "tag/list")
-    assert said.headers["access-control-allow-origin"] == "*"
-    assert "date" in said.headers
-    assert "etag" not in said.headers
+async def test_pages_of_other_sites_may_ask_where_the_operator_allows_it(tmp_path):
+    """Only those that the setting names, and without a cookie."""
+    async with a_running_app(tmp_path, cors_allowed_origins="https://app.example") as app:
+        ann = await an_app_reader(app, "greader")
+        path = f"{PHP}/reader/api/0/tag/list"
+        wanted = {"access-control-request-method": "GET", "access-control-request-headers": "authorization"}
+        for origin, is_allowed in (("https://app.example", True), ("https://other.example", False)):
+            asked = await app.client.ask("OPTIONS", path, headers={"origin": origin} | wanted)
+            assert (asked.headers.get("access-control-allow-origin") == origin) == is_allowed
+        signed_in = await ReaderClient(ann).sign_in()
+        said = await app.client.ask("GET", path, headers=signed_in.headers | {"origin": "https://app.example"})
+        assert said.headers["access-control-allow-origin"] == "https://app.example"
+        assert "access-control-allow-credentials" not in said.headers
+        assert "date" in said.headers
+        assert "etag" not in said.headers
 
 
 async def test_what_nobody_knows_any_more_is_an_empty_list(reader):

@@ -10,6 +10,7 @@ from tests.images.builders import a_picture
 from tests.images.test_icons import IconSite
 from tests.net.builders import a_server
 from tests.protocols.people import an_app_reader
+from tests.protocols.reader_client import ReaderClient
 from tsuzuki.app.bootstrap import _extra_work, open_tsuzuki
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.images.icons import Icons
@@ -35,7 +36,7 @@ async def site():
 async def test_apps_and_pages_show_a_feeds_icon(empty_database_url, tmp_path, site):
     url, allowed = in_settings(empty_database_url), "127.0.0.0/8"
     async with a_running_app(tmp_path, database_url=url, allow_private_networks=allowed) as app:
-        ann = await an_app_reader(app, "fever")
+        ann = await an_app_reader(app, "fever", "greader", "miniflux")
         feed = await ann.add_feed("The Gull Letters")
         await ann.add_feed("Another")
         await app.db.with_tx(lambda tx: tx.run(q.set_icon, id=feed, icon_url=f"{site.url}/red.png"))
@@ -50,6 +51,15 @@ async def test_apps_and_pages_show_a_feeds_icon(empty_database_url, tmp_path, si
         assert [one["favicon_id"] for one in feeds] == [icon.id, 0]
         [shown] = (await ann.fever("api&favicons"))["favicons"]
         assert shown == {"id": icon.id, "data": "image/png;base64," + base64.b64encode(answer.body).decode()}
+        listed = await (await ReaderClient(ann).sign_in()).get("subscription/list")
+        assert [one["iconUrl"] for one in listed["subscriptions"]] == [app.client.base + icon.path, ""]
+        key = {"x-auth-token": ann.key}
+        first, second = (await app.client.get("/miniflux/v1/feeds", headers=key)).json()
+        assert (first["icon"]["icon_id"], second["icon"]) == (icon.id, None)
+        for path in (f"/miniflux/v1/feeds/{first['id']}/icon", f"/miniflux/v1/icons/{icon.id}"):
+            found = (await app.client.get(path, headers=key)).json()
+            assert found == {"id": icon.id, "mime_type": "image/png", "data": shown["data"]}
+        assert (await app.client.get(f"/miniflux/v1/feeds/{second['id']}/icon", headers=key)).status == 404
         page = await app.client.get("/feeds", headers=(await app.signed_in(ann.user)).headers)
         assert page.text.count(f'src="{icon.path}"') == 1
         stranger = await an_app_reader(app, "fever")

@@ -228,15 +228,26 @@ class Inbox:
 
     async def save_chapter(self, shelf_id: ShelfId, entry_id: EntryId, *, saved: bool) -> None:
         """Save an entry of a chapter, which bookmarks it in its series, or let it go; NotFound for anything else."""
+        if not await self.save_chapters(shelf_id, [entry_id], saved=saved):
+            raise NotFound("There is no such chapter in the inbox.")
 
-        async def save(tx: Tx) -> bool:
+    async def save_chapters(self, shelf_id: ShelfId, ids: Sequence[EntryId], *, saved: bool) -> int:
+        """The same for many; how many of them there are."""
+
+        async def save(tx: Tx) -> int:
             await begin_reading_tx(tx, shelf_id)
-            found = await tx.run(q.save_chapter, shelf_id=shelf_id, id=entry_id, saved=saved) > 0
-            await bookmark_follows_tx(tx, shelf_id, entry_id)
+            found = 0
+            for entry_id in ids:
+                found += await tx.run(q.save_chapter, shelf_id=shelf_id, id=entry_id, saved=saved)
+                await bookmark_follows_tx(tx, shelf_id, entry_id)
+            if found:
+                await counts_changed_tx(tx, [shelf_id], self._clock())
             return found
 
-        if not await self._db.with_tx(save):
-            raise NotFound("There is no such chapter in the inbox.")
+        found = await self._db.with_tx(save)
+        if found:
+            self._after_commit(EVENTS_WAKEUP)
+        return found
 
     async def _mark(self, shelf_id: ShelfId, mark: Mark) -> MarkedEntries:
         now = self._clock()

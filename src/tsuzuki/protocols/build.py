@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.protocols import fever, google_reader, miniflux
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
-from tsuzuki.protocols.icons import icon_resources
+from tsuzuki.protocols.icons import icon_resource
 from tsuzuki.protocols.pictures import picture_resources
 
 
@@ -30,4 +30,4 @@ PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 def build_protocols(deps: ProtocolDeps) -> list[AppResource]:
     """What answers all of them, and the pictures and icons that they show."""
     spoken = [resource for one in SPOKEN for resource in one.resources(deps)]
-    return [*spoken, *picture_resources(deps), *icon_resources(deps)]
+    return [*spoken, *picture_resources(deps), icon_resource(deps)]

@@ -1,16 +1,17 @@
 """Entries as apps show them: never without a title, with absolute addresses, chapters beside articles (R109)."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from tsuzuki.accounts.devices import AppUser
 from tsuzuki.http.services import Services
+from tsuzuki.images.icons import ShownIcon
 from tsuzuki.inbox.entries import Entry
 from tsuzuki.inbox.sync import SyncEntry, SyncFeed
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.model.ids import show_id
+from tsuzuki.model.ids import FeedId, show_id
 from tsuzuki.model.times import SECOND, Millis, iso
 from tsuzuki.model.titles import beside_number, title_of
 from tsuzuki.shelves.types import SeriesRelease
@@ -92,6 +93,12 @@ def feed_address(feed: SyncFeed, base: str) -> str:
 def site_address(feed: SyncFeed, base: str) -> str:
     """The site of the feed, or of the series' first source."""
     return feed.site_url or feed.link or f"{base}/"
+
+
+def icon_address(feed: SyncFeed, icons: Mapping[FeedId, ShownIcon], base: str) -> str:
+    """Where the feed's icon is; empty where it has none."""
+    icon = None if feed.kind != "item" else icons.get(FeedId(feed.of_id))
+    return "" if icon is None else base + icon.path
 
 
 def seconds(at: Millis | None) -> int:

@@ -9,10 +9,9 @@ from tsuzuki.connectors.opml import MAX_BYTES
 from tsuzuki.http.body import first_file, read_body
 from tsuzuki.inbox.sync import SyncFeed
 from tsuzuki.model.times import Millis
-from tsuzuki.protocols.content import feed_address, site_address
-from tsuzuki.protocols.google_reader.answers import CORS, Json, json_answer, text_answer
+from tsuzuki.protocols.content import feed_address, icon_address, site_address
 from tsuzuki.protocols.google_reader.names import READING_LIST, STATE, label_id, micros, shown_label
-from tsuzuki.protocols.google_reader.request import ReaderRequest
+from tsuzuki.protocols.google_reader.requests import Json, ReaderRequest, json_answer, text_answer
 
 
 async def show_token(asked: ReaderRequest) -> Response:
@@ -39,6 +38,7 @@ def _category(group: str) -> Json:
 
 async def list_subscriptions(asked: ReaderRequest) -> Response:
     """Feeds and series, each in its group."""
+    icons = await asked.deps.services.icons.of_shelf(asked.shelf_id)
     feeds = [
         {
             "id": f"feed/{feed.number}",
@@ -46,7 +46,7 @@ async def list_subscriptions(asked: ReaderRequest) -> Response:
             "categories": [_category(feed.group_name)],
             "url": feed_address(feed, asked.base),
             "htmlUrl": site_address(feed, asked.base),
-            "iconUrl": "",
+            "iconUrl": icon_address(feed, icons, asked.base),
         }
         for feed in await asked.subscriptions.all()
     ]
@@ -74,7 +74,7 @@ async def export_list(asked: ReaderRequest) -> Response:
     """The feeds as OPML."""
     asked.subscriptions.must_show_feeds()
     said = await asked.deps.services.lists.write(asked.shelf_id)
-    return Response(said, headers=CORS, media_type="text/x-opml; charset=utf-8")
+    return Response(said, media_type="text/x-opml; charset=utf-8")
 
 
 async def import_list(asked: ReaderRequest) -> Response:

@@ -6,10 +6,10 @@ import msgspec
 from starlette.responses import Response
 
 from tsuzuki.inbox.service import MOST_CONTENT
-from tsuzuki.inbox.sync import SyncFilter, SyncRef
+from tsuzuki.inbox.sync import LATE, SyncFilter, SyncRef
 from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.times import Millis
 from tsuzuki.protocols.content import AppEntry, app_entries, seconds
-from tsuzuki.protocols.google_reader.answers import Json, json_answer
 from tsuzuki.protocols.google_reader.names import (
     READING_LIST,
     STATE,
@@ -21,7 +21,7 @@ from tsuzuki.protocols.google_reader.names import (
     read_moment,
     read_stream,
 )
-from tsuzuki.protocols.google_reader.request import ReaderRequest, find_feed, find_group
+from tsuzuki.protocols.google_reader.requests import Json, ReaderRequest, find_feed, find_group, json_answer
 
 USUAL_COUNT = 20
 MOST_IDS = 50_000
@@ -40,9 +40,10 @@ async def _wanted(asked: ReaderRequest, stream: StreamName) -> SyncFilter | None
         wanted = _without(wanted, read_stream(text))
     if wanted is None:
         return None
+    since = read_moment(params.one("ot"))
     return msgspec.structs.replace(
         wanted,
-        arrived_from=read_moment(params.one("ot")) or wanted.arrived_from,
+        arrived_from=wanted.arrived_from if since is None else Millis(since - LATE),
         arrived_until=read_moment(params.one("nt"), is_end=True) or wanted.arrived_until,
     )
 
