@@ -19,3 +19,9 @@ entry
 
 -- fragment: hits
 select item_id as found from item_search where document @@ cast(:match as tsquery) offset 0
+
+-- fragment: has_tag
+exists (
+  select 1 from jsonb_array_elements_text(item.categories) as has (value)
+  where lower(has.value) = lower(wanted.value ->> 0)
+)

@@ -24,7 +24,8 @@ _PLACES = ("shelf_id", "kind", "feed_id", "series_id", "group_id", "unread", "sa
 LARGEST = 2**63 - 1
 """No number is larger."""
 
-Order = Literal["id", "published", "changed", "status", "title", "author", "category_title", "category_id"]
+Order = Literal["id", "published", "changed", "created", "status", "title", "author", "category_title", "category_id"]
+_NUMBERED = ("id", "published", "changed", "created")
 
 
 class SyncFeed(msgspec.Struct, frozen=True):
@@ -107,6 +108,8 @@ class SyncFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Exclusive: what was marked, saved or arrived after it."""
     changed_until: Millis = FAR
     search: str | None = None
+    tags: tuple[str, ...] = ()
+    """All of them, as the publisher gave them."""
 
 
 class NumberedFeed(msgspec.Struct, frozen=True):
@@ -194,7 +197,7 @@ class SyncInbox:
             if wanted == _plain(wanted):
                 plain = EntryFilter(kind=wanted.kind, unread=wanted.unread, saved=wanted.saved)
                 return await count_entries_tx(tx, {name: where[name] for name in _PLACES}, plain)
-            return await tx.one(int, q.count, **where, changed_from=wanted.changed_from)
+            return await tx.one(int, q.count, **where)
 
         return await self._db.read(read)
 
@@ -261,10 +264,11 @@ async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, 
     if wanted.feed is not None and found is None:
         return None
     where = msgspec.structs.asdict(wanted)
-    for name in ("feed", "group", "search", "changed_from"):
+    for name in ("feed", "group", "search"):
         del where[name]
     return where | {
         "shelf_id": shelf_id,
+        "tags": [[tag] for tag in wanted.tags],
         "feed_id": found and found.feed_id,
         "series_id": found and found.series_id,
         "group_id": wanted.group,
@@ -274,27 +278,33 @@ async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, 
 
 async def _list_tx(tx: Tx, where: dict[str, Any], wanted: SyncFilter, *, by: Order, descending: bool) -> list[SyncRef]:
     """By the index that fits: what is found by words, changed, unread, saved or of one feed is little of a shelf."""
+    ordered = where | {"by": by, "descending": descending}
     if wanted.search is not None:
         words = match(tx.engine, parse_terms(wanted.search))
-        found = where | {"match": words, "descending": descending}
-        return [] if words is None else await tx.many(SyncRef, q.found, **found)
-    if wanted.changed_from is not None or by == "changed":
-        since = {"changed_from": wanted.changed_from or 0, "by_change": by == "changed", "descending": descending}
-        return await tx.many(SyncRef, q.changed, **where, **since)
-    if by == "published":
-        return await tx.many(SyncRef, q.last_published if descending else q.published, **where)
-    if by != "id":
-        refs = await tx.many(SyncRef, q.by_feed_name, **where, by=by)
-        return refs[::-1] if descending else refs
-    if where["feed_id"]:
-        return await tx.many(SyncRef, q.of_feed, **where, descending=descending)
-    if where["series_id"]:
-        return await tx.many(SyncRef, q.of_series, **where, descending=descending)
+        if words is None:
+            return []
+        return await tx.many(SyncRef, q.found if by in _NUMBERED else q.found_by_name, **ordered, match=words)
+    if by not in _NUMBERED:
+        return await tx.many(SyncRef, q.by_name, **ordered)
+    if wanted.changed_from is not None:
+        return await tx.many(SyncRef, q.changed, **ordered)
+    if wanted.feed is not None:
+        return await tx.many(SyncRef, q.of_feed if where["feed_id"] else q.of_series, **ordered)
     if wanted.unread and await _are_few_unread_tx(tx, where):
-        return await tx.many(SyncRef, q.unread, **where, descending=descending)
+        return await tx.many(SyncRef, q.unread, **ordered)
     if wanted.saved:
-        return await tx.many(SyncRef, q.saved, **where, descending=descending)
-    return await tx.many(SyncRef, q.descending if descending else q.ascending, **where)
+        return await tx.many(SyncRef, q.saved, **ordered)
+    return await _all_tx(tx, ordered)
+
+
+async def _all_tx(tx: Tx, ordered: dict[str, Any]) -> list[SyncRef]:
+    """The whole shelf in its order, as far as its end is wanted."""
+    where = {name: value for name, value in ordered.items() if name not in {"by", "descending"}}
+    if ordered["by"] == "id":
+        return await tx.many(SyncRef, q.descending if ordered["descending"] else q.ascending, **where)
+    if ordered["by"] == "published":
+        return await tx.many(SyncRef, q.last_published if ordered["descending"] else q.published, **where)
+    return await tx.many(SyncRef, q.ordered, **ordered)
 
 
 async def _are_few_unread_tx(tx: Tx, where: dict[str, Any]) -> bool:
