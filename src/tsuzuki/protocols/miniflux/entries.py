@@ -86,7 +86,7 @@ async def list_entries(asked: MinifluxRequest) -> Response:
     sync = asked.services.sync
     total = await sync.count(asked.shelf_id, wanted)
     found = await sync.refs(asked.shelf_id, wanted, most=most, skip=skip, by=by, descending=descending)
-    view = viewer(asked)
+    view = await viewer(asked)
     needed = {ref.feed for ref in found}
     feeds = {feed.number: view.feed(feed) for feed in await asked.subscriptions.all() if feed.number in needed}
     body = _written(asked, [ref.id for ref in found], total, view=view, feeds=feeds)
@@ -243,7 +243,7 @@ async def _show(asked: MinifluxRequest) -> Response:
     for name in asked.request.path_params.keys() & ways:
         if asked.number(name) != ways[name]:
             raise NotFound("There is no such entry here.")
-    view, [shown] = viewer(asked), await asked.shown([found])
+    view, [shown] = await viewer(asked), await asked.shown([found])
     feed = await asked.subscriptions.get(found.details.feed)
     return answer_json(view.entry(shown, found.entry, view.feed(feed)))
 
@@ -292,7 +292,7 @@ async def _file(asked: MinifluxRequest) -> dict[str, Any]:
     [shown] = await asked.shown([await _found(asked, number)])
     if position >= len(shown.enclosures):
         raise NotFound("There is no such file.")
-    return viewer(asked).enclosure(shown, shown.enclosures[position], position)
+    return (await viewer(asked)).enclosure(shown, shown.enclosures[position], position)
 
 
 # -- marks

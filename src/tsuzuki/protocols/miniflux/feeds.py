@@ -1,5 +1,6 @@
 """Feeds and categories: lists, counts, changes, refreshes, discovery, and lists of feeds in a file."""
 
+import base64
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from tsuzuki.connectors.opml import MAX_BYTES
 from tsuzuki.http.body import read_body
 from tsuzuki.inbox.sync import SyncFeed
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, SourceError, TooManyRequests, Unavailable
-from tsuzuki.model.ids import PublicId
+from tsuzuki.model.ids import FeedId, PublicId
 from tsuzuki.model.times import SECOND
 from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.miniflux.requests import MinifluxRequest, MinifluxResource, answer_json, done, resource
@@ -22,6 +23,7 @@ from tsuzuki.shelves.types import SubscriptionChange
 
 CREATED = 201
 _TRUE = ("true", "1")
+_PNG = "image/png"
 _LONGEST = 8_192
 _OF_FEEDS = frozenset(("title", "feed_url", "site_url", "disabled", "crawler", *UNSUPPORTED))
 """What can be said of a feed; of a series, only its category."""
@@ -64,7 +66,7 @@ def resources(deps: ProtocolDeps) -> Sequence[MinifluxResource]:
 
 
 async def _list_categories(asked: MinifluxRequest) -> Response:
-    view = viewer(asked)
+    view = await viewer(asked)
     shown = {group.id: view.category(group) for group in await asked.subscriptions.groups()}
     if asked.params.one("counts").lower() in _TRUE:
         feeds, unread = Counter[int](), Counter[int]()
@@ -81,14 +83,14 @@ async def _add_category(asked: MinifluxRequest) -> Response:
     title = (await asked.body(CategoryBody)).title
     if await asked.subscriptions.find_group(title) is not None:
         raise Conflict("This category already exists.")
-    return answer_json(viewer(asked).category(await asked.subscriptions.make_group(title)), CREATED)
+    return answer_json((await viewer(asked)).category(await asked.subscriptions.make_group(title)), CREATED)
 
 
 async def _rename_category(asked: MinifluxRequest) -> Response:
     asked.user.must_write()
     group = await asked.group()
     await asked.subscriptions.rename_group(group, (await asked.body(CategoryBody)).title)
-    return answer_json(viewer(asked).category(await asked.group()), CREATED)
+    return answer_json((await viewer(asked)).category(await asked.group()), CREATED)
 
 
 async def _delete_category(asked: MinifluxRequest) -> Response:
@@ -98,7 +100,7 @@ async def _delete_category(asked: MinifluxRequest) -> Response:
 
 
 async def _list_of_category(asked: MinifluxRequest) -> Response:
-    group, view = await asked.group(), viewer(asked)
+    group, view = await asked.group(), await viewer(asked)
     return answer_json([view.feed(feed) for feed in await asked.subscriptions.all() if feed.group_id == group.id])
 
 
@@ -116,12 +118,12 @@ async def _refresh_category(asked: MinifluxRequest) -> Response:
 
 
 async def _list(asked: MinifluxRequest) -> Response:
-    view = viewer(asked)
+    view = await viewer(asked)
     return answer_json([view.feed(feed) for feed in await asked.subscriptions.all()])
 
 
 async def _show(asked: MinifluxRequest) -> Response:
-    return answer_json(viewer(asked).feed(await asked.feed()))
+    return answer_json((await viewer(asked)).feed(await asked.feed()))
 
 
 async def _counters(asked: MinifluxRequest) -> Response:
@@ -155,7 +157,7 @@ async def _change(asked: MinifluxRequest) -> Response:
     """Change what differs from what is shown: clients send back the whole feed."""
     asked.user.must_write()
     feed, body = await asked.feed(), await asked.body(Json)
-    shown = viewer(asked).feed(feed)
+    shown = (await viewer(asked)).feed(feed)
     new = {name: value for name, value in body.items() if value is not None and value != shown.get(name)}
     group = await _wanted_group(asked, new)
     if feed.kind == "chapter":
@@ -170,7 +172,7 @@ async def _change(asked: MinifluxRequest) -> Response:
             _settings(new), name=name, group=group, link=link or UNSET, site_url=_text(new, "site_url") or UNSET
         )
         await asked.services.reading.subscriptions.change(asked.shelf_id, feed.public_id, change)
-    return answer_json(viewer(asked).feed(await asked.feed()), CREATED)
+    return answer_json((await viewer(asked)).feed(await asked.feed()), CREATED)
 
 
 def _settings(body: Json) -> SubscriptionChange:
@@ -217,9 +219,18 @@ async def _delete(asked: MinifluxRequest) -> Response:
 
 
 async def _icon(asked: MinifluxRequest) -> Response:
-    """No feed has one yet; the number of an icon will be that of its feed."""
-    await asked.feed("feed_id" if "feed_id" in asked.request.path_params else "icon_id")
-    raise NotFound("This feed has no icon.")
+    """The icon of a feed, or the one of this number that some feed of the shelf has; a series has none."""
+    icons = await asked.services.icons.of_shelf(asked.shelf_id)
+    if "feed_id" in asked.request.path_params:
+        feed = await asked.feed()
+        icon = icons.get(FeedId(feed.of_id)) if feed.kind == "item" else None
+    else:
+        number = asked.number("icon_id")
+        icon = next((one for one in icons.values() if one.id == number), None) if asked.kind != "chapter" else None
+    if icon is None:
+        raise NotFound("There is no such icon.")
+    png = await asked.services.icons.picture(icon.token.hex())
+    return answer_json({"id": icon.id, "mime_type": _PNG, "data": f"{_PNG};base64,{base64.b64encode(png).decode()}"})
 
 
 # -- refreshes

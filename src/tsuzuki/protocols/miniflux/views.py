@@ -1,14 +1,17 @@
 """What Miniflux's clients are shown. No text is null; what we have no setting for has its usual value."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.images.icons import ShownIcon
 from tsuzuki.inbox.entries import Entry
 from tsuzuki.inbox.sync import SyncFeed
 from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.tokens import text_of
 from tsuzuki.protocols.content import AppEntry, feed_address, site_address
@@ -39,6 +42,7 @@ class Viewer(msgspec.Struct, frozen=True):
     user_id: int
     base: str
     """This server's address."""
+    icons: Mapping[FeedId, ShownIcon]
 
     def category(self, group: Group) -> Json:
         """A group."""
@@ -64,7 +68,7 @@ class Viewer(msgspec.Struct, frozen=True):
             "disabled": feed.is_suspended,
             "crawler": feed.full_text,
             "category": self._category(feed.group_id, feed.group_name),
-            "icon": None,
+            "icon": self._icon(feed),
         } | UNSUPPORTED
 
     def entry(self, shown: AppEntry, entry: Entry, feed: Json) -> Json:
@@ -106,13 +110,19 @@ class Viewer(msgspec.Struct, frozen=True):
             "media_progression": 0,
         }
 
+    def _icon(self, feed: SyncFeed) -> Json | None:
+        icon = self.icons.get(FeedId(feed.of_id)) if feed.kind == "item" else None
+        if icon is None:
+            return None
+        return {"feed_id": feed.number, "icon_id": icon.id, "external_icon_id": icon.token.hex()}
+
     def _category(self, number: int, name: str) -> Json:
         return {"id": number, "title": name, "user_id": self.user_id, "hide_globally": False}
 
 
-def viewer(asked: MinifluxRequest) -> Viewer:
+async def viewer(asked: MinifluxRequest) -> Viewer:
     """For whoever asks."""
-    return Viewer(asked.user.caller.user_id, asked.base)
+    return Viewer(asked.user.caller.user_id, asked.base, await asked.services.icons.of_shelf(asked.shelf_id))
 
 
 def user_view(caller: Caller) -> Json:
