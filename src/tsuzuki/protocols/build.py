@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.protocols import fever, google_reader, miniflux
+from tsuzuki.protocols import fever, miniflux
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
-from tsuzuki.protocols.icons import icon_resources
+from tsuzuki.protocols.google_reader import routes, sign_in
+from tsuzuki.protocols.icons import icon_resource
 from tsuzuki.protocols.pictures import picture_resources
 
 
@@ -20,7 +21,7 @@ class SpokenProtocol(msgspec.Struct, frozen=True):
 
 SPOKEN = (
     SpokenProtocol(fever.FEVER, fever.resources),
-    SpokenProtocol(google_reader.GREADER, google_reader.resources),
+    SpokenProtocol(sign_in.GREADER, routes.resources),
     SpokenProtocol(miniflux.MINIFLUX, miniflux.resources),
 )
 
@@ -30,4 +31,4 @@ PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 def build_protocols(deps: ProtocolDeps) -> list[AppResource]:
     """What answers all of them, and the pictures and icons that they show."""
     spoken = [resource for one in SPOKEN for resource in one.resources(deps)]
-    return [*spoken, *picture_resources(deps), *icon_resources(deps)]
+    return [*spoken, *picture_resources(deps), icon_resource(deps)]
