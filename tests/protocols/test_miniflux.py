@@ -10,6 +10,8 @@ import pytest
 
 from tests.api.people import RunningApp, a_running_app
 from tests.app import in_settings
+from tests.images.builders import a_picture
+from tests.images.test_icons import IconSite
 from tests.net.builders import a_server, always, answer
 from tests.protocols.miniflux import BASE, MinifluxReader, a_miniflux_reader
 from tests.protocols.people import an_app_reader
@@ -27,6 +29,8 @@ q = parse_queries(
     """
 -- name: age
 update entry set created_at = created_at - :age where shelf_id = :shelf_id;
+-- name: set_icon
+update feed set icon_url = :icon_url where id = :id;
 -- name: hold_back
 update watch set retry_after_until = :until where feed_id = :feed_id;
 """,
@@ -271,11 +275,33 @@ async def test_a_feed_is_found_followed_changed_and_left(ann):
         assert "category" in await ann.refused(400, "PUT", f"/feeds/{number}", {"category_id": 10**9})
         assert "user_agent" in await ann.refused(400, "PUT", f"/feeds/{number}", {"user_agent": "x"})
         await ann.refused(400, "PUT", f"/feeds/{number}", {"title": 5})
-        await ann.refused(404, "GET", f"/feeds/{number}/icon")
-        await ann.refused(404, "GET", f"/icons/{number}")
         await ann.done("DELETE", f"/feeds/{number}")
         await ann.refused(404, "GET", f"/feeds/{number}")
     assert (await ann.call("POST", "/discover", {"url": url})).status == 400
+
+
+async def test_the_icon_of_a_feed_is_shown_to_those_who_follow_it(app, ann):
+    site = IconSite()
+    async with a_server(site.handle) as site.server:
+        site.put("/red.png", a_picture("PNG", (40, 40), color="red"))
+        feed = await ann.add_feed("The Gull Letters")
+        await ann.add_feed("Another")
+        await ann.add_series("The Lighthouse Cat")
+        await app.db.with_tx(lambda tx: tx.run(q.set_icon, id=feed, icon_url=f"{site.url}/red.png"))
+        await app.pictures.icons.work()
+    with_icon, *without = await ann.get("/feeds")
+    assert [each["icon"] for each in without] == [None, None]
+    shown = await ann.get(f"/feeds/{with_icon['id']}/icon")
+    number = with_icon["icon"]["icon_id"]
+    assert (shown["id"], shown["mime_type"], with_icon["icon"]["feed_id"]) == (number, "image/png", with_icon["id"])
+    kind, _, data = shown["data"].partition(",")
+    assert (kind, base64.b64decode(data)[:4]) == ("image/png;base64", b"\x89PNG")
+    assert await ann.get(f"/icons/{number}") == shown
+    for each in without:
+        await ann.refused(404, "GET", f"/feeds/{each['id']}/icon")
+    bob = await a_miniflux_reader(app)
+    for path in (f"/icons/{number}", f"/feeds/{with_icon['id']}/icon", f"/icons/{number + 1}"):
+        await bob.refused(404, "GET", path)
 
 
 async def test_a_page_without_feeds_is_told_apart(ann):

@@ -14,6 +14,7 @@ from tests.app import in_settings
 from tests.protocols.miniflux import MinifluxReader, a_miniflux_reader
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.inbox.sync import LATE
 from tsuzuki.model.times import HOUR, MINUTE, SECOND
 
 q = parse_queries(
@@ -98,7 +99,10 @@ class FilteredShelf(msgspec.Struct, frozen=True):
             "published before": ([("published_before", later)], lambda row: row.sort_at < moment),
             "published after": ([("published_after", later)], lambda row: row.sort_at > moment),
             "changed before": ([("changed_before", later)], lambda row: row.changed_at < moment),
-            "changed after": ([("changed_after", later)], lambda row: row.changed_at > moment),
+            "changed after": (
+                [("changed_after", later)],
+                lambda row: row.changed_at > moment or row.created_at > moment - LATE,
+            ),
             "before number": ([("before_entry_id", one.id)], lambda row: row.id < one.id),
             "after number": ([("after_entry_id", one.id)], lambda row: row.id > one.id),
             "feed": ([("feed_id", one.feed)], lambda row: row.feed == one.feed),

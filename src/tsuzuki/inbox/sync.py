@@ -25,8 +25,8 @@ LARGEST = 2**63 - 1
 """No number is larger."""
 
 LATE = 2 * MINUTE
-"""An entry says when it was stored, and is seen when its transaction ends, or its portion of a large delivery. An app that
-asks for what arrived since it last looked is given this much more: what it knows already it skips.
+"""An entry says when it was stored, and is seen when its transaction ends, or its portion of a large delivery. An app
+that asks for what arrived since it last looked is given this much more: what it knows already it skips.
 """
 
 Order = Literal["id", "published", "changed", "created", "status", "title", "author", "category_title", "category_id"]
@@ -110,7 +110,7 @@ class SyncFilter(msgspec.Struct, frozen=True, kw_only=True):
     published_from: Millis = Millis(-FAR)
     published_until: Millis = FAR
     changed_from: Millis | None = None
-    """Exclusive: what was marked, saved or arrived after it."""
+    """Exclusive: what was marked or saved after it, or arrived no more than `LATE` before."""
     changed_until: Millis = FAR
     search: str | None = None
     tags: tuple[str, ...] = ()
@@ -275,6 +275,7 @@ async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, 
         "feed_id": found and found.feed_id,
         "series_id": found and found.series_id,
         "group_id": wanted.group,
+        "late_from": None if wanted.changed_from is None else wanted.changed_from - LATE,
         "settled": await tx.one(int, q.settled),
     }
 

@@ -111,7 +111,10 @@ and (
 and entry.created_at >= :arrived_from and entry.created_at <= :arrived_until
 and entry.sort_at >= :published_from and entry.sort_at <= :published_until
 and coalesce(entry.changed_at, entry.created_at) <= :changed_until
-and (cast(:changed_from as bigint) is null or coalesce(entry.changed_at, entry.created_at) > cast(:changed_from as bigint))
+and (
+  cast(:changed_from as bigint) is null or entry.changed_at > cast(:changed_from as bigint)
+  or entry.created_at > cast(:late_from as bigint)
+)
 and (
   cast(:tags as text) = '[]'
   or exists (
@@ -173,7 +176,7 @@ limit :most offset :skip
 {ref} from (
   select id from entry where shelf_id = :shelf_id and changed_at > :changed_from
   union
-  select id from entry where shelf_id = :shelf_id and created_at > :changed_from
+  select id from entry where shelf_id = :shelf_id and created_at > :late_from
 ) as recent
 cross join entry {numbered}
 where entry.id = recent.id and {is_wanted} {in_order};

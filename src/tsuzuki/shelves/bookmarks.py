@@ -122,7 +122,7 @@ class Bookmarks:
         return made
 
     async def save_items(self, shelf_id: ShelfId, items: Sequence[ItemId], *, saved: bool) -> None:
-        """Bookmark these, or delete their bookmarks, for an app: it does not ask what is there, and may repeat itself."""
+        """Bookmark these, or delete their bookmarks, for an app: it does not ask what is there, and may repeat it."""
 
         async def save(tx: Tx) -> None:
             now = self._deps.clock()

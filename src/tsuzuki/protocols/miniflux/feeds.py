@@ -23,6 +23,7 @@ from tsuzuki.shelves.types import SubscriptionChange
 
 CREATED = 201
 _TRUE = ("true", "1")
+_PNG = "image/png"
 _LONGEST = 8_192
 _OF_FEEDS = frozenset(("title", "feed_url", "site_url", "disabled", "crawler", *UNSUPPORTED))
 """What can be said of a feed; of a series, only its category."""
@@ -218,19 +219,18 @@ async def _delete(asked: MinifluxRequest) -> Response:
 
 
 async def _icon(asked: MinifluxRequest) -> Response:
-    """Of a feed, or by its own number."""
+    """The icon of a feed, or the one of this number that some feed of the shelf has; a series has none."""
     icons = await asked.services.icons.of_shelf(asked.shelf_id)
-    if "icon_id" in asked.request.path_params:
-        wanted = asked.number("icon_id")
-    else:
+    if "feed_id" in asked.request.path_params:
         feed = await asked.feed()
-        known = icons.get(FeedId(feed.of_id)) if feed.kind == "item" else None
-        wanted = 0 if known is None else known.id
-    icon = next((one for one in icons.values() if one.id == wanted), None)
-    if icon is None or asked.kind == "chapter":
+        icon = icons.get(FeedId(feed.of_id)) if feed.kind == "item" else None
+    else:
+        number = asked.number("icon_id")
+        icon = next((one for one in icons.values() if one.id == number), None) if asked.kind != "chapter" else None
+    if icon is None:
         raise NotFound("There is no such icon.")
-    png = base64.b64encode(await asked.services.icons.picture(icon.token.hex())).decode()
-    return answer_json({"id": icon.id, "mime_type": "image/png", "data": f"image/png;base64,{png}"})
+    png = await asked.services.icons.picture(icon.token.hex())
+    return answer_json({"id": icon.id, "mime_type": _PNG, "data": f"{_PNG};base64,{base64.b64encode(png).decode()}"})
 
 
 # -- refreshes

@@ -42,7 +42,7 @@ class Viewer(msgspec.Struct, frozen=True):
     user_id: int
     base: str
     """This server's address."""
-    icons: Mapping[FeedId, ShownIcon] = {}
+    icons: Mapping[FeedId, ShownIcon]
 
     def category(self, group: Group) -> Json:
         """A group."""
@@ -70,12 +70,6 @@ class Viewer(msgspec.Struct, frozen=True):
             "category": self._category(feed.group_id, feed.group_name),
             "icon": self._icon(feed),
         } | UNSUPPORTED
-
-    def _icon(self, feed: SyncFeed) -> Json | None:
-        icon = self.icons.get(FeedId(feed.of_id)) if feed.kind == "item" else None
-        if icon is None:
-            return None
-        return {"feed_id": feed.number, "icon_id": icon.id, "external_icon_id": icon.token.hex()}
 
     def entry(self, shown: AppEntry, entry: Entry, feed: Json) -> Json:
         """An article or a chapter; `feed` as it is shown."""
@@ -115,6 +109,12 @@ class Viewer(msgspec.Struct, frozen=True):
             "size": enclosure.length or 0,
             "media_progression": 0,
         }
+
+    def _icon(self, feed: SyncFeed) -> Json | None:
+        icon = self.icons.get(FeedId(feed.of_id)) if feed.kind == "item" else None
+        if icon is None:
+            return None
+        return {"feed_id": feed.number, "icon_id": icon.id, "external_icon_id": icon.token.hex()}
 
     def _category(self, number: int, name: str) -> Json:
         return {"id": number, "title": name, "user_id": self.user_id, "hide_globally": False}
