@@ -25,4 +25,4 @@ def one_key(count: int) -> tuple[dict[str, FoundItem], list[KnownItem]]:
 
 @pytest.mark.parametrize("make", [one_page, one_key])
 def test_ten_times_as_many_take_ten_times_as_long(make):
-    must_be_linear(lambda listed: recognise(*listed, {}), make, 500)
+    must_be_linear(lambda listed: recognise(listed[0], listed[1], {}), make, 500)
