@@ -1,4 +1,4 @@
-"""Texts that make a regular expression slow, made from its own parse tree, and how its time grows with them.
+"""Texts that make a regular expression slow, made from its own parse tree.
 
 A pattern's letters are one for each set of classes that it tells apart. Attacks repeat them, alone, in pairs, and after
 every beginning of what the pattern matches, with an end that it does not. What is slow at a small size is looked at
@@ -6,7 +6,6 @@ again at ten times the size: time that grows by the square grows a hundredfold.
 """
 
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, product
 from random import Random
@@ -15,15 +14,12 @@ from typing import Any
 
 import msgspec
 
+from tests.growth import Slow, best, growth, once
+
 SMALL = 1000
-TENFOLD = 25
-"""Ten times the text may take this many times as long; what grows by the square takes a hundred."""
-SQUARE = 60
-"""Beyond this it grows by the square. Less may be a step that comes once, as when a text outgrows a cache: what grows
-beyond it is seen at larger sizes."""
-LOOKS = 3
-QUICK = 0.003
-"""Seconds that ten times the small size may take without a second look: the square would take ten times as long."""
+LENGTHS = (10, 14, 18, 22, 26, 32, 50, 100, 200, 400, 800)
+SLOWEST, SLOW_AGAIN = 12, 4
+"""Of so many attacks that took longest it is seen again how long they take, and of so many of these how that grows."""
 STUCK = 0.003
 """Seconds that a text of a hundred letters never takes, unless time grows with a high power of its length."""
 
@@ -42,17 +38,6 @@ Node = tuple[Any, Any]
 Method = str
 
 
-class Slow(msgspec.Struct, frozen=True):
-    """A text for which a pattern takes more than its length, by how it is made, and the times at both sizes."""
-
-    attack: str
-    seconds: float
-    tenfold: float
-
-    def __str__(self) -> str:
-        return f"{self.attack}: {self.seconds * 1000:.2f} ms, ten times the text {self.tenfold * 1000:.1f} ms"
-
-
 class Attack(msgspec.Struct, frozen=True):
     """`head`, then `unit` again and again, then `tail`."""
 
@@ -67,54 +52,32 @@ class Attack(msgspec.Struct, frozen=True):
         return f"{self.head!r} + {self.unit!r} * n + {self.tail!r}"
 
 
-def slowest(pattern: re.Pattern[Any], method: Method, *, most: int, size: int = SMALL) -> Slow | None:
+def slowest(pattern: re.Pattern[Any], method: Method, *, most: int) -> Slow | None:
     """An attack under which the pattern's time grows faster than the text; None when none of them does that."""
     work = _work(pattern, method)
     times: list[tuple[float, Attack]] = []
     for attack in _chosen(pattern, most):
-        taken = 0.0
-        for length in (10, 14, 18, 22, 26, 32, 50, 100, 200, 400, 800, size):
-            taken = _once(work, attack.of(length))
-            if taken > STUCK:
-                break
-        if length <= 100 and _best(work, attack.of(length)) > STUCK:
-            return Slow(str(attack), _best(work, attack.of(length // 10)), taken)
-        if taken > STUCK and (slow := growth(work, attack.of, length // 10, name=str(attack))) is not None:
-            return slow
+        taken = _first_look(work, attack)
+        if isinstance(taken, Slow):
+            return taken
         times.append((taken, attack))
     times.sort(key=lambda timed: -timed[0])
-    for _, attack in times[:4]:
-        if (slow := growth(work, attack.of, size, name=str(attack))) is not None:
+    again = [(min(taken, best(work, attack.of(SMALL))), attack) for taken, attack in times[:SLOWEST]]
+    again.sort(key=lambda timed: -timed[0])
+    for _, attack in again[:SLOW_AGAIN]:
+        if (slow := growth(work, attack.of, SMALL, name=str(attack))) is not None:
             return slow
     return None
 
 
-def growth(
-    work: Callable[[Any], object], text: Callable[[int], Any], size: int, *, name: str = "", looks: int = LOOKS
-) -> Slow | None:
-    """How slow the work gets on ten times the text, when that is out of proportion; measured again before it counts."""
-    large = _once(work, text(10 * size))
-    if large < QUICK:
-        return None
-    small = 0.0
-    for _ in range(2):
-        small = _best(work, text(size), 3)
-        if large < max(TENFOLD * small, QUICK):
-            return None
-        large = min(large, _best(work, text(10 * size), 2))
-    if looks > 1 and large < SQUARE * small:
-        return growth(work, text, 4 * size, name=name, looks=looks - 1)
-    return Slow(name, small, large)
-
-
-def _once(work: Callable[[Any], object], text: Any) -> float:
-    started = time.process_time()
-    work(text)
-    return time.process_time() - started
-
-
-def _best(work: Callable[[Any], object], text: Any, turns: int = 3) -> float:
-    return min(_once(work, text) for _ in range(turns))
+def _first_look(work: Callable[[Any], object], attack: Attack) -> float | Slow:
+    """How long a small text takes, which grows until it takes long: it may take years."""
+    for length in LENGTHS:
+        if once(work, text := attack.of(length)) > STUCK and (taken := best(work, text)) > STUCK:
+            if length <= 100:
+                return Slow(str(attack), best(work, attack.of(length // 10)), taken)
+            return growth(work, attack.of, length // 10, name=str(attack)) or taken
+    return once(work, attack.of(SMALL))
 
 
 def _work(pattern: re.Pattern[Any], method: Method) -> Callable[[str], object]:

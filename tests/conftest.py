@@ -19,6 +19,7 @@ import pytest
 
 from tests import databases, engines, servers
 from tests.scale import SEED, SOAK
+from tests.turns import in_turn
 from tsuzuki.db import Database, DatabaseOptions, locks, open_database
 
 POSTGRES = "TSUZUKI_TEST_POSTGRES_URL"
@@ -85,6 +86,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=list(left))
         items[:] = [item for item in items if item not in left]
+    if (processes := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
+        items[:] = [items[place] for place in in_turn([(item.nodeid, _longest(item)) for item in items], processes)]
+
+
+def _longest(item: pytest.Item) -> float:
+    """How long a test may take, by its own time-out; less than a long one has for one that is only marked as long."""
+    timeout = item.get_closest_marker("timeout")
+    return max(timeout.args[0] if timeout else 0.0, 60.0 if item.get_closest_marker("soak") else 0.0)
 
 
 def _of_other_engines(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tests.attacks import growth
+from tests.growth import growth
 from tests.scale import scaled
 from tsuzuki.connectors.article import read_article
 from tsuzuki.connectors.chapter_names import read_name

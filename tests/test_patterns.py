@@ -15,7 +15,8 @@ import msgspec
 import pytest
 
 import tsuzuki
-from tests.attacks import Slow, slowest
+from tests.attacks import slowest
+from tests.growth import Slow
 from tests.scale import scaled
 
 SOURCE = Path(tsuzuki.__file__).parent

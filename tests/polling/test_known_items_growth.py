@@ -1,9 +1,8 @@
 """What a feed lists is recognised in time that grows with what it lists, whatever it lists."""
 
-import time
-
 import pytest
 
+from tests.growth import must_be_linear
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId
 from tsuzuki.polling.known_items import KnownItem, recognise
@@ -26,13 +25,4 @@ def one_key(count: int) -> tuple[dict[str, FoundItem], list[KnownItem]]:
 
 @pytest.mark.parametrize("make", [one_page, one_key])
 def test_ten_times_as_many_take_ten_times_as_long(make):
-    def seconds(count: int) -> float:
-        found, stored = make(count)
-        times = []
-        for _ in range(3):
-            began = time.process_time()
-            recognise(found, stored, {})
-            times.append(time.process_time() - began)
-        return min(times)
-
-    assert seconds(5_000) < 25 * max(seconds(500), 0.001)
+    must_be_linear(lambda listed: recognise(listed[0], listed[1], {}), make, 500)

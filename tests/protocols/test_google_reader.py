@@ -459,17 +459,18 @@ async def test_what_is_left_out_by_feed_does_not_end_a_page_early(ann, reader):
     assert page["continuation"] == str(quiet[0])
 
 
-async def test_since_means_arrival_and_includes_its_second(app, ann, reader):
+async def test_since_means_arrival_and_brings_what_came_late_again(app, ann, reader):
+    """What was stored before the app looked may be seen only after it, so two minutes before count too."""
     feed = await ann.add_feed("The Gull Letters")
     await release_items(app, feed, [an_item("old", at=Millis(1262304000000)), an_item("b", at=Millis(1262304000000))])
     first, second = await reader.ids(READING_LIST, ("r", "o"))
     await arrive(app, first, 1767225600999)
     await arrive(app, second, 1767225601000)
     for since, expected in (
-        ("1767225600", [second, first]),
-        ("1767225601", [second]),
-        ("1767225602", []),
-        ("Thu, 01 Jan 2026 00:00:01 GMT", [second]),
+        ("1767225720", [second, first]),
+        ("1767225721", [second]),
+        ("1767225722", []),
+        ("Thu, 01 Jan 2026 00:02:01 GMT", [second]),
         ("0", [second, first]),
     ):
         assert await reader.ids(READING_LIST, ("ot", since)) == expected, since

@@ -95,7 +95,7 @@ class FilteredShelf(msgspec.Struct, frozen=True):
             "starred": ([("starred", "true")], lambda row: row.saved),
             "not starred": ([("starred", "0")], lambda row: not row.saved),
             "before": ([("before", later)], lambda row: row.created_at < moment),
-            "after": ([("after", later)], lambda row: row.created_at > moment),
+            "after": ([("after", later)], lambda row: row.created_at > moment - LATE),
             "published before": ([("published_before", later)], lambda row: row.sort_at < moment),
             "published after": ([("published_after", later)], lambda row: row.sort_at > moment),
             "changed before": ([("changed_before", later)], lambda row: row.changed_at < moment),

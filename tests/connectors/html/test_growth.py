@@ -1,6 +1,5 @@
 """SEC-20: text that is made to be slow takes time by its length, and memory too; what comes out is never deep."""
 
-import re
 import time
 from collections.abc import Callable
 
@@ -8,40 +7,11 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from tests.connectors.html.test_sanitiser import BASE, offences_in
+from tests.growth import must_be_linear
 from tsuzuki.connectors.html.addresses import srcset_of
 from tsuzuki.connectors.html.media import is_placeholder, is_tracker
 from tsuzuki.connectors.html.sanitiser import MAX_NESTING, MAX_TAGS, SafeHtml, flattened, is_deep, plain_text, sanitise
 from tsuzuki.connectors.html.tags import is_deeper, normalise, shape_of
-
-TENFOLD = 20
-"""Ten times the text may take this many times as long; what grows by the square takes a hundred."""
-
-
-def seconds(work: Callable[[str], object], text: str) -> float:
-    started = time.thread_time()
-    work(text)
-    return time.thread_time() - started
-
-
-def must_be_linear(work: Callable[[str], object], text: Callable[[int], str], size: int = 5_000) -> None:
-    """The bare tenth is measured with a floor, below which no clock can tell one time from another.
-
-    Tried again where something else may have been in the way.
-    """
-    few, many = text(size), text(10 * size)
-    ratios: list[float] = []
-    while len(ratios) < 3:
-        small, large = seconds(work, few), seconds(work, many)
-        ratios.append(large / max(small, 0.002))
-        if ratios[-1] < TENFOLD:
-            return
-    raise AssertionError(ratios)
-
-
-def test_time_that_grows_by_the_square_is_found():
-    """So the tests below can fail."""
-    with pytest.raises(AssertionError):
-        must_be_linear(re.compile("a*b").search, repeated("a"), 1000)
 
 
 def repeated(piece: str) -> Callable[[int], str]:

@@ -13,11 +13,12 @@ AXE = (Path(__file__).parents[2] / "vendor" / "axe" / "axe.js").read_text("utf-8
 
 _EVERYTHING = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _COLOURS = ["color-contrast", "link-in-text-block"]
+_ONLY_WHAT_IS_WRONG = {"resultTypes": ["violations"], "selectors": False}  # a selector of every node takes long
 
 # A theme changes colours and nothing else, so in a page's second theme only they are looked at again.
 RULES: dict[str, Any] = {
-    "everything": {"runOnly": {"type": "tag", "values": _EVERYTHING}, "resultTypes": ["violations"]},
-    "colours": {"runOnly": {"type": "rule", "values": _COLOURS}, "resultTypes": ["violations"], "preload": False},
+    "everything": {"runOnly": {"type": "tag", "values": _EVERYTHING}, **_ONLY_WHAT_IS_WRONG},
+    "colours": {"runOnly": {"type": "rule", "values": _COLOURS}, **_ONLY_WHAT_IS_WRONG, "preload": False},
 }
 Way = tuple[Literal["light", "dark"], ViewportSize, str]
 Wrongs = dict[str, object]

@@ -7,7 +7,7 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 
 from tsuzuki.inbox.entries import FAR
-from tsuzuki.inbox.sync import LARGEST, Order, SyncEntry, SyncFilter
+from tsuzuki.inbox.sync import LARGEST, LATE, Order, SyncEntry, SyncFilter
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import EntryId
 from tsuzuki.model.times import SECOND, Millis
@@ -151,7 +151,7 @@ async def _filter(asked: MinifluxRequest) -> SyncFilter:
         group=await _group(asked),
         above=min(max(0, above), LARGEST - 1),
         below=min(below, LARGEST) if below > 0 else LARGEST,
-        arrived_from=_after(params, "after", Millis(0)),
+        arrived_from=Millis(_after(params, "after", Millis(LATE)) - LATE),
         arrived_until=_before(params, "before"),
         published_from=_after(params, "published_after", Millis(-FAR)),
         published_until=_before(params, "published_before"),
