@@ -85,13 +85,13 @@ class OpenPage:
         self._page = page
 
     async def mark(self, number: int, state: str) -> None:
-        button = "[data-mark]" if state in {"read", "unread"} else "[data-keep]"
-        await self._page.locator(f"article[data-id='{number}'] {button}").click()
+        names = ("read", "unread") if state in {"read", "unread"} else ("save", "unsave")
+        await self._page.locator(", ".join(f"#e{number} [name={name}]" for name in names)).click()
 
     async def shown(self) -> Shown:
         unread, saved = [
             await self._page.eval_on_selector_all(
-                f"article.entry.{name}", "rows => rows.map(row => Number(row.dataset.id))"
+                f"article.entry.{name}", "rows => rows.map(row => Number(row.id.slice(1)))"
             )
             for name in ("unread", "saved")
         ]
