@@ -40,8 +40,8 @@ FEVER = "/fever/"
 _ADDS = N_("Enter only the address of this server: the app adds the rest.")
 
 
-def _greader(path: str = GREADER, note: str = "") -> Way:
-    return Way(protocol="greader", account="FreshRSS", path=path, note=note)
+def _greader(path: str = GREADER, note: str = "", library: str = "") -> Way:
+    return Way(protocol="greader", account="FreshRSS", path=path, note=note, library=library)
 
 
 def _fever(path: str = FEVER, note: str = "", library: str = "") -> Way:
@@ -87,6 +87,7 @@ READER_APPS = (
                 account='urls-source "miniflux"',
                 path="/miniflux",
                 note=N_("In its config: miniflux-url, miniflux-login and miniflux-password."),
+                library="newsboat 2.21",
             ),
         ),
     ),
@@ -94,8 +95,8 @@ READER_APPS = (
         "NewsFlash",
         "Linux",
         (
-            _greader("", _ADDS),
-            Way(protocol="miniflux", account="Miniflux", path="/miniflux/"),
+            _greader("", _ADDS, library="greader_api 0.7.0"),
+            Way(protocol="miniflux", account="Miniflux", path="/miniflux/", library="miniflux_api 0.9.0"),
             _fever(library="fever_api 0.6.0"),
         ),
     ),
