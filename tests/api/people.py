@@ -72,6 +72,8 @@ class RunningApp:
         self.crawling = opened.crawling
         self.catalogue = opened.catalogue
         self.channels = opened.channels
+        self.feeds_out = opened.feeds_out
+        self.hub = opened.hub
         self.worker_loops = opened.worker_loops
         self.figures = opened.figures
         self.pruner = opened.pruner

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.protocols import fever
+from tsuzuki.protocols import feeds_out, fever
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 
 
@@ -22,5 +22,6 @@ PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 
 
 def build_protocols(deps: ProtocolDeps) -> list[AppResource]:
-    """What answers all of them."""
-    return [resource for one in SPOKEN for resource in one.resources(deps)]
+    """What answers all of them, and what needs no password."""
+    spoken = [resource for one in SPOKEN for resource in one.resources(deps)]
+    return [*spoken, *feeds_out.resources(deps)]
