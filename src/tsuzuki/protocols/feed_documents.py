@@ -93,7 +93,9 @@ def _empty(name: str, **attributes: str | int | None) -> str:
 
 
 def _attributes(attributes: Mapping[str, str | int | None]) -> str:
-    return "".join(f' {name}="{_text(str(value), quote=True)}"' for name, value in attributes.items() if value is not None)
+    return "".join(
+        f' {name}="{_text(str(value), quote=True)}"' for name, value in attributes.items() if value is not None
+    )
 
 
 def _xml(parts: Iterator[str]) -> bytes:

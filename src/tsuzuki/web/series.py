@@ -37,6 +37,7 @@ from tsuzuki.shelves.types import (
     SeriesSourceState,
 )
 from tsuzuki.web.feeds.feed import chosen_group
+from tsuzuki.web.feeds_out import feed_path
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, read_form, see
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import id_of, number_of, numbers_of, page_of, slice_of
@@ -167,6 +168,7 @@ async def _show(site: Site, request: Request, caller: Caller, form_state: FormSt
         offered=await series_service.offered(public_id),
         statuses=STATUSES,
         choices=CHOICES,
+        as_feed=feed_path(series.details.title, series=values["id"]) if series.follow else None,
         notes=_notes(request, frame, values["id"]),
         failure=find_label("fail", request.query_params.get("fail")),
         **values,
