@@ -4,6 +4,7 @@ from typing import Any
 
 import feedparser  # type: ignore[import-untyped]  # it ships no types
 import pytest
+from lxml import etree
 from structlog.testing import capture_logs
 
 from tests.api.people import RunningApp, a_running_app

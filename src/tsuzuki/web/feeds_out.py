@@ -1,5 +1,7 @@
 """`/account/feeds-out`: what of the shelf is published as feeds at secret addresses."""
 
+from collections.abc import Mapping
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -7,7 +9,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource
 from tsuzuki.inbox.feeds_out.service import LONGEST_NAME, LONGEST_SEARCH
-from tsuzuki.inbox.feeds_out.types import FORMATS, FeedOut, NewFeedOut
+from tsuzuki.inbox.feeds_out.types import FORMATS, FeedFormat, FeedOut, NewFeedOut
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, read_name, see
@@ -27,7 +29,7 @@ class FeedOutRow(msgspec.Struct, frozen=True):
 
     id: str
     feed: FeedOut
-    addresses: dict[str, str]
+    addresses: Mapping[FeedFormat, str]
     is_gone: bool
     """Whether what it shows of the shelf is no longer there."""
 

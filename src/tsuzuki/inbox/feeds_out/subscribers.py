@@ -79,7 +79,7 @@ class Checker:
         try:
             reply = await _call(self._client, found, Ask(_with_query(found.callback, said), max_bytes=_ANSWER_CAP))
         except SourceError as error:
-            if is_hopeless(error) or task.attempt >= CHECKS.settings.attempts:
+            if is_hopeless(error) or error.status in REDIRECTS or task.attempt >= CHECKS.settings.attempts:
                 return None
             raise
         return reply

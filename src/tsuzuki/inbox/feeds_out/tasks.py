@@ -11,7 +11,7 @@ from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.tasks import NewTask, Queue
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class Check(msgspec.Struct, frozen=True):
     """To be asked of a subscriber. Its addresses and secrets are in its row, not here, where operators see them."""
 
     subscription_id: HubSubscriptionId
