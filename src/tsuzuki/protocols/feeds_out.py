@@ -12,7 +12,7 @@ from tsuzuki.http.middleware import request_id_of
 from tsuzuki.inbox.feeds_out.policy import MOST_ENTRIES, USUAL_ENTRIES, answerable, is_unchanged
 from tsuzuki.inbox.feeds_out.service import MISSING
 from tsuzuki.inbox.feeds_out.types import CONTENT_TYPES, FOLDER, HUB, Topic, read_name
-from tsuzuki.model.errors import NotFound, SourceError, TsuzukiError
+from tsuzuki.model.errors import NotFound, TsuzukiError
 from tsuzuki.model.times import SECOND, Millis, from_datetime
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.protocols.feed_documents import write_feed
@@ -89,7 +89,7 @@ async def _subscribe(deps: ProtocolDeps, request: Request) -> Response:
         params = await read_params(request)
         said = {name: params.one(name) for name in _PARAMETERS}
         await deps.services.hub.ask(said, deps.base_of(request), address_of(request))
-    except (TsuzukiError, SourceError) as error:
+    except TsuzukiError as error:
         failure = failure_of(error, request_id_of(request.scope))
         return PlainTextResponse(failure.body.error, failure.status, failure.headers)
     return Response(status_code=202)

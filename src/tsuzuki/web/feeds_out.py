@@ -14,10 +14,11 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, read_name, see
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.site import ACCOUNT, Site, with_query
+from tsuzuki.web.links import FEEDS_OUT
+from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
-PATH = f"{ACCOUNT}/feeds-out"
+PATH = FEEDS_OUT
 KINDS = {"both": None, "item": "item", "chapter": "chapter"}
 STATES = ("all", "unread", "saved")
 OF = ("feed", "group", "series")
@@ -108,11 +109,6 @@ def feed_out_acts(site: Site) -> tuple[Resource, ...]:
         Resource(f"{one}/replace", {"GET": site.signed_in(ask_replace), "POST": site.signed_in(replace, PATH)}),
         Resource(f"{one}/remove", {"GET": site.signed_in(ask_remove), "POST": site.signed_in(remove, PATH)}),
     )
-
-
-def feed_path(name: str, **shown: str | None) -> str:
-    """Where this list can be had as a feed; `shown` is what of the shelf it shows, by the names of the form."""
-    return with_query(PATH, name=name, **{field: text for field, text in shown.items() if text})
 
 
 async def _row(site: Site, feed: FeedOut, base: str) -> FeedOutRow:

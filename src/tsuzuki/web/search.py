@@ -6,8 +6,8 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.web.feeds_out import feed_path
 from tsuzuki.web.ids import word_of
+from tsuzuki.web.links import feed_path
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import chapter_name
 

@@ -37,7 +37,6 @@ from tsuzuki.shelves.types import (
     SeriesSourceState,
 )
 from tsuzuki.web.feeds.feed import chosen_group
-from tsuzuki.web.feeds_out import feed_path
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, read_form, see
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import id_of, number_of, numbers_of, page_of, slice_of
@@ -45,7 +44,7 @@ from tsuzuki.web.inbox.page import InboxNotes, UndoForm, unread_again
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.library import PATH as LIBRARY
 from tsuzuki.web.library import STATUSES
-from tsuzuki.web.links import chapter_path, series_path
+from tsuzuki.web.links import chapter_path, feed_path, series_path
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import chapter_name

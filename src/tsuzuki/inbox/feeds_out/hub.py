@@ -24,7 +24,7 @@ from tsuzuki.inbox.feeds_out.policy import (
     granted_lease,
     news_in,
 )
-from tsuzuki.inbox.feeds_out.service import feed_entries_tx, find_feed_tx
+from tsuzuki.inbox.feeds_out.service import ToldRow, feed_entries_tx, find_feed_tx, lock_feed_out_tx
 from tsuzuki.inbox.feeds_out.tasks import CHECKS, PUSHES, Check, Push
 from tsuzuki.inbox.feeds_out.types import FeedOut, FeedOutId, HubSubscriptionId, Topic, read_topic
 from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound
@@ -62,12 +62,6 @@ class StoredSubscription(msgspec.Struct, frozen=True):
     asked_lease: Millis
     asked_at: Millis
     failures: int
-
-
-class ToldRow(msgspec.Struct, frozen=True):
-    """What the subscribers of a feed know of."""
-
-    told: list[tuple[int, int]]
 
 
 class HubRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,13 +116,14 @@ class Hub:
                 count += await self._db.with_tx(lambda tx: _enqueue_news_tx(tx, feed, now))  # noqa: B023
         if count:
             self._after_commit(PUSHES.name)
-        ended = await self._db.with_tx(lambda tx: _enqueue_ended_tx(tx, now))
+        ended = await self._db.read(lambda tx: tx.many(Check, q.ended, now=now))
         if ended:
+            await self._db.with_tx(lambda tx: enqueue_many_tx(tx, CHECKS, [check.task() for check in ended], now=now))
             self._after_commit(CHECKS.name)
         self._looked_at = now
         if not since:
             self._looked_at_all_at = now
-        return count + ended
+        return count + len(ended)
 
     async def tidy(self) -> int:
         """Forget subscriptions that have ended, and requests that nobody confirmed; how many."""
@@ -143,8 +138,8 @@ class Hub:
 
 async def _store_tx(tx: Tx, request: HubRequest, callback: str, now: Millis) -> HubSubscriptionId | None:
     topic, callback_hash = request.topic, hash_of(callback)
-    feed = await find_feed_tx(tx, topic.secret)
-    await tx.one(ToldRow, q.lock_told, id=feed.id)
+    await lock_feed_out_tx(tx, (await find_feed_tx(tx, topic.secret)).id)
+    feed = await find_feed_tx(tx, topic.secret)  # it may have been replaced just before
     place = {"feed_out_id": feed.id, "form": topic.form, "callback_hash": callback_hash}
     if request.mode == "unsubscribe":
         found = await tx.maybe(HubSubscriptionId, q.ask_to_unsubscribe, **place, now=now)
@@ -201,9 +196,9 @@ def _read(said: Mapping[str, str], base: str) -> HubRequest:
 
 async def know_all_tx(tx: Tx, feed: FeedOut, now: Millis) -> None:
     """For the first subscriber: what is in the feed already is no news."""
-    known = await tx.one(ToldRow, q.lock_told, id=feed.id)
+    known = await lock_feed_out_tx(tx, feed.id)
     subscribers = await tx.many(HubSubscriptionId, q.subscribers, feed_out_id=feed.id, now=now)
-    if subscribers and known.told:
+    if known is None or (subscribers and known.told):
         return
     _, told = news_in(await feed_entries_tx(tx, feed, MOST_ENTRIES), [])
     await tx.run(q.store_told, id=feed.id, told=told)
@@ -216,7 +211,7 @@ async def _has_news_tx(tx: Tx, feed: FeedOut) -> bool:
 
 
 async def _enqueue_news_tx(tx: Tx, feed: FeedOut, now: Millis) -> int:
-    known = await tx.maybe(ToldRow, q.lock_told, id=feed.id)
+    known = await lock_feed_out_tx(tx, feed.id)
     if known is None:
         return 0
     news, told = news_in(await _newest_tx(tx, feed), known.told)
@@ -238,9 +233,3 @@ async def _newest_tx(tx: Tx, feed: FeedOut) -> list[Entry]:
         return await feed_entries_tx(tx, feed, USUAL_ENTRIES)
     except NotFound:  # what it shows of its shelf is gone
         return []
-
-
-async def _enqueue_ended_tx(tx: Tx, now: Millis) -> int:
-    ended = await tx.many(Check, q.ended, now=now)
-    await enqueue_many_tx(tx, CHECKS, [check.task() for check in ended], now=now)
-    return len(ended)

@@ -68,8 +68,8 @@ select {subscription} from hub_subscription where hub_subscription.id = :id;
 -- I8: none, when it has ended or whose it is is locked out.
 select {columns} {of_somebody_who_may} where feed_out.id = :id;
 
--- name: lock_told
--- Whoever else counts its subscribers or looks for news waits for the end of this transaction.
+-- name: lock_feed_out
+-- Whoever else wants it waits for the end of this transaction.
 update feed_out set told = told where id = :id returning told;
 
 -- name: store_told

@@ -10,7 +10,8 @@ from tsuzuki.accounts.credentials import hash_of
 from tsuzuki.accounts.policy import TOKEN_TOUCH, is_stale
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.db.locks import lock_shelf_tx
+from tsuzuki.db.locks import FEED_OUT as FEED_OUT_LOCK
+from tsuzuki.db.locks import check_order, lock_shelf_tx
 from tsuzuki.inbox.entries import Entry
 from tsuzuki.inbox.feeds_out.policy import MOST_FEEDS, MOST_TEXT
 from tsuzuki.inbox.feeds_out.tasks import CHECKS
@@ -79,6 +80,7 @@ class FeedsOut:
 
         async def replace(tx: Tx) -> FeedOut:
             feed = await _get_tx(tx, shelf_id, user_id, public_id)
+            await lock_feed_out_tx(tx, feed.id)
             await tx.run(q.replace_secret, id=feed.id, **_new_secret(tx), now=self._clock())
             await tx.run(q.end_subscriptions, id=feed.id)
             return await _get_tx(tx, shelf_id, user_id, public_id)
@@ -124,6 +126,18 @@ class FeedsOut:
         now = self._clock()
         if is_stale(feed.fetched_at, now, TOKEN_TOUCH):
             await self._db.with_tx(lambda tx: tx.run(q.touch_feed, id=feed.id, now=now))
+
+
+class ToldRow(msgspec.Struct, frozen=True):
+    """What the subscribers of a feed know of."""
+
+    told: list[tuple[int, int]]
+
+
+async def lock_feed_out_tx(tx: Tx, feed_out_id: FeedOutId) -> ToldRow | None:
+    """What its subscribers know of; nobody else changes that, its address or who they are. None when it is gone."""
+    check_order(tx, FEED_OUT_LOCK, feed_out_id)
+    return await tx.maybe(ToldRow, q.lock_feed_out, id=feed_out_id)
 
 
 async def find_feed_tx(tx: Tx, secret: str) -> FeedOut:

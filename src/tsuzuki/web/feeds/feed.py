@@ -21,9 +21,9 @@ from tsuzuki.shelves.deps import RefreshOutcome
 from tsuzuki.shelves.types import NewSubscription, Subscription, SubscriptionChange
 from tsuzuki.web.feeds.page import PATH, feed_row, feeds_done_text
 from tsuzuki.web.feeds.page import PATH as FEEDS
-from tsuzuki.web.feeds_out import feed_path
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, read_form, see
 from tsuzuki.web.ids import id_of
+from tsuzuki.web.links import feed_path
 from tsuzuki.web.retention_form import chosen_keep, keep_choices, keep_words, posted_keep, posted_span, spans_to_count
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query

@@ -16,13 +16,12 @@ from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import EntryId, read_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.shelves.subscriptions import Subscriptions
-from tsuzuki.web.feeds_out import feed_path
 from tsuzuki.web.forms import BLANK
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.rows import day_after, rows_of
 from tsuzuki.web.inbox.view import InboxView, read_view
-from tsuzuki.web.links import Picture
+from tsuzuki.web.links import Picture, feed_path
 from tsuzuki.web.navigation import PLACE_LABELS
 from tsuzuki.web.scripts import data_of
 from tsuzuki.web.site import Owned, Site
