@@ -54,6 +54,6 @@ def tile_of(name: str) -> tuple[str, int]:
 FEEDS_OUT = "/account/feeds-out"
 
 
-def feed_path(name: str, **shown: str | None) -> str:
+def as_feed_path(name: str, **shown: str | None) -> str:
     """Where this list can be had as a feed; `shown` is what of the shelf it shows, by the names of the form."""
     return f"{FEEDS_OUT}?{urlencode({'name': name} | {field: text for field, text in shown.items() if text})}"

@@ -21,7 +21,7 @@ from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.rows import day_after, rows_of
 from tsuzuki.web.inbox.view import InboxView, read_view
-from tsuzuki.web.links import Picture, feed_path
+from tsuzuki.web.links import Picture, as_feed_path
 from tsuzuki.web.navigation import PLACE_LABELS
 from tsuzuki.web.scripts import data_of
 from tsuzuki.web.site import Owned, Site
@@ -78,7 +78,7 @@ def _inbox(site: Site) -> Owned:
             frame,
             "inbox.html",
             title=title,
-            as_feed=feed_path(title, **_as_form(view)),
+            as_feed=as_feed_path(title, **_as_form(view)),
             newest=part.newest,
             has_unread=_has_unread(view, frame, part, is_below=values["is_below"]),
             notes=read_notes(request.query_params, frame),
