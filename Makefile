@@ -3,7 +3,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each is three times as quick from bytecode
 
-.PHONY: help run demo pictures test test-fast coverage check fix bench soak screenshots stranger lock schema settings messages clean
+.PHONY: help run demo pictures test test-fast coverage check fix bench clients soak apps screenshots stranger lock schema settings messages clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,9 +50,13 @@ bench: ## Every benchmark, one after the other
 	  echo "== $$script"; $(BIN)/python -m "bench.$$(basename $$script .py)" || exit 1; \
 	done
 
-soak: ## The long tests with their full counts
+clients: ## Programs of reader apps against a running server; compiles them with cargo, the first time for minutes
 	@tools/venv dev
-	$(BIN)/pytest --soak -m soak --timeout=3600 -n 2 --dist worksteal
+	$(BIN)/pytest -m clients --all-engines -rs
+
+soak: ## The long tests with their full counts, and the programs of reader apps
+	@tools/venv dev
+	$(BIN)/pytest --soak -m "soak or clients" --timeout=3600 -n 2 --dist worksteal
 
 screenshots: ## Every page in both themes and two widths, into screenshots/
 	@tools/venv dev
@@ -80,6 +84,10 @@ schema: ## Write docs/schema.md (tables, and the order of locks) from a freshly 
 settings: ## Write docs/settings.md and .env.example from the settings' descriptions
 	@tools/venv dev
 	tools/settings-docs
+
+apps: ## Write the table of docs/apps.md from what the page of apps says
+	@tools/venv dev
+	$(BIN)/python tools/apps.py
 
 messages: ## Collect the pages' texts for translators into src/tsuzuki/web/translations/
 	@tools/venv dev

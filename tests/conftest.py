@@ -78,6 +78,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left: set[pytest.Item] = set()
     if config.getoption("--no-servers"):
         left = {item for item in items if item.get_closest_marker("server") or item.get_closest_marker("browser")}
+    if "clients" not in config.option.markexpr:
+        left |= {item for item in items if item.get_closest_marker("clients")}
     if not _is_on_all_engines(config):
         left |= _of_other_engines(config, items)
     if left:

@@ -8,10 +8,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.app import settings_for
+from tsuzuki.accounts.devices import AppRequest
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.app.bootstrap import open_accounts
 from tsuzuki.cli import main
 from tsuzuki.model.errors import Unauthorized
+from tsuzuki.protocols.fever import digest
 
 
 @pytest.fixture
@@ -121,6 +123,24 @@ def test_a_token_is_printed_alone(run, tmp_path):
 
     assert asyncio.run(scopes()) == {"read", "write", "admin"}
     assert "A scope must be one of" in run("token", "create", "root", "--scopes", "root").stderr
+
+
+def test_a_device_password_is_printed_alone(run, tmp_path):
+    run("user", "add", "bob")
+    result = run("token", "create", "bob", "--protocols", "fever", "--name", "Phone")
+    assert re.fullmatch(r"tsz_[a-z2-7]+\n", result.stdout)
+
+    async def holder() -> str:
+        async with open_accounts(settings_for(tmp_path)) as accounts:
+            sent = digest("bob", result.stdout.strip())
+            found = await accounts.devices.sign_in(AppRequest("fever", "192.0.2.1"), None, sent)
+            assert await accounts.tokens.resume(result.stdout.strip(), "") is None
+            return found.caller.username
+
+    assert asyncio.run(holder()) == "bob"
+    assert "A protocol must be one of fever" in run("token", "create", "bob", "--protocols", "gopher").stderr
+    both = run("token", "create", "bob", "--protocols", "fever", "--scopes", "read")
+    assert "either --scopes or --protocols" in both.stderr
 
 
 def test_a_reader_gets_no_administrators_token(run):

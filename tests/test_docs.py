@@ -125,6 +125,11 @@ def test_the_schema_page_is_what_the_database_says():
     assert done.returncode == 0, "run: make schema"
 
 
+def test_the_table_of_apps_is_what_their_page_says():
+    done = subprocess.run([sys.executable, ROOT / "tools" / "apps.py", "--check"], check=False, cwd=ROOT)
+    assert done.returncode == 0, "run: make apps"
+
+
 def test_decisions_say_what_a_decision_must():
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     assert pages

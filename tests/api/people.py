@@ -68,6 +68,8 @@ class RunningApp:
         self.client = client
         self.accounts = opened.accounts
         self.reading = opened.reading
+        self.inbox = opened.inbox
+        self.sync = opened.sync
         self.billing = opened.billing
         self.crawling = opened.crawling
         self.catalogue = opened.catalogue

@@ -7,8 +7,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.api.people import PASSWORD, Visitor, a_running_app
+from tsuzuki.accounts.devices import AppRequest
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import MINUTE
+from tsuzuki.protocols.fever import digest
 
 COOKIE = re.compile(r"tsuzuki=([\w-]{43}); Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax")
 
@@ -187,6 +189,45 @@ async def test_tokens_are_made_listed_and_revoked(app):
     assert (await visitor.ask("DELETE", f"/me/tokens/{listed['id']}")).status == 204
     refused = await token.get("/admin/users")
     assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
+
+
+async def test_device_passwords_are_made_for_protocols_kinds_and_a_shelf(app):
+    user = await app.admin()
+    visitor = await app.signed_in(user)
+    listed = (await visitor.get("/me/protocols")).json()["data"]
+    spoken = {one["name"]: one for one in listed}
+    assert spoken["fever"]["path"] == "/fever/"
+    assert [one.keys() for one in listed] == [{"name", "title", "path", "apps"}] * len(listed)
+    shelf = (await visitor.get("/me")).json()["data"]["shelves"][0]
+    wish = {"name": "phone", "protocols": ["fever"], "kinds": "item", "shelf": shelf["id"]}
+    made = (await visitor.post("/me/tokens", wish)).json()["data"]
+    [known] = (await visitor.get("/me/tokens")).json()["data"]
+    assert known == made["details"]
+    assert (known["kind"], known["scopes"], known["kinds"]) == ("device", ["fever"], "item")
+    assert (known["client"], known["shelf_name"], known["last_used_at"]) == (None, shelf["name"], None)
+    signed = AppRequest("fever", "192.0.2.1", "Reeder/5040")
+    held = await app.accounts.devices.sign_in(signed, None, digest(user.username, made["token"]))
+    assert (held.kind, show_id(held.shelf.public_id)) == ("item", shelf["id"])
+    [known] = (await visitor.get("/me/tokens")).json()["data"]
+    assert (known["client"], known["last_used_at"] is None) == ("Reeder/5040", False)
+    assert (await Visitor(app.client, token=made["token"]).get("/me")).status == 401  # it opens nothing of the API
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"protocols": ["gopher"]},
+        {"protocols": ["fever"], "scopes": ["read"]},
+        {"protocols": []},
+        {"protocols": ["fever"], "kinds": "comics"},
+        {"protocols": ["fever"], "shelf": "0198c3f2-0000-7000-8000-000000000000"},
+        {"protocols": ["fever"], "expires_at": "2001-01-01T00:00:00Z"},
+    ],
+)
+async def test_a_device_password_that_makes_no_sense_is_refused(app, wrong):
+    visitor = await app.signed_in(await app.admin())
+    assert (await visitor.post("/me/tokens", {"name": "phone"} | wrong)).status in {400, 422}
+    assert (await visitor.get("/me/tokens")).json()["data"] == []
 
 
 async def test_a_bad_token_is_refused_even_beside_a_good_cookie(app):

@@ -104,6 +104,7 @@ POLICY = {
     "POST /account/shelves/{shelf_id}/people/{person_name}/remove": WRITE,
     "GET /account/shelves/{shelf_id}/delete": READ,
     "POST /account/shelves/{shelf_id}/delete": WRITE,
+    "GET /apps": READ,
     "GET /admin": ADMIN,
     "POST /admin/crawler": ADMIN,
     "GET /admin/feeds": ADMIN,
@@ -386,11 +387,9 @@ def is_page(path: str) -> bool:
 
 def routes(app: Any) -> dict[str, Resource]:
     """Every method and path that the router knows, found by walking down to it."""
-    while not isinstance(app, Routes):
-        app = getattr(app, "_app", None) or app.app
     return {
         f"{method} {resource.path}": resource
-        for resource in app.resources
+        for resource in routes_of(app).resources
         for method in resource.handlers
         if method != "HEAD" and not isinstance(resource, AppResource)
     }
@@ -398,9 +397,14 @@ def routes(app: Any) -> dict[str, Resource]:
 
 def app_resources(app: Any) -> list[AppResource]:
     """What reader apps call; `test_apps.py` looks at all of it."""
+    return [resource for resource in routes_of(app).resources if isinstance(resource, AppResource)]
+
+
+def routes_of(app: Any) -> Routes:
+    """The innermost of an application."""
     while not isinstance(app, Routes):
         app = getattr(app, "_app", None) or app.app
-    return [resource for resource in app.resources if isinstance(resource, AppResource)]
+    return app
 
 
 def endpoints() -> dict[str, Endpoint]:

@@ -32,6 +32,8 @@ class Fleet:
         self.workers: list[Process | None] = [None] * workers
         self.server: Process | None = None
         self.planted: str | None = None
+        self.portion: int | None = None
+        """Entries in a portion of every other delivery."""
         self.interval_s = 1
         """Between two polls of an outlet."""
         self.exits: list[str] = []
@@ -73,7 +75,7 @@ class Fleet:
     async def _start(self, *arguments: str, killable: str) -> Process:
         """Its first line says that it is there. Without a database it ends instead, and is started again."""
         until = time.monotonic() + READY_WITHIN
-        module = "tests.crash.killable" if killable or self.planted else "tsuzuki"
+        module = "tests.crash.killable" if killable or self.planted or self.portion else "tsuzuki"
         while True:
             child = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", module, *arguments),
@@ -111,7 +113,7 @@ class Fleet:
         if self.redis_url is not None:
             ours["REDIS_URL"] = self.redis_url
         others = {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")}
-        extra = {"MORTAL": killable} | ({"PLANTED": self.planted} if self.planted else {})
+        extra = {"MORTAL": killable, "PLANTED": self.planted or "", "PORTION": str(self.portion or "")}
         return others | extra | {f"TSUZUKI_{name}": str(value) for name, value in ours.items()}
 
     def _must_be_ours(self, child: Process | None) -> None:

@@ -1,20 +1,25 @@
 """Tsuzuki as a process that dies, or freezes, when it comes to a named point: `python -m tests.crash.killable work`.
 
 `MORTAL=point:count:signal` says where, at the how many-th time and by which signal. `PLANTED=fault` takes a safeguard
-out, so that a test can show that it is missed. Nothing of this is in the program itself.
+out, so that a test can show that it is missed. `PORTION=entries` has every other delivery go in portions of so many.
+Nothing of this is in the program itself.
 """
 
 import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from itertools import cycle
 from typing import Any
 
 import msgspec
 
 from tsuzuki.db.queries import Queries, Query
 
-POINTS = ("claimed", "visited", "saved", "storing", "ingested", "announcing", "announced", "telling", "told")
+POINTS = (
+    *("claimed", "visited", "saved", "storing", "ingested", "delivering", "delivered"),
+    *("announcing", "announced", "telling", "told"),
+)
 FAULTS = ("fencing", "unique", "transaction")
 
 
@@ -57,7 +62,26 @@ def before(killable: KillableProcess, point: str, owner: Any, name: str) -> None
     setattr(owner, name, wrapped)
 
 
+def deliver_in_portions(most: int) -> None:
+    """What a few readers follow is delivered as if they were very many."""
+    from tsuzuki.delivery.portions import Deliverer
+    from tsuzuki.delivery.tasks import PORTION
+    from tsuzuki.ingest import chapters, items
+
+    bounds = cycle((most, PORTION))
+    for module, name in ((items, "deliver_feeds_tx"), (chapters, "deliver_chapters_tx")):
+        original: Callable[..., Awaitable[Any]] = getattr(module, name)
+
+        def deliver(*arguments: Any, original: Callable[..., Any] = original, **options: Any) -> Any:
+            return original(*arguments, **options, most=next(bounds))
+
+        setattr(module, name, deliver)
+    assert Deliverer.__init__.__kwdefaults__ is not None
+    Deliverer.__init__.__kwdefaults__["most"] = most
+
+
 def make_killable(killable: KillableProcess) -> None:
+    from tsuzuki.delivery.portions import Deliverer
     from tsuzuki.ingest.service import Ingest
     from tsuzuki.notifications.announcer import Announcer
     from tsuzuki.notifications.sender import Sender
@@ -70,6 +94,8 @@ def make_killable(killable: KillableProcess) -> None:
         after(killable, "saved", poll, "_save")
     after(killable, "storing", Ingest, "_ingest_tx")
     after(killable, "ingested", Ingest, "handle_all")
+    before(killable, "delivering", Deliverer, "handle")
+    after(killable, "delivered", Deliverer, "handle")
     before(killable, "announcing", Announcer, "handle_all")
     after(killable, "announced", Announcer, "handle_all")
     before(killable, "telling", Sender, "_tell")
@@ -144,6 +170,8 @@ def main() -> None:
 
     killable = KillableProcess(os.environ.get("MORTAL", ""))
     make_killable(killable)
+    if portion := os.environ.get("PORTION"):
+        deliver_in_portions(int(portion))
     if fault := os.environ.get("PLANTED"):
         plant(fault, killable)
     sys.argv[0] = "tsuzuki"

@@ -34,6 +34,8 @@ select count(*) from task where status in ('queued', 'running') and queue <> 'ma
 select key from task where queue = 'channel-sends' and status = 'done' group by key having count(*) > 1;
 -- name: held_by
 select count(*) from task where status = 'running' and worker like :worker;
+-- name: portions
+select count(*) from task where queue = 'delivery';
 -- name: lost
 select coalesce(sum(losses), 0) from task;
 -- name: open_outages
@@ -137,6 +139,10 @@ class Ledger:
 
     async def held_by(self, pid: int) -> int:
         return await self.db.read(lambda tx: tx.one(int, q.held_by, worker=f"%:{pid}"))
+
+    async def portions(self) -> int:
+        """How many are still known: the oldest of more than a thousand are forgotten."""
+        return await self.db.read(lambda tx: tx.one(int, q.portions))
 
     async def losses(self) -> int:
         return await self.db.read(lambda tx: tx.one(int, q.lost))

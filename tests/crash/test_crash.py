@@ -29,6 +29,8 @@ from tsuzuki.queue.policy import FLOOR
 from tsuzuki.queue.service import Tasks
 
 READERS = 5
+PORTION = 2
+"""Entries: what these readers follow takes three portions at least, and every other delivery goes in them."""
 HITS = 12
 """As often a worker is hit until the ledger sees the fault: on a busy machine it may not come to its point in time."""
 SLACK_S = 2.0
@@ -72,6 +74,7 @@ async def stage(fleet, plan, show):
     rng = random.Random(seed)
     url = fleet.database_url.replace("sqlite:////", "sqlite:///")
     cast = cast_for(plan.installments)
+    fleet.portion = PORTION
     fleet.interval_s = max(1, len(cast.outlets) // 20)
     async with publishing(cast, READERS) as publisher:
         db = await open_database(DatabaseOptions(url))
@@ -105,6 +108,7 @@ async def report(chaos, seconds, title, show):
     lines = [
         title,
         *(f"  {what:40}{count:>7}" for what, count in sorted(chaos.done.items())),
+        f"  {'portions of deliveries':40}{await chaos.ledger.portions():>7}",
         f"  {'tasks that lost their worker':40}{await chaos.ledger.losses():>7}",
         f"  {'polls answered with 200 / 304':40}{calls[200]:>7} / {calls[304]}",
         f"  {'notices repeated under the same id':40}{chaos.ledger.repeats():>7}",
@@ -128,6 +132,7 @@ async def must_be_clean(chaos, title, show):
     assert notices == msgspec.structs.replace(notices, lost=(), doubled=(), unexpected=())
     if os.environ.get(SOAK):  # a few kills may all come between two tasks
         assert await chaos.ledger.losses() > 0, "nobody was killed in the middle of anything"
+    assert await chaos.ledger.portions() > 0
     assert max(chaos.recoveries, default=0) < LEASE_S + FLOOR / SECOND + SLACK_S
     assert set(await chaos.fleet.stop()) <= {0}
     assert chaos.fleet.exits == []

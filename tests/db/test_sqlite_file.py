@@ -45,5 +45,27 @@ def test_connections_are_set_up_to_lose_nothing(tmp_path):
         assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
 
 
+def test_a_statement_is_planned_once_whatever_is_bound_to_it(tmp_path):
+    """Planning anew took longer than most reads; SQLite asks the authorizer whenever it plans."""
+    with closing(connect(tmp_path / "store.db")) as connection:
+        connection.execute(
+            "create table kept (key integer, kind text); create index few on kept (key) where kind = 'a'"
+        )
+        planned: list[object] = []
+
+        def allow(*about: object) -> int:
+            planned.append(about)
+            return apsw.SQLITE_OK
+
+        connection.authorizer = allow
+        cursor = connection.cursor()
+        counts = []
+        for kind in ("a", "b", "a"):
+            cursor.execute("select key from kept where kind = ? and key = 1", (kind,)).fetchall()
+            counts.append(len(planned))
+        assert counts[0] > 0
+        assert set(counts) == {counts[0]}
+
+
 def test_the_path_of_a_url_is_kept_whole():
     assert path_of("sqlite:///var/lib/a b.db") == Path("/var/lib/a b.db")

@@ -18,6 +18,7 @@ from tests.builders import (
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_chapters_tx, deliver_feeds_tx
+from tsuzuki.delivery.tasks import PORTION
 from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.ingest.items import adopt_items_tx
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId
@@ -73,10 +74,18 @@ class EventRow(msgspec.Struct, frozen=True):
 
 
 async def deliver_items_tx(
-    tx: Tx, feed_id: FeedId, new_items: Sequence[ItemId], *, is_first_harvest: bool, now: Millis, came: int = 0
+    tx: Tx,
+    feed_id: FeedId,
+    new_items: Sequence[ItemId],
+    *,
+    is_first_harvest: bool,
+    now: Millis,
+    came: int = 0,
+    most: int = PORTION,
 ) -> Delivered:
     """`deliver_feeds_tx` for one."""
-    return await deliver_feeds_tx(tx, [NewBatch("item", feed_id, tuple(new_items), is_first_harvest, came)], now)
+    batch = NewBatch("item", feed_id, tuple(new_items), is_first_harvest, came)
+    return await deliver_feeds_tx(tx, [batch], now, most=most)
 
 
 async def a_reader(db: Database, *, feeds: Iterable[FeedId] = (), series: Iterable[SeriesId] = ()) -> ShelfId:
@@ -139,7 +148,14 @@ async def chapters_tx(tx: Tx, series: SeriesId, numbers: Iterable[int], now: Mil
 
 
 async def publish(
-    db: Database, feed: FeedId, keys: Iterable[object], *, first: bool = False, now: Millis = NOON, came: int = 0
+    db: Database,
+    feed: FeedId,
+    keys: Iterable[object],
+    *,
+    first: bool = False,
+    now: Millis = NOON,
+    came: int = 0,
+    most: int = PORTION,
 ) -> Delivered:
     """Items through storing and delivery, in one transaction as ingest does it."""
 
@@ -147,7 +163,7 @@ async def publish(
         stored = await store_items_tx(tx, feed, [a_new_item(str(key)) for key in keys], now)
         await adopt_items_tx(tx, stored)
         new = [item.id for item in stored if item.is_new]
-        return await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now, came=came)
+        return await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now, came=came, most=most)
 
     return await db.with_tx(ingest)
 
@@ -160,12 +176,13 @@ async def release(
     first: bool = False,
     now: Millis = NOON,
     harvest: str = "",
+    most: int = PORTION,
 ) -> Delivered:
     """Chapters through storing and delivery."""
 
     async def ingest(tx: Tx) -> Delivered:
         new = await chapters_tx(tx, series, numbers, now)
-        return await deliver_chapters_tx(tx, series, new, is_first_harvest=first, now=now, harvest=harvest)
+        return await deliver_chapters_tx(tx, series, new, is_first_harvest=first, now=now, harvest=harvest, most=most)
 
     return await db.with_tx(ingest)
 

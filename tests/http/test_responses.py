@@ -5,7 +5,7 @@ import re
 
 import pytest
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from structlog.testing import capture_logs
 
 from tests.app import Client, running_app, serving_resources, settings_for
@@ -14,7 +14,7 @@ from tsuzuki.db.errors import Contention, DatabaseUnavailable, DiskFull
 from tsuzuki.http import body as body_module
 from tsuzuki.http.body import MAX_BODY, MAX_DEPTH, read_body, refuse_deep_json
 from tsuzuki.http.errors import failure_of
-from tsuzuki.http.middleware import CONTENT_SECURITY_POLICY, HEADERS
+from tsuzuki.http.middleware import CONTENT_SECURITY_POLICY, FAILURES, HEADERS
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import (
     Conflict,
@@ -60,7 +60,16 @@ async def cannot(_: Request) -> Response:
     raise RateLimited("example.org asks us to slow down (429), for 90 s.", retry_after=90_000)
 
 
+class Telegraph(Resource):
+    """Its clients read failures as a plain text."""
+
+    async def __call__(self, scope, receive, send):
+        scope[FAILURES] = lambda failure: PlainTextResponse(f"STOP {failure.status}", failure.status)
+        await super().__call__(scope, receive, send)
+
+
 RESOURCES = [
+    Telegraph("/telegraph", {"GET": fail}),
     page("/hello", hello),
     page("/fail", fail),
     page("/cannot", cannot),
@@ -99,6 +108,14 @@ async def test_hsts_is_sent_where_the_public_address_is_https(tmp_path):
                 (await client.get(path)).headers.get("strict-transport-security") for path in ("/healthz", "/nowhere")
             ]
         assert told == [expected, expected]
+
+
+async def test_a_resource_may_say_what_fails_in_a_shape_of_its_own():
+    async with serving_resources(RESOURCES) as client:
+        headers = {"accept": "text/html"}
+        failed, wrong = [await client.ask(method, "/telegraph", headers=headers) for method in ("GET", "PUT")]
+    assert (failed.status, failed.text) == (500, "STOP 500")
+    assert (wrong.status, wrong.text) == (405, "STOP 405")
 
 
 async def test_an_answer_may_be_stricter_than_the_rule():

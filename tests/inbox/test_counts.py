@@ -5,6 +5,7 @@ import random
 
 import apsw
 import msgspec
+import pytest
 
 from tests.builders import NOON, stored_feed, stored_series
 from tests.delivery.builders import (
@@ -18,9 +19,12 @@ from tests.delivery.builders import (
     subscribe,
     unread_truth,
 )
+from tests.inbox.builders import an_inbox
 from tsuzuki.db.queries import load_queries, parse_queries
+from tsuzuki.inbox.entries import UnreadSums
 from tsuzuki.inbox.service import counts_tx
 from tsuzuki.inbox.store import mark_entries_tx
+from tsuzuki.model.ids import GroupId
 
 q = parse_queries(
     "tests",
@@ -79,6 +83,9 @@ async def test_counts_are_by_shelf_feed_series_and_group(db):
     assert sorted(counts.feeds.values()) == [2, 3]
     assert list(counts.series.values()) == [4]
     assert (await counts_of(db, other)).unread == 2
+    sums = await an_inbox(db).sums(shelf)
+    assert (sums.unread, sums.items, sums.chapters, sums.groups[GroupId(group)]) == (9, 5, 4, 6)
+    assert sorted(sums.groups.values()) == [3, 6]
 
 
 async def test_what_is_read_is_not_counted_and_an_empty_shelf_counts_nothing(db):
@@ -90,6 +97,7 @@ async def test_what_is_read_is_not_counted_and_an_empty_shelf_counts_nothing(db)
     await db.with_tx(lambda tx: mark_entries_tx(tx, shelf, ids, unread=False, now=NOON))
     counts = await counts_of(db, shelf)
     assert (counts.unread, counts.feeds, counts.groups) == (0, {}, {})
+    assert await an_inbox(db).sums(shelf) == UnreadSums(unread=0, items=0, chapters=0, groups={})
 
 
 async def test_rel_19h_marking_delivering_and_counting_at_once_leave_the_count_equal_to_the_truth(db):
@@ -147,8 +155,9 @@ async def tally_is_true(db):
     assert kept == await db.read(lambda tx: tx.many(Row, q.truth))
 
 
-def test_counting_reads_a_row_for_each_feed_and_series_however_much_is_unread(sqlite_template):
-    counting = load_queries("tsuzuki.inbox").unread_counts.sqlite
+@pytest.mark.parametrize("name", ["unread_counts", "unread_sums"])
+def test_counting_reads_a_row_for_each_feed_and_series_however_much_is_unread(sqlite_template, name):
+    counting = getattr(load_queries("tsuzuki.inbox"), name).sqlite
     with apsw.Connection(str(sqlite_template)) as connection:
         plan = list(connection.execute(f"explain query plan {counting.sql}", [None] * len(counting.params)))
     steps = " / ".join(step[3] for step in plan)

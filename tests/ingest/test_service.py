@@ -7,9 +7,11 @@ from tests.delivery.builders import a_channel, a_reader, entries_of, task_keys
 from tests.ingest.builders import a_mapping, a_task, chapter_batch, claimed, item_batch
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered
+from tsuzuki.delivery.portions import Deliverer
+from tsuzuki.delivery.tasks import DELIVERIES, PORTION
 from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
 from tsuzuki.ingest.items import ITEMS, FeedItems
-from tsuzuki.ingest.service import Ingest
+from tsuzuki.ingest.service import LARGEST_BATCH, Ingest
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import TaskFailure, fail_tx
@@ -70,6 +72,18 @@ async def test_i1_i2_new_items_become_entries_once_however_often_they_are_handed
     assert await db.read(lambda tx: tx.many(str, q.statuses)) == ["done"] * 2
     assert [delivered.entries for delivered in rung] == [2, 0]
     assert await db.read(lambda tx: tx.one(int, q.release_times)) == NOON
+
+
+async def test_r1_what_makes_very_many_entries_is_stored_with_the_task_that_delivers_it(db, items, rung, feed, watch):
+    readers = [await a_reader(db, feeds=[feed]) for _ in range(26)]
+    await items.handle(await a_task(db, ITEMS, item_batch(watch, feed, *map(str, range(LARGEST_BATCH)))))
+    assert [await entries_of(db, reader) for reader in readers] == [[]] * 26
+    assert rung == [Delivered(0, (DELIVERIES.name,))]
+    deliverer = Deliverer(db, lambda: NOON, after_commit=rung.append)
+    while len(rung) < 3:
+        await deliverer.handle(await claimed(db, DELIVERIES))
+    assert [len(await entries_of(db, reader)) for reader in readers] == [LARGEST_BATCH] * 26
+    assert [delivered.entries for delivered in rung] == [0, PORTION, LARGEST_BATCH]
 
 
 async def test_rel_31_an_item_without_a_date_stays_where_it_was_first_seen_however_it_changes(db, feed, watch):

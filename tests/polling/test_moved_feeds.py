@@ -7,6 +7,7 @@ import pytest
 
 from tests.builders import NOON, a_new_item, a_public_id, store_items_tx, stored_feed, stored_watch
 from tests.delivery.builders import a_reader, events_of, publish, subscribe
+from tests.delivery.portion_builders import MOST, step
 from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, poll_one, redirecting, state
 from tests.shelves.builders import on_plan
 from tsuzuki.db.queries import parse_queries
@@ -110,6 +111,18 @@ async def mark(db, shelf, feed, key, *, unread, saved=False):
 
 async def ask(db, kind, query, **params):
     return await db.read(lambda tx: tx.many(kind, query, **params))
+
+
+async def test_what_is_on_its_way_to_many_arrives_before_two_feeds_become_one(db, watch, old, new):
+    readers = [await a_reader(db, feeds=[feed]) for feed in (old, old, old, new, new, new)]
+    for feed, keys in ((old, "ab"), (new, "xy")):
+        await publish(db, feed, keys, most=MOST)
+    await step(db)
+    await merge(db, watch, old)
+    assert await step(db) == 0
+    found = [[entry.key for entry in await entries(db, reader)] for reader in readers]
+    assert found[3:] == [["x", "y"]] * 3
+    assert all({"a", "b"} <= set(keys) for keys in found[:3])
 
 
 async def test_the_whole_way_a_lasting_redirect_to_a_known_feed_merges_the_two(db):

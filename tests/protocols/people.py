@@ -7,6 +7,7 @@ from tests.api.people import RunningApp
 from tests.app import Answer
 from tests.delivery.builders import subscribe
 from tests.web.sample_shelf import a_feed, a_series, an_item, release_items
+from tsuzuki.accounts.devices import AppRequest
 from tsuzuki.accounts.tokens import IssuedToken, TokenRequest
 from tsuzuki.accounts.types import SYSTEM, User
 from tsuzuki.model.ids import FeedId, GroupId, SeriesId, ShelfId
@@ -30,6 +31,11 @@ class AppReader:
     def fever_key(self) -> str:
         return hashlib.md5(f"{self.user.username}:{self.key}".encode()).hexdigest()
 
+    @property
+    def request(self) -> AppRequest:
+        """As the app calls, by the first of its protocols."""
+        return AppRequest(self.issued.token.scopes.split()[0], "127.0.0.1", "App 1.0")
+
     async def fever(self, query: str, **form: str) -> dict[str, Any]:
         """What Fever answers to this query, the key in the form."""
         sent = {"api_key": self.fever_key} | form
@@ -45,10 +51,10 @@ class AppReader:
         await self.release(feed, items)
         return feed
 
-    async def release(self, feed: FeedId, count: int, *, prefix: str = "n") -> None:
+    async def release(self, feed: FeedId, count: int, *, prefix: str = "n", **over: Any) -> None:
         """More articles of a feed."""
         now = self.app.time()
-        items = [an_item(f"{prefix}{n}", at=Millis(now - (count - n) * MINUTE)) for n in range(count)]
+        items = [an_item(f"{prefix}{n}", at=Millis(now - (count - n) * MINUTE), **over) for n in range(count)]
         if items:
             await release_items(self.app, feed, items)
 

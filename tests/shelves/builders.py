@@ -6,6 +6,7 @@ from typing import Any
 from tests.builders import HERE, NOON, a_public_id
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.delivery.portions import deliver_before_leaving_tx
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.deps import RefreshOutcome, ShelfDeps
@@ -53,5 +54,6 @@ def shelf_deps(db: Database, clock: Callable[[], Millis] = lambda: NOON, **over:
         "vet": unvetted,
         "ask_refresh": asked,
         "ask_refresh_all": asked,
+        "deliver_before_leaving_tx": deliver_before_leaving_tx,
     }
     return ShelfDeps(**given | over)

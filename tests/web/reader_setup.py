@@ -12,7 +12,7 @@ from tests.web.sample_shelf import SampleShelf, fill_shelf
 from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import show_id
 
-LINK = re.compile(r'class="entry-link" href="([^"]+)"')
+LINK = re.compile(r'<h3><b>Unread</b><a href="([^"]+)"')
 _ENTRY = re.compile(r'<article class="entry ([\w ]+)" id="e(\d+)"')
 
 

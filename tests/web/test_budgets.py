@@ -19,6 +19,7 @@ from tsuzuki.web.renderer import Pages
 
 MOST_SCRIPTS = 80_000
 MOST_PAGE = 150_000
+MOST_ROW = 900
 FETCHED = re.compile(r'(?:href|src)="(/static/[^"#]+\.(?:css|js|svg))')
 
 
@@ -58,6 +59,13 @@ async def _weight(guest: Guest, path: str, known: dict[str, int]) -> int:
     for name in set(FETCHED.findall(answer.text)) - set(known):
         known[name] = len(gzip.compress((await guest.see(name)).body, 9))
     return len(gzip.compress(answer.body, 1)) + sum(known[name] for name in set(FETCHED.findall(answer.text)))
+
+
+async def test_a_row_of_the_inbox_is_under_900_bytes(app):
+    """Its words, names and addresses included, as they are before they are packed."""
+    rows = (await (await a_guest(app, await app.admin())).see("/?part=rows&kind=item")).text.split("</article>")[:-1]
+    assert len(rows) == 50
+    assert sum(len(row.encode()) for row in rows) / len(rows) < MOST_ROW
 
 
 @pytest.mark.parametrize("path", ["/", "/feeds", "/library"])

@@ -55,7 +55,7 @@ def node_of(tree: LexborHTMLParser | LexborNode, css: str) -> LexborNode:
 
 
 def title_is_shown(shown: Shown) -> bool:
-    titles = [node_of(shown.row, ".entry-link").text(), node_of(shown.article, "article h1").text()]
+    titles = [node_of(shown.row, "h3 a").text(), node_of(shown.article, "article h1").text()]
     wanted = " ".join(shown.item["display_title"].split())
     return bool(wanted) and (titles == [wanted] * 2 or (not shown.item["title"] and all(titles)))
 
@@ -71,7 +71,7 @@ SENTENCES: dict[str, Callable[[Shown], bool]] = {
     "no title says that there is none": lambda shown: "Untitled" not in shown.row.text() + shown.article.text(),
     "the row has no raw markup": lambda shown: not RAW.search(shown.row.text()),
     "the text has no raw markup": lambda shown: not RAW.search(shown.prose.text()),
-    "the row has its picture": lambda shown: bool(shown.row.css(".entry-picture img")) == bool(shown.pictures),
+    "the row has its picture": lambda shown: bool(shown.row.css(".entry-picture")) == bool(shown.pictures),
     "the article has its pictures": lambda shown: bool(shown.sources) or not shown.pictures,
     "pictures come through us": lambda shown: all(each.startswith("/api/v1/images/") for each in shown.sources),
     "no picture is there twice": lambda shown: len(shown.sources) == len(set(shown.sources)),

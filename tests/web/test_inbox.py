@@ -2,8 +2,10 @@
 
 import re
 from html import unescape
+from urllib.parse import unquote
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from tests.api.people import a_running_app
 from tests.web.guests import Guest, a_guest, value_of
@@ -12,6 +14,7 @@ from tests.web.sample_shelf import a_feed, an_item, release_items
 from tsuzuki.model.ids import ItemId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.web.renderer import Pages
 
 IN_2019 = Millis(1_550_000_000_000)
 
@@ -50,7 +53,7 @@ async def test_r92_an_article_has_the_neighbours_of_its_list(reader):
     )
     for list_path, newer in (("/", False), ("/?sort=published", True)):
         listed = await reader.guest.see(list_path)
-        [path] = re.findall(r'<a class="entry-link" href="([^"]+)">Found in an attic<', listed.text)
+        [path] = re.findall(r'<a href="([^"]+)">Found in an attic<', listed.text)
         article = await reader.guest.see(unescape(path))
         assert ('class="step newer"' in article.text, 'class="step older"' in article.text) == (newer, not newer)
 
@@ -109,6 +112,34 @@ async def test_a_part_of_the_list_comes_without_the_page_around_it(reader):
     assert len(entries(part)) == 29
     assert "<html" not in part.text
     assert (await Guest(reader.app.client).see("/?part=rows")).status == 401  # no page is put into anyone's list
+
+
+async def test_each_control_of_a_row_says_what_it_does(reader):
+    """Also without scripts, and what is unread says so without its colour."""
+    page = LexborHTMLParser((await reader.guest.see("/?kind=item")).text)
+    tools = page.css(".entry")[0].css(".entry-tools > *")
+    assert [(tool.tag, tool.attributes["title"]) for tool in tools] == [
+        ("button", "Mark read"),
+        ("button", "Save"),
+        ("a", "Open original"),
+    ]
+    assert all(heading.text().startswith("Unread") for heading in page.css(".entry h3"))
+    assert len(page.css('form[method="post"][action="/inbox/mark"] .entry button[name][value]')) == 40
+
+
+def test_the_icons_of_a_row_are_those_of_the_sprite():
+    assets = Pages("0").assets
+    drawn = dict(re.findall(r'<symbol id="([\w-]+)"[^>]*>(.*)</symbol>', assets.get("icons.svg").content.decode()))
+    sheet = unquote(assets.get("inbox.css").content.decode()).replace("'", '"')
+    masks = re.findall(r'svg\+xml,<svg [^>]*>(.+?)</svg>"\); } /\* ([\w-]+) \*/', sheet)
+    assert len(masks) == 5
+    assert {name: drawn[name] for _, name in masks} == {name: mask for mask, name in masks}
+
+
+async def test_a_compact_list_is_not_sent_what_it_does_not_show(reader):
+    assert 'class="snippet"' in (await reader.guest.see("/")).text
+    await reader.guest.send("/settings", {"density": "compact"})
+    assert 'class="snippet"' not in (await reader.guest.see("/")).text
 
 
 async def test_an_entry_is_marked_and_unmarked_by_its_buttons(reader):

@@ -199,7 +199,7 @@ async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser
         wanted = page.get_by_role("article").nth(100)
         await wanted.scroll_into_view_if_needed()
         top = await page.evaluate("scrollY")
-        link = wanted.locator("a.entry-link")
+        link = wanted.locator("h3 a")
         target = await link.get_attribute("href")
         await link.click()
         await page.wait_for_url("**/items/*")
@@ -208,9 +208,23 @@ async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser
         await page.wait_for_selector("html.scripted")
         await expect(page.get_by_role("article")).to_have_count(129)
         assert abs(await page.evaluate("scrollY") - top) < 150
-        again = page.locator(f'a.entry-link[href="{target}"]')
+        again = page.locator(f'.entry h3 a[href="{target}"]')
         await expect(again).to_be_in_viewport()
         await expect(page.get_by_role("article").nth(100)).not_to_have_class("unread")
+
+
+async def test_a_page_out_of_the_browsers_memory_shows_the_marks_of_now(browser: Browser, tmp_path):
+    """Said by the event that it is shown again with, since a browser that is steered keeps no pages."""
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user) as page:
+        await page.route("**/api/v1/events", lambda route: route.fulfill(status=204))  # nothing else tells it
+        await page.goto(f"{app.client.base}/")
+        await page.wait_for_selector("html.scripted")
+        first = page.get_by_role("article").first
+        entry = (await first.get_attribute("id") or "")[1:]
+        await (await a_guest(app, user)).send("/inbox/mark", {"read": entry})
+        await expect(first.get_by_role("button", name="Mark read: ")).to_be_visible()
+        await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+        await expect(first.get_by_role("button", name="Mark unread: ")).to_be_visible()
 
 
 async def test_what_is_scrolled_past_is_read_for_who_wants_that(browser: Browser, tmp_path):
@@ -268,7 +282,7 @@ async def test_a_phone_has_a_bar_a_drawer_and_articles_that_fit(browser: Browser
         await page.get_by_role("button", name="Menu").tap()
         await page.get_by_role("navigation", name="Navigation").get_by_role("link", name="Craft").tap()
         await page.wait_for_url("**/?group=*")
-        await page.locator("a.entry-link").first.tap()
+        await page.locator(".entry h3 a").first.tap()
         await page.wait_for_url("**/items/*")
         await page.wait_for_selector("html.scripted")
         await page.get_by_role("button", name="Save").tap()

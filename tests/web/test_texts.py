@@ -18,7 +18,7 @@ from tests.web.guests import Guest, a_guest
 from tools.messages import TEMPLATE, collect, written
 from tsuzuki.accounts.oidc import Reason
 from tsuzuki.accounts.preferences import LibraryLook
-from tsuzuki.accounts.types import Role, Scope, ShelfRole
+from tsuzuki.accounts.types import DeviceKinds, Role, Scope, ShelfRole
 from tsuzuki.connectors.registry import builtin
 from tsuzuki.inbox.feeds_out.types import FORMATS
 from tsuzuki.inbox.feeds_out.types import State as FeedOutState
@@ -182,6 +182,7 @@ CODES = {
     "chart": ("levels", "events"),
     "config_how": ("list", "pairs", "json"),
     "config_no": ("int", "float"),
+    "device_kinds": get_args(DeviceKinds),
     "dispute": ("open", "won", "lost"),
     "feed_out_field": ("kind", "show"),
     "feed_out_form": set(FORMATS) - {"rss"},

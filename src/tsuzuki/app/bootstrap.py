@@ -60,6 +60,7 @@ from tsuzuki.http.metrics import Metrics
 from tsuzuki.http.middleware import build_app
 from tsuzuki.http.routing import Resource
 from tsuzuki.http.services import About, Services
+from tsuzuki.images.app_pictures import AppPictures
 from tsuzuki.images.downloads import DOWNLOADS, Downloads
 from tsuzuki.images.media import MediaLinks, MediaService
 from tsuzuki.images.services import open_images
@@ -296,6 +297,7 @@ async def _open_parts(
         downloads = Downloads(db, pipeline.wakeup, clock)
         catalogue = catalogue_of(settings, pipeline, db, clock, downloads=downloads)
         opening.push_async_callback(catalogue.close)
+        pictures = await opening.enter_async_context(open_images(image_deps(settings, pipeline, catalogue, downloads)))
         yield Parts(
             settings=settings,
             clock=clock,
@@ -316,9 +318,9 @@ async def _open_parts(
             billing=billing,
             crawling=crawling_of(settings, pipeline, db, clock),
             catalogue=catalogue,
-            pictures=await opening.enter_async_context(
-                open_images(image_deps(settings, pipeline, catalogue, downloads))
-            ),
+            pictures=pictures,
+            icons=pictures.icons,
+            app_pictures=await AppPictures.open(db, os.urandom, clock()),
             lists=Lists(reading.deps, reading.subscriptions),
             search=Search(db, pipeline.fetching.parsers),
             events=_open_events(opening, pipeline, db, clock),
@@ -353,7 +355,10 @@ def _extra_work(parts: Parts) -> ExtraWork:
         Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=parts.catalogue.forget_old),
         Chore(name="images", every=Millis(10 * MINUTE), work=room.tidy),
         Chore(name="image files", every=DAY, at=Millis(6 * HOUR), work=room.sweep),
+        Chore(name="unused icons", every=DAY, at=Millis(6 * HOUR), work=parts.icons.forget_unused),
     ]
+    if parts.settings.icons:
+        chores.append(Chore(name="icons", every=MINUTE, work=parts.icons.work))
     client = parts.pipeline.fetching.client
     works: list[Work] = [
         (DOWNLOADS, parts.pictures.downloader),

@@ -34,6 +34,8 @@ from tsuzuki.db.crawl_log import archive_months, maintain_partitions
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery import outages
 from tsuzuki.delivery.fanout import Delivered
+from tsuzuki.delivery.portions import Deliverer
+from tsuzuki.delivery.tasks import DELIVERIES
 from tsuzuki.files.address import read_address
 from tsuzuki.files.folder import DRAFTS, FolderStore
 from tsuzuki.files.stores import ARCHIVE, IMAGES, Area, FileStore
@@ -82,6 +84,7 @@ QUEUES = (
     POLL_WAKEUP,
     ITEMS.name,
     CHAPTERS.name,
+    DELIVERIES.name,
     NOTICES.name,
     SENDS.name,
     CRAWLS.name,
@@ -320,6 +323,7 @@ def _handlers(pipeline: Pipeline, worker_context: WorkerContext, public_url: str
 
     yield ITEMS, Ingest(db, FeedItems(pipeline.fetching.poll_parsers), clock=clock, after_commit=wake)
     yield CHAPTERS, Ingest(db, SeriesChapters(), clock=clock, after_commit=wake)
+    yield DELIVERIES, Deliverer(db, clock, after_commit=wake)
     yield NOTICES, Announcer(db, wakeup, clock)
     yield SENDS, Sender(db, pipeline.fetching.client, clock, jitter=worker_context.jitter, public_url=public_url)
     yield CRAWLS, pipeline.crawler

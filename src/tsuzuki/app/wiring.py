@@ -15,6 +15,7 @@ from tsuzuki.catalogue.calls import Calls
 from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, Ttls, build_catalogue
 from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
 from tsuzuki.db import Database
+from tsuzuki.delivery.portions import deliver_before_leaving_tx
 from tsuzuki.files.stores import IMAGES
 from tsuzuki.http.auth import OidcDeps
 from tsuzuki.images.downloads import Downloads
@@ -74,6 +75,7 @@ def reading_of(pipeline: Pipeline, db: Database, clock: Clock) -> ShelfServices:
         vet=pipeline.fetching.client.vet,
         ask_refresh=pipeline.poller.ask_refresh,
         ask_refresh_all=pipeline.poller.ask_refresh_all,
+        deliver_before_leaving_tx=deliver_before_leaving_tx,
     )
     return build_reading(deps)
 

@@ -202,16 +202,19 @@ async def _shelf_of(accounts: "Accounts", name: str, shelf: str | None) -> "tupl
 
 @click.group()
 def token() -> None:
-    """Create API tokens."""
+    """Create API tokens and device passwords."""
 
 
 @token.command("create")
 @click.argument("username", metavar="USER")
-@click.option("--scopes", default="read", show_default=True, help="Any of read, write and admin, separated by commas.")
+@click.option("--scopes", help="Any of read, write and admin, separated by commas. Default: read.")
+@click.option("--protocols", help="Create a device password for these, such as fever, instead of a token.")
 @click.option("--name", default="command line", show_default=True, help="The token's name in the list of tokens.")
 @click.option("--days", type=click.IntRange(1, 36_500), help="Days until it expires. Default: never.")
-def create_token(username: str, scopes: str, name: str, days: int | None) -> None:
+def create_token(username: str, *, scopes: str | None, protocols: str | None, name: str, days: int | None) -> None:
     """Create a token for a user and print only the token on stdout. It cannot be shown again."""
+    if scopes and protocols:
+        raise click.UsageError("Choose either --scopes or --protocols.")
 
     async def create(accounts: "Accounts") -> str:
         from tsuzuki.accounts.tokens import TokenRequest, read_scopes
@@ -220,8 +223,17 @@ def create_token(username: str, scopes: str, name: str, days: int | None) -> Non
 
         found = await accounts.users.find(username)
         ends = None if days is None else Millis(accounts.deps.clock() + days * DAY)
-        wanted = read_scopes([part.strip() for part in scopes.split(",")])
-        made = await accounts.tokens.make_for(SYSTEM, found, TokenRequest(name=name, scopes=wanted, expires_at=ends))
-        return made.key
+        request = TokenRequest(
+            name=name,
+            scopes=() if protocols else read_scopes(_listed(scopes or "read")),
+            protocols=tuple(_listed(protocols or "")),
+            expires_at=ends,
+        )
+        return (await accounts.tokens.make_for(SYSTEM, found, request)).key
 
     click.echo(_with_accounts(create))
+
+
+def _listed(text: str) -> list[str]:
+    """What commas separate."""
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,13 +1,14 @@
-"""Fan-out: entries, events and notices for new installments, in one transaction."""
+"""Fan-out: entries, events and notices for new installments, in one transaction; those of very many in portions."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_feeds_shared_tx, lock_series_tx
+from tsuzuki.delivery.tasks import DELIVERIES, EVERYONE, PORTION, Delivery, Reach
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId, show_id
 from tsuzuki.model.times import MINUTE, SECOND, Millis
@@ -25,6 +26,9 @@ AT_ONCE: Final = Millis(5 * MINUTE)
 
 SETTLING: Final = Millis(10 * SECOND)
 """How long a flood is left to come in before it is announced with its number."""
+
+TOGETHER: Final = 4
+"""Portions in one transaction of ingest, where several feeds share it."""
 
 Loudness = Literal["none", "each", "once"]
 BurstKind = Literal["item", "chapter", "catalogue"]
@@ -107,7 +111,12 @@ class Burst(msgspec.Struct, frozen=True):
     """How many deliveries there were since it is a flood, this one too."""
 
 
-class _Arrival(msgspec.Struct, frozen=True):
+class _FeedReaders(msgspec.Struct, frozen=True):
+    of_id: int
+    readers: int
+
+
+class Arrival(msgspec.Struct, frozen=True):
     """What came of one batch to one shelf."""
 
     batch: NewBatch
@@ -115,26 +124,56 @@ class _Arrival(msgspec.Struct, frozen=True):
     count: int
     newest: EntryId
 
+    @property
+    def is_told(self) -> bool:
+        """Whether some channel is to hear of it."""
+        return self.reader.is_told and not self.batch.is_quiet
 
-async def deliver_feeds_tx(tx: Tx, batches: Iterable[NewBatch], now: Millis) -> Delivered:
+
+async def deliver_feeds_tx(tx: Tx, batches: Iterable[NewBatch], now: Millis, *, most: int = PORTION) -> Delivered:
     """Entries for items inserted in this transaction (R1), on every shelf whose subscription is not suspended.
 
     One statement of a kind for all feeds; of a feed, one quiet batch and one other. R8: a first harvest makes entries
-    and no notices. A repeat delivers nothing (I2).
+    and no notices. A repeat delivers nothing (I2). Feeds with more than `most` entries are delivered by tasks.
     """
     batches = [batch for batch in batches if batch.installments]
     if not batches:
         return NOTHING
     feeds = sorted({FeedId(batch.of_id) for batch in batches})
     await lock_feeds_shared_tx(tx, feeds)
+    large = await _large_feeds_tx(tx, batches, most)
+    small = [batch for batch in batches if batch.of_id not in large]
     arriving = [
         ArrivingItems(FeedId(batch.of_id), [ItemId(item) for item in batch.installments], batch.arrived_at or now)
-        for batch in batches
+        for batch in small
     ]
-    placed = await add_item_entries_tx(tx, arriving, now)
-    if not placed:
+    placed = await add_item_entries_tx(tx, arriving, now) if arriving else []
+    if not placed and not large:
         return NOTHING
-    return await _announce_tx(tx, batches, placed, await feed_readers_tx(tx, feeds, now), now=now)
+    readers = await feed_readers_tx(tx, [feed for feed in feeds if feed not in large], now) if placed else []
+    later = [batch for batch in batches if batch.of_id in large]
+    return await _announce_tx(tx, small, placed, readers, later=later, now=now)
+
+
+async def _large_feeds_tx(tx: Tx, batches: Iterable[NewBatch], most: int) -> set[int]:
+    """The feeds whose followers, or those of all, are too many for one transaction."""
+    items: dict[int, int] = defaultdict(int)
+    for batch in batches:
+        items[batch.of_id] += len(batch.installments)
+    rows = [[feed_id] for feed_id in items]
+    found = await tx.bulk(_FeedReaders, q.count_subscribers, rows, most=most // min(items.values()) + 1)
+    return large_ones({each.of_id: each.readers * items[each.of_id] for each in found}, most)
+
+
+def large_ones(entries: Mapping[int, int], most: int) -> set[int]:
+    """Of feeds with so many entries each, those with more than `most`, and those beyond what goes together."""
+    large, total = set(), 0
+    for of_id, count in entries.items():
+        if count > most or total + count > TOGETHER * most:
+            large.add(of_id)
+        else:
+            total += count
+    return large
 
 
 async def deliver_chapters_tx(
@@ -146,39 +185,87 @@ async def deliver_chapters_tx(
     now: Millis,
     came: int = 0,
     harvest: str = "",
+    most: int = PORTION,
 ) -> Delivered:
     """Entries for chapters inserted in this transaction (R1, R7), on every shelf that has not dropped the series.
 
     R8: a first harvest is a back-catalogue: one event "N chapters available" for each shelf, no entries, no notices.
+    What makes more than `most` of them is delivered by tasks.
     """
     if not new_chapters:
         return NOTHING
     await lock_series_tx(tx, series_id)  # as ingest does first: nobody's follow is committed unseen
     batch = NewBatch("chapter", series_id, tuple(new_chapters), is_first_harvest, came, harvest)
+    places = most if is_first_harvest else most // len(new_chapters)
+    is_large = await tx.one(int, q.count_followers, id=series_id, most=places + 1) > places
     if is_first_harvest:
-        return await _show_catalogue_tx(tx, batch, await series_readers_tx(tx, series_id), now)
+        return await _show_catalogue_tx(tx, batch, is_large=is_large, now=now)
+    if is_large:
+        return await _announce_tx(tx, [], [], [], later=[batch], now=now)
     placed = await add_chapter_entries_tx(tx, series_id, new_chapters, now)
     if not placed:
         return NOTHING
-    return await _announce_tx(tx, [batch], placed, await series_readers_tx(tx, series_id), now=now)
+    return await _announce_tx(tx, [batch], placed, await series_readers_tx(tx, series_id, now), later=[], now=now)
 
 
 async def _announce_tx(
-    tx: Tx, batches: Sequence[NewBatch], placed: Sequence[Placed], readers: Iterable[Reader], *, now: Millis
+    tx: Tx,
+    batches: Sequence[NewBatch],
+    placed: Sequence[Placed],
+    readers: Iterable[Reader],
+    *,
+    later: Sequence[NewBatch],
+    now: Millis,
 ) -> Delivered:
-    """An event for each shelf that got something of a batch, and the notices that the policy allows."""
-    arrivals = _arrivals(batches, placed, readers)
-    await add_events_tx(tx, [_event(arrival) for arrival in arrivals], now)
-    told = {arrival.batch.of_id for arrival in arrivals if arrival.reader.is_told and not arrival.batch.is_quiet}
-    loud = [batch for batch in batches if batch.of_id in told and not batch.is_quiet]
+    """An event for each shelf that got something of a batch, and the notices that the policy allows.
+
+    `later` are those that tasks deliver: their notices are decided now, and sent when everybody has the entries.
+    """
+    arrivals = arrivals_of(batches, placed, readers)
+    await add_arrivals_tx(tx, arrivals, now)
+    told = {arrival.batch.of_id for arrival in arrivals if arrival.is_told}
+    loud = [batch for batch in (*batches, *later) if not batch.is_quiet and (batch in later or batch.of_id in told)]
     notices = await _notices_tx(tx, loud, now) if loud else []
-    if notices:
-        await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in notices], now=now)
-    entries = sum(entry.count for entry in placed)
-    return Delivered(entries, (EVENTS_WAKEUP, NOTICES.name) if notices else (EVENTS_WAKEUP,))
+    wakeups: tuple[str, ...] = (EVENTS_WAKEUP,) if placed else ()
+    if due := [notice for notice in notices if notice.of_id in told]:
+        await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in due], now=now)
+        wakeups += (NOTICES.name,)
+    if later:
+        await _deliver_later_tx(tx, later, notices, now=now)
+        wakeups += (DELIVERIES.name,)
+    return Delivered(sum(entry.count for entry in placed), wakeups)
 
 
-def _arrivals(batches: Sequence[NewBatch], placed: Iterable[Placed], readers: Iterable[Reader]) -> list[_Arrival]:
+async def _deliver_later_tx(
+    tx: Tx, batches: Sequence[NewBatch], notices: Sequence[Notice], *, now: Millis, available: int = 0
+) -> None:
+    """Leave these to tasks: whoever follows by now gets them, and is told of when all have."""
+    is_items = batches[0].kind == "item"
+    newest = await tx.one(int, q.newest_subscription if is_items else q.newest_follow)
+    deliveries = [
+        Delivery(
+            kind=batch.kind,
+            of_id=batch.of_id,
+            installments=batch.installments,
+            is_quiet=batch.is_quiet,
+            at=now,
+            arrived_at=batch.arrived_at or now,
+            newest=newest,
+            available=available,
+            notices=() if batch.is_quiet else tuple(each for each in notices if each.of_id == batch.of_id),
+        )
+        for batch in batches
+    ]
+    await enqueue_many_tx(tx, DELIVERIES, [delivery.task() for delivery in deliveries], now=now)
+
+
+async def add_arrivals_tx(tx: Tx, arrivals: Iterable[Arrival], now: Millis) -> None:
+    """An event for each."""
+    await add_events_tx(tx, [_event(arrival) for arrival in arrivals], now)
+
+
+def arrivals_of(batches: Sequence[NewBatch], placed: Iterable[Placed], readers: Iterable[Reader]) -> list[Arrival]:
+    """What came of each batch to each shelf."""
     batch_of = {each: number for number, batch in enumerate(batches) for each in batch.installments}
     came: dict[tuple[int, ShelfId], list[Placed]] = defaultdict(list)
     for entry in placed:
@@ -187,20 +274,30 @@ def _arrivals(batches: Sequence[NewBatch], placed: Iterable[Placed], readers: It
     for reader in readers:
         readers_of[reader.of_id].append(reader)
     return [
-        _Arrival(batch, reader, sum(entry.count for entry in some), max(entry.newest for entry in some))
+        Arrival(batch, reader, sum(entry.count for entry in some), max(entry.newest for entry in some))
         for number, batch in enumerate(batches)
         for reader in readers_of[batch.of_id]
         if (some := came.get((number, reader.shelf_id)))
     ]
 
 
-async def _show_catalogue_tx(tx: Tx, batch: NewBatch, readers: Sequence[Reader], now: Millis) -> Delivered:
+async def _show_catalogue_tx(tx: Tx, batch: NewBatch, *, is_large: bool, now: Millis) -> Delivered:
     """Each batch of a back-catalogue tells how much of it is there by now."""
-    if not readers:
+    readers = [] if is_large else await series_readers_tx(tx, SeriesId(batch.of_id), now)
+    if not readers and not is_large:
         return NOTHING
     so_far = await count_burst_tx(tx, "catalogue", [BurstDelta(batch.of_id, len(batch.installments))], now)
-    await add_events_tx(tx, [_catalogue(reader, so_far[batch.of_id].count) for reader in readers], now)
+    available = so_far[batch.of_id].count
+    if is_large:
+        await _deliver_later_tx(tx, [batch], [], now=now, available=available)
+        return Delivered(0, (DELIVERIES.name,))
+    await add_catalogues_tx(tx, readers, available, now=now)
     return Delivered(0, (EVENTS_WAKEUP,))
+
+
+async def add_catalogues_tx(tx: Tx, readers: Iterable[Reader], available: int, *, now: Millis) -> None:
+    """Tell each how many chapters there are."""
+    await add_events_tx(tx, [_catalogue(reader, available) for reader in readers], now)
 
 
 def _catalogue(reader: Reader, available: int) -> NewEvent:
@@ -210,7 +307,7 @@ def _catalogue(reader: Reader, available: int) -> NewEvent:
     )
 
 
-def _event(arrival: _Arrival) -> NewEvent:
+def _event(arrival: Arrival) -> NewEvent:
     arrived = Arrived(
         kind=arrival.batch.kind,
         id=show_id(arrival.reader.shown_id),
@@ -254,7 +351,9 @@ def loudness(floods: int) -> Loudness:
 # -- rows
 
 
-async def add_item_entries_tx(tx: Tx, batches: Iterable[ArrivingItems], now: Millis) -> list[Placed]:
+async def add_item_entries_tx(
+    tx: Tx, batches: Iterable[ArrivingItems], now: Millis, reach: Reach = EVERYONE
+) -> list[Placed]:
     """An entry for each of these items on each shelf that is subscribed; only the new ones come back (I2).
 
     An item that is not of the feed it is said to be of is left out.
@@ -264,25 +363,27 @@ async def add_item_entries_tx(tx: Tx, batches: Iterable[ArrivingItems], now: Mil
         for number, batch in enumerate(batches)
         for item in dict.fromkeys(batch.items)
     ]
-    return await tx.bulk(Placed, q.add_item_entries, rows, now=now)
+    return await tx.bulk(Placed, q.add_item_entries, rows, now=now, **msgspec.structs.asdict(reach))
 
 
 async def add_chapter_entries_tx(
-    tx: Tx, series_id: SeriesId, chapters: Sequence[ChapterId], now: Millis
+    tx: Tx, series_id: SeriesId, chapters: Iterable[ChapterId], now: Millis, *, reach: Reach = EVERYONE
 ) -> list[Placed]:
     """An entry for each of these chapters on each shelf that follows; only the new ones come back (I2)."""
     rows = [[chapter] for chapter in chapters]
-    return await tx.bulk(Placed, q.add_chapter_entries, rows, series_id=series_id, now=now)
+    of = msgspec.structs.asdict(reach)
+    return await tx.bulk(Placed, q.add_chapter_entries, rows, series_id=series_id, now=now, **of)
 
 
-async def feed_readers_tx(tx: Tx, feeds: Iterable[FeedId], now: Millis) -> list[Reader]:
+async def feed_readers_tx(tx: Tx, feeds: Iterable[FeedId], now: Millis, reach: Reach = EVERYONE) -> list[Reader]:
     """The shelves that get these feeds' items."""
-    return await tx.bulk(Reader, q.feed_readers, [[feed_id] for feed_id in feeds], now=now)
+    rows = [[feed_id] for feed_id in feeds]
+    return await tx.bulk(Reader, q.feed_readers, rows, now=now, **msgspec.structs.asdict(reach))
 
 
-async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:
+async def series_readers_tx(tx: Tx, series_id: SeriesId, now: Millis, reach: Reach = EVERYONE) -> list[Reader]:
     """The shelves that get this series' chapters."""
-    return await tx.many(Reader, q.series_readers, id=series_id)
+    return await tx.many(Reader, q.series_readers, id=series_id, now=now, **msgspec.structs.asdict(reach))
 
 
 async def count_burst_tx(tx: Tx, kind: BurstKind, deltas: Iterable[BurstDelta], now: Millis) -> dict[int, Burst]:

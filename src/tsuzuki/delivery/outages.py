@@ -107,7 +107,7 @@ async def _alert_tx(
 async def _readers_tx(tx: Tx, origin: Origin, now: Millis) -> list[Reader]:
     if origin.feed_id is not None:
         return await feed_readers_tx(tx, [origin.feed_id], now)
-    return [] if origin.series_id is None else await series_readers_tx(tx, origin.series_id)
+    return [] if origin.series_id is None else await series_readers_tx(tx, origin.series_id, now)
 
 
 def _event(origin: Origin, reader: Reader, reason: str | None) -> NewEvent:

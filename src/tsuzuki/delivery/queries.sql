@@ -6,13 +6,14 @@ returning shelf_id, item_id as installment_id, 1 as count, id as newest;
 -- fragment: item_entries
 -- I2: a repeat meets entry_item, inserts nothing and returns no row. In the order of the key: two that overlap then wait
 -- for each other and do not deadlock. Suspended in the future: what a refresh by hand brings is still let in.
--- CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had.
+-- CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had. Of a delivery in portions :now is when
+-- it was stored: who suspended since then, or is held since then, had it coming.
 insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
 select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(wanted.value ->> 3 as bigint)
 from json_each(cast(:rows as text)) as wanted
 cross join {wanted_item}
 join subscription on subscription.feed_id = item.feed_id
-  and (subscription.suspended_at is null or subscription.suspended_at > :now)
+  and (subscription.suspended_at is null or subscription.suspended_at > :now) and {subscription_in_reach}
 where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = cast(wanted.value ->> 1 as bigint)
   and not exists (  -- REL-39d
     select 1 from entry_tombstone
@@ -21,6 +22,9 @@ where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = cast(wante
   )
 order by subscription.shelf_id, item.id
 on conflict (shelf_id, item_id) where item_id is not null do nothing
+
+-- fragment: subscription_in_reach
+subscription.shelf_id > :after and subscription.shelf_id <= :upto and subscription.id <= :newest
 
 -- fragment: wanted_item
 item
@@ -45,11 +49,15 @@ select
   cast(:now as bigint)
 from json_each(cast(:rows as text)) as wanted
 cross join {wanted_chapter}
-join follow on follow.series_id = chapter.series_id and follow.status <> 'dropped' and follow.held_at is null
+join follow on follow.series_id = chapter.series_id and {follow_gets_it}
 where chapter.id = cast(wanted.value ->> 0 as bigint) and chapter.series_id = :series_id
 order by follow.shelf_id, chapter.id
 on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
 returning shelf_id, chapter_id as installment_id, 1 as count, id as newest;
+
+-- fragment: follow_gets_it
+follow.status <> 'dropped' and (follow.held_at is null or follow.held_at > :now)
+  and follow.shelf_id > :after and follow.shelf_id <= :upto and follow.id <= :newest
 
 -- name: feed_readers
 select subscription.feed_id as of_id, subscription.shelf_id, subscription.public_id as shown_id,
@@ -62,7 +70,7 @@ cross join subscription
 join feed on feed.id = subscription.feed_id
 where subscription.feed_id = cast(wanted.value ->> 0 as bigint)
   -- Whoever let in what a refresh by hand brings is told of it too.
-  and (subscription.suspended_at is null or subscription.suspended_at > :now);
+  and (subscription.suspended_at is null or subscription.suspended_at > :now) and {subscription_in_reach};
 
 -- name: series_readers
 select follow.series_id as of_id, follow.shelf_id, series.public_id as shown_id, series.title as name,
@@ -71,7 +79,32 @@ select follow.series_id as of_id, follow.shelf_id, series.public_id as shown_id,
   ) as is_told
 from follow
 join series on series.id = follow.series_id
-where follow.series_id = :id and follow.status <> 'dropped' and follow.held_at is null;
+where follow.series_id = :id and {follow_gets_it};
+
+-- name: count_subscribers
+-- Of each feed, and no further than need be.
+select cast(value ->> 0 as bigint) as of_id, (
+  select count(*) from (
+    select 1 as one from subscription where subscription.feed_id = cast(wanted.value ->> 0 as bigint) limit :most
+  ) as counted
+) as readers
+from json_each(cast(:rows as text)) as wanted;
+
+-- name: count_followers
+select count(*) from (select 1 as one from follow where series_id = :id limit :most) as counted;
+
+-- name: newest_subscription
+select coalesce(max(id), 0) from subscription;
+
+-- name: newest_follow
+select coalesce(max(id), 0) from follow;
+
+-- name: end_of_feed_portion
+-- None when fewer are left.
+select shelf_id from subscription where feed_id = :id and shelf_id > :after order by shelf_id limit 1 offset :others;
+
+-- name: end_of_series_portion
+select shelf_id from follow where series_id = :id and shelf_id > :after order by shelf_id limit 1 offset :others;
 
 -- name: count_burst
 -- Serialises the batches of one poll for the rest of their transactions, so that exactly one of them is the first of a

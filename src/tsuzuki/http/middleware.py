@@ -232,6 +232,9 @@ class SecurityHeaders:
 
 ErrorPage = Callable[[HttpFailure], Response]
 
+FAILURES = "tsuzuki.failures"
+"""In the scope, an `ErrorPage` of a resource whose clients expect failures in a shape of their own."""
+
 FramedPage = Callable[[Request, HttpFailure], Awaitable[Response | None]]
 """The same for somebody who is known; None leaves it to the page that everyone gets. It raises nothing."""
 
@@ -275,6 +278,9 @@ class ErrorBoundary:
         return await self._framed_page(Request(scope), failure)
 
     def _response(self, scope: Scope, failure: HttpFailure) -> Response:
+        if FAILURES in scope:
+            own: ErrorPage = scope[FAILURES]
+            return own(failure)
         if not _wants_page(scope):
             return json_failure(failure)
         try:
@@ -294,7 +300,7 @@ def _failure(scope: Scope, error: Exception) -> HttpFailure:
 
 
 def _wants_page(scope: Scope) -> bool:
-    if scope["path"].startswith("/api/"):
+    if scope["path"].startswith("/api/") or FAILURES in scope:
         return False
     return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
 

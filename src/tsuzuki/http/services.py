@@ -12,6 +12,8 @@ from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.services import Crawling
 from tsuzuki.crawler.trials import Trials
 from tsuzuki.http.auth import Callers, OidcDeps
+from tsuzuki.images.app_pictures import AppPictures
+from tsuzuki.images.icons import Icons
 from tsuzuki.images.media import MediaLinks, MediaService
 from tsuzuki.images.services import ImageServices
 from tsuzuki.inbox.events import Events
@@ -50,6 +52,8 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     crawling: Crawling
     catalogue: Catalogue
     pictures: ImageServices
+    app_pictures: AppPictures
+    icons: Icons
     lists: Lists
     inbox: Inbox
     sync: SyncInbox

@@ -102,17 +102,18 @@ class ArticleImages:
             raise NotFound("There is no such image.")
         return address
 
-    async def shown_in(self, articles: Sequence[str]) -> list[str]:
-        """Sanitised markup with its images coming through us. Nothing else of it is touched.
+    async def shown_in(self, articles: Sequence[str], url: Callable[[str], str] | None = None) -> list[str]:
+        """Sanitised markup with its images coming through us, from where `url` says. Nothing else of it is touched.
 
         What is long is rewritten in a parser process, which never sees our secret; where that cannot be done it is
         left out: no image is fetched past us.
         """
+        url = url or self.url
         if sum(map(len, articles)) <= LONGEST_HERE:
-            return [rewritten(each, self.url) for each in articles]
+            return [rewritten(each, url) for each in articles]
         try:
             addresses = await self._parsers.run(images_in, (list(articles),))
-            urls = {address: self.url(address) for address in addresses}
+            urls = {address: url(address) for address in addresses}
             return await self._parsers.run(with_images, (list(articles), urls))
         except SourceError:
             return ["" for _ in articles]

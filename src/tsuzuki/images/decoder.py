@@ -4,6 +4,7 @@ These functions run in children of a `ParsePool`, which have little memory, litt
 They are given the name of a file, because an image is larger than what one likes to copy through a pipe.
 """
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -13,6 +14,7 @@ import msgspec
 from PIL import (
     AvifImagePlugin,
     GifImagePlugin,
+    IcoImagePlugin,
     Image,
     JpegImagePlugin,
     PngImagePlugin,
@@ -58,10 +60,20 @@ _TYPES: dict[str, MediaType] = {
     "GIF": "image/gif",
     "AVIF": "image/avif",
 }
-_DECODERS = (AvifImagePlugin, GifImagePlugin, JpegImagePlugin, PngImagePlugin, WebPImagePlugin)
+_DECODERS = (AvifImagePlugin, GifImagePlugin, IcoImagePlugin, JpegImagePlugin, PngImagePlugin, WebPImagePlugin)
 """Imported, and so known to Pillow: these and no others are tried."""
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF")
+_ICON_FORMATS = (*_FORMATS, "ICO")
 _QUALITY = 80
+
+
+ICON_PIXELS: Final = 16_000_000
+"""Of an icon: podcasts name covers of three thousand pixels square."""
+LARGEST_ICON: Final = 64
+SMALLEST_ICON: Final = 32
+_LEAST_SIDE: Final = 8
+_LONGEST_RATIO: Final = 2
+"""What is longer is a banner, of which nothing could be seen."""
 
 
 class Thumbnail(msgspec.Struct, frozen=True):
@@ -98,13 +110,41 @@ def shrink(path: str, width: int) -> Thumbnail:
         return Thumbnail(written.getvalue(), small.width, small.height)
 
 
+def make_icon(data: bytes) -> bytes:
+    """A square PNG, 32 to 64 pixels wide, drawn anew from the first frame; NotAnImage for what is too long or tiny."""
+    opened = _opened(BytesIO(data), _ICON_FORMATS, ICON_PIXELS, inner=ICON_PIXELS)
+    with warnings.catch_warnings(action="ignore"), opened as image:
+        image.draft("RGB", (2 * LARGEST_ICON, 2 * LARGEST_ICON))
+        image.load()
+        _check_size(image, ICON_PIXELS)  # the picture within an ICO may be another than its directory says
+        if min(image.size) < _LEAST_SIDE or max(image.size) > _LONGEST_RATIO * min(image.size):
+            raise NotAnImage(f"The image is {image.width} x {image.height}, which is no icon.")
+        picture = image.convert("RGBA")
+        if max(picture.size) > LARGEST_ICON:
+            picture.thumbnail((LARGEST_ICON, LARGEST_ICON), reducing_gap=2.0)
+        elif max(picture.size) < SMALLEST_ICON:
+            times = -(-SMALLEST_ICON // max(picture.size))
+            picture = picture.resize((picture.width * times, picture.height * times), Image.Resampling.NEAREST)
+        side = max(picture.size)
+        square = Image.new("RGBA", (side, side))
+        square.paste(picture, ((side - picture.width) // 2, (side - picture.height) // 2))
+        written = BytesIO()
+        square.save(written, "PNG", optimize=True)
+        return written.getvalue()
+
+
 @contextmanager
-def _opened(path: str) -> Iterator[Image.Image]:
-    """The file as an image within bounds; whatever a decoder raises is told as what it means."""
-    Image.MAX_IMAGE_PIXELS = None  # our own bounds are narrower, and refuse instead of warning
+def _opened(
+    file: str | BytesIO, formats: tuple[str, ...] = _FORMATS, pixels: int = MOST_PIXELS, *, inner: int | None = None
+) -> Iterator[Image.Image]:
+    """The file as an image within bounds; whatever a decoder raises is told as what it means.
+
+    `inner` is for types that hold pictures of other types, which Pillow opens by itself.
+    """
+    Image.MAX_IMAGE_PIXELS = inner  # our own bounds are narrower, and refuse instead of warning
     try:
-        with Image.open(path, formats=_FORMATS) as image:
-            _check_size(image)
+        with Image.open(file, formats=formats) as image:
+            _check_size(image, pixels)
             yield image
     except (SourceError, MemoryError):
         raise
@@ -116,6 +156,6 @@ def _opened(path: str) -> Iterator[Image.Image]:
         raise NotAnImage(f"The image cannot be decoded: {error}.") from error
 
 
-def _check_size(image: Image.Image) -> None:
-    if image.width * image.height > MOST_PIXELS or max(image.size) > LONGEST_SIDE:
+def _check_size(image: Image.Image, pixels: int) -> None:
+    if image.width * image.height > pixels or max(image.size) > LONGEST_SIDE:
         raise TooLarge(f"The image has {image.width * image.height / 1e6:.0f} megapixels; that is too much.")

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tsuzuki.model.errors import NotMedia, RefusedAddress, SourceError
+from tsuzuki.model.errors import NotMedia, NotOurTurn, RefusedAddress, SourceError
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 
 IMAGE_CAP: Final = 32 * 1024 * 1024
@@ -34,6 +34,16 @@ def retry_delay(failures: int, error: SourceError) -> Millis:
         return DAY
     planned = min(_FIRST_WAIT * 4 ** min(max(failures - 1, 0), 10), DAY)
     return Millis(min(max(planned, error.retry_after or 0), DAY))
+
+
+ICON_EVERY: Final = Millis(30 * DAY)
+"""How often an icon is fetched again."""
+
+
+def icon_delay(failures: int, error: SourceError) -> Millis:
+    """How long to leave an icon alone after so many failures in a row, this one included; nobody misses it much."""
+    planned = HOUR if isinstance(error, NotOurTurn) else DAY * 4 ** min(max(failures - 1, 0), 5)
+    return Millis(min(max(planned, error.retry_after or 0), ICON_EVERY))
 
 
 def is_stale_address(error: SourceError) -> bool:

@@ -13,6 +13,7 @@ from tsuzuki.images.articles import ArticleImages
 from tsuzuki.images.downloads import ChapterDownloader, Downloads
 from tsuzuki.images.fetcher import ImageClient, ImageFetcher
 from tsuzuki.images.files import ImageCache, ImageFiles
+from tsuzuki.images.icons import Icons
 from tsuzuki.images.service import Images, Prefetch
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
@@ -47,6 +48,7 @@ class ImageServices(msgspec.Struct, frozen=True, kw_only=True):
     prefetch: Prefetch
     downloads: Downloads
     articles: ArticleImages
+    icons: Icons
     room: ImageCache
     downloader: ChapterDownloader
 
@@ -71,6 +73,9 @@ async def open_images(deps: ImageDeps) -> AsyncIterator[ImageServices]:
             prefetch=prefetch,
             downloads=deps.downloads,
             articles=await ArticleImages.open(db, deps.parsers, deps.random_bytes, clock()),
+            icons=Icons(
+                db, deps.client, pages=deps.parsers, pictures=pool, clock=clock, random_bytes=deps.random_bytes
+            ),
             room=room,
             downloader=ChapterDownloader(db, images, deps.chapters, clock),
         )

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.model.harvest import Enclosure, Kind
-from tsuzuki.model.ids import ChapterId, EntryId, ItemId, PublicId
+from tsuzuki.model.ids import ChapterId, EntryId, GroupId, ItemId, PublicId
 from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import Millis
 
@@ -127,6 +127,15 @@ class MarkedEntries(msgspec.Struct, frozen=True):
 
     changed: int
     at: Millis
+
+
+class UnreadSums(msgspec.Struct, frozen=True, kw_only=True):
+    """Unread entries of a shelf: all, by kind, and by group for each that has some."""
+
+    unread: int
+    items: int
+    chapters: int
+    groups: dict[GroupId, int]
 
 
 class UnreadCounts(msgspec.Struct, frozen=True, kw_only=True):

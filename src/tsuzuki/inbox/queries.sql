@@ -297,6 +297,20 @@ left join follow on follow.shelf_id = :shelf_id and follow.series_id = tally.of_
 left join shelf_group on shelf_group.id = follow.group_id
 where tally.shelf_id = :shelf_id and tally.kind = 'chapter' and tally.unread > 0;
 
+-- name: unread_sums
+-- What every page shows: from the same rows as unread_counts, put together here.
+select tally.kind, subscription.group_id, cast(sum(tally.unread) as bigint) as unread
+from tally
+left join subscription on subscription.shelf_id = :shelf_id and subscription.feed_id = tally.of_id
+where tally.shelf_id = :shelf_id and tally.kind = 'item' and tally.unread > 0
+group by tally.kind, subscription.group_id
+union all
+select tally.kind, follow.group_id, cast(sum(tally.unread) as bigint)
+from tally
+left join follow on follow.shelf_id = :shelf_id and follow.series_id = tally.of_id
+where tally.shelf_id = :shelf_id and tally.kind = 'chapter' and tally.unread > 0
+group by tally.kind, follow.group_id;
+
 -- name: tallied
 -- However much lies there: a row for each feed and series of the shelf.
 select cast(coalesce(sum(entries), 0) as bigint) as entries, cast(coalesce(sum(unread), 0) as bigint) as unread
@@ -382,6 +396,7 @@ limit :most;
 select txid, id from event where shelf_id = :shelf_id and txid < :horizon order by txid desc, id desc limit 1;
 
 -- name: settled_of_shelf
+-- inline: the last of an index, at every page
 select txid, id from event where shelf_id = :shelf_id and {is_settled} order by txid desc, id desc limit 1;
 
 -- name: newest_event

@@ -15,8 +15,10 @@ from tsuzuki.inbox.entries import (
     MarkedEntries,
     MarkScope,
     UnreadCounts,
+    UnreadSums,
 )
 from tsuzuki.inbox.store import (
+    GroupRow,
     UnreadRow,
     Where,
     count_entries_tx,
@@ -31,7 +33,7 @@ from tsuzuki.inbox.store import (
     where_tx,
 )
 from tsuzuki.model.errors import NotFound
-from tsuzuki.model.ids import EntryId, ItemId, PublicId, ShelfId, show_id
+from tsuzuki.model.ids import EntryId, GroupId, ItemId, PublicId, ShelfId, show_id
 from tsuzuki.model.pages import Page, PageCursor
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
@@ -124,6 +126,26 @@ class Inbox:
         """What the shelf has not read, now."""
         return await self._db.read(lambda tx: counts_tx(tx, shelf_id))
 
+    async def sums(self, shelf_id: ShelfId) -> UnreadSums:
+        """The same as every page shows it, without its feeds and series."""
+        rows = await self._db.read(lambda tx: tx.many(GroupRow, q.unread_sums, shelf_id=shelf_id))
+        groups = Counter[GroupId]()
+        sums = {"item": 0, "chapter": 0}
+        for row in rows:
+            sums[row.kind] += row.unread
+            if row.group_id is not None:
+                groups[row.group_id] += row.unread
+        unread = sum(sums.values())
+        return UnreadSums(unread=unread, items=sums["item"], chapters=sums["chapter"], groups=groups)
+
+    async def total(self, shelf_id: ShelfId, wanted: EntryFilter) -> int:
+        """How many entries a list has; NotFound for another shelf's feed or group."""
+
+        async def read(tx: Tx) -> int:
+            return await count_entries_tx(tx, await where_tx(tx, shelf_id, wanted), wanted)
+
+        return await self._db.read(read)
+
     # -- marking
 
     async def mark_items(self, shelf_id: ShelfId, ids: Sequence[ItemId], *, unread: bool) -> MarkedEntries:
@@ -206,15 +228,26 @@ class Inbox:
 
     async def save_chapter(self, shelf_id: ShelfId, entry_id: EntryId, *, saved: bool) -> None:
         """Save an entry of a chapter, which bookmarks it in its series, or let it go; NotFound for anything else."""
+        if not await self.save_chapters(shelf_id, [entry_id], saved=saved):
+            raise NotFound("There is no such chapter in the inbox.")
 
-        async def save(tx: Tx) -> bool:
+    async def save_chapters(self, shelf_id: ShelfId, ids: Sequence[EntryId], *, saved: bool) -> int:
+        """The same for many; how many of them there are."""
+
+        async def save(tx: Tx) -> int:
             await begin_reading_tx(tx, shelf_id)
-            found = await tx.run(q.save_chapter, shelf_id=shelf_id, id=entry_id, saved=saved) > 0
-            await bookmark_follows_tx(tx, shelf_id, entry_id)
+            found = 0
+            for entry_id in ids:
+                found += await tx.run(q.save_chapter, shelf_id=shelf_id, id=entry_id, saved=saved)
+                await bookmark_follows_tx(tx, shelf_id, entry_id)
+            if found:
+                await counts_changed_tx(tx, [shelf_id], self._clock())
             return found
 
-        if not await self._db.with_tx(save):
-            raise NotFound("There is no such chapter in the inbox.")
+        found = await self._db.with_tx(save)
+        if found:
+            self._after_commit(EVENTS_WAKEUP)
+        return found
 
     async def _mark(self, shelf_id: ShelfId, mark: Mark) -> MarkedEntries:
         now = self._clock()

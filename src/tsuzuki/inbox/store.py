@@ -143,6 +143,14 @@ class UnreadRow(msgspec.Struct, frozen=True):
     unread: int
 
 
+class GroupRow(msgspec.Struct, frozen=True):
+    """How many entries of one kind and group a shelf has not read; None for what is in no group any more."""
+
+    kind: Kind
+    group_id: GroupId | None
+    unread: int
+
+
 class Tallied(msgspec.Struct, frozen=True):
     """How many entries there are, and how many of them are unread."""
 

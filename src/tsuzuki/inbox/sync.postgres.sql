@@ -8,5 +8,20 @@ entry
 -- fragment: by_saved
 entry
 
+-- fragment: by_feed
+entry
+
+-- fragment: by_series
+entry
+
+-- fragment: by_date
+entry
+
 -- fragment: hits
 select item_id as found from item_search where document @@ cast(:match as tsquery) offset 0
+
+-- fragment: has_tag
+exists (
+  select 1 from jsonb_array_elements_text(item.categories) as has (value)
+  where lower(has.value) = lower(wanted.value ->> 0)
+)

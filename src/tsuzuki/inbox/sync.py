@@ -13,16 +13,24 @@ from tsuzuki.inbox.store import count_entries_tx, entries_of_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, SeriesId, ShelfId
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.bookmarks import Bookmarks
 
 q = load_queries("tsuzuki.inbox.sync")
 
+_PLACES = ("shelf_id", "kind", "feed_id", "series_id", "group_id", "unread", "saved")
+
 LARGEST = 2**63 - 1
 """No number is larger."""
 
-Order = Literal["id", "published", "changed", "status", "title", "author", "category_title", "category_id"]
+LATE = 2 * MINUTE
+"""An entry says when it was stored, and is seen when its transaction ends, or its portion of a large delivery. An app
+that asks for what arrived since it last looked is given this much more: what it knows already it skips.
+"""
+
+Order = Literal["id", "published", "changed", "created", "status", "title", "author", "category_title", "category_id"]
+_NUMBERED = ("id", "published", "changed", "created")
 
 
 class SyncFeed(msgspec.Struct, frozen=True):
@@ -102,9 +110,11 @@ class SyncFilter(msgspec.Struct, frozen=True, kw_only=True):
     published_from: Millis = Millis(-FAR)
     published_until: Millis = FAR
     changed_from: Millis | None = None
-    """Exclusive: what was marked, saved or arrived after it."""
+    """Exclusive: what was marked or saved after it, or arrived no more than `LATE` before."""
     changed_until: Millis = FAR
     search: str | None = None
+    tags: tuple[str, ...] = ()
+    """All of them, as the publisher gave them."""
 
 
 class NumberedFeed(msgspec.Struct, frozen=True):
@@ -190,10 +200,9 @@ class SyncInbox:
                 words = match(tx.engine, parse_terms(wanted.search))
                 return 0 if words is None else await tx.one(int, q.count_found, **where, match=words)
             if wanted == _plain(wanted):
-                places = ("shelf_id", "kind", "feed_id", "series_id", "group_id", "unread", "saved")
                 plain = EntryFilter(kind=wanted.kind, unread=wanted.unread, saved=wanted.saved)
-                return await count_entries_tx(tx, {name: where[name] for name in places}, plain)
-            return await tx.one(int, q.count, **where, changed_from=wanted.changed_from)
+                return await count_entries_tx(tx, {name: where[name] for name in _PLACES}, plain)
+            return await tx.one(int, q.count, **where)
 
         return await self._db.read(read)
 
@@ -216,15 +225,13 @@ class SyncInbox:
 
     async def save(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None, *, saved: bool) -> None:
         """Save these, or let them go: an article as a bookmark, a chapter in its series. A repeat changes nothing."""
-        for one in await self._visible(shelf_id, ids, kind):
-            if one.saved == saved:
-                continue
-            if one.item_id is None:
-                await self._inbox.save_chapter(shelf_id, one.id, saved=saved)
-            elif saved:
-                await self._bookmarks.keep_item(shelf_id, one.item_id)
-            else:
-                await self._bookmarks.delete_of_item(shelf_id, one.item_id)
+        others = [one for one in await self._visible(shelf_id, ids, kind) if one.saved != saved]
+        items = [one.item_id for one in others if one.item_id is not None]
+        chapters = [one.id for one in others if one.item_id is None]
+        if items:
+            await self._bookmarks.save_items(shelf_id, items, saved=saved)
+        if chapters:
+            await self._inbox.save_chapters(shelf_id, chapters, saved=saved)
 
     async def mark_read(self, shelf_id: ShelfId, wanted: SyncFilter) -> int:
         """Mark all of these read; how many. Clients say until when they have looked: that is about arrival."""
@@ -266,40 +273,58 @@ async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, 
     if wanted.feed is not None and found is None:
         return None
     where = msgspec.structs.asdict(wanted)
-    for name in ("feed", "group", "search", "changed_from"):
+    for name in ("feed", "group", "search"):
         del where[name]
     return where | {
         "shelf_id": shelf_id,
+        "tags": [[tag] for tag in wanted.tags],
         "feed_id": found and found.feed_id,
         "series_id": found and found.series_id,
         "group_id": wanted.group,
+        "late_from": None if wanted.changed_from is None else wanted.changed_from - LATE,
         "settled": await tx.one(int, q.settled),
     }
 
 
 async def _list_tx(tx: Tx, where: dict[str, Any], wanted: SyncFilter, *, by: Order, descending: bool) -> list[SyncRef]:
     """By the index that fits: what is found by words, changed, unread, saved or of one feed is little of a shelf."""
+    ordered = where | {"by": by, "descending": descending}
     if wanted.search is not None:
         words = match(tx.engine, parse_terms(wanted.search))
-        found = where | {"match": words, "descending": descending}
-        return [] if words is None else await tx.many(SyncRef, q.found, **found)
-    if wanted.changed_from is not None or by == "changed":
-        since = {"changed_from": wanted.changed_from or 0, "by_change": by == "changed", "descending": descending}
-        return await tx.many(SyncRef, q.changed, **where, **since)
-    if by == "published":
-        return await tx.many(SyncRef, q.published, **where, descending=descending)
-    if by != "id":
-        refs = await tx.many(SyncRef, q.by_feed_name, **where, by=by)
-        return refs[::-1] if descending else refs
-    if where["feed_id"]:
-        return await tx.many(SyncRef, q.of_feed, **where, descending=descending)
-    if where["series_id"]:
-        return await tx.many(SyncRef, q.of_series, **where, descending=descending)
-    if wanted.unread:
-        return await tx.many(SyncRef, q.unread, **where, descending=descending)
+        if words is None:
+            return []
+        return await tx.many(SyncRef, q.found if by in _NUMBERED else q.found_by_name, **ordered, match=words)
+    if by not in _NUMBERED:
+        return await tx.many(SyncRef, q.by_name, **ordered)
+    if wanted.changed_from is not None:
+        return await tx.many(SyncRef, q.changed, **ordered)
+    if wanted.feed is not None:
+        return await tx.many(SyncRef, q.of_feed if where["feed_id"] else q.of_series, **ordered)
+    if wanted.unread and await _are_few_unread_tx(tx, where):
+        return await tx.many(SyncRef, q.unread, **ordered)
     if wanted.saved:
-        return await tx.many(SyncRef, q.saved, **where, descending=descending)
-    return await tx.many(SyncRef, q.descending if descending else q.ascending, **where)
+        return await tx.many(SyncRef, q.saved, **ordered)
+    return await _all_tx(tx, ordered)
+
+
+async def _all_tx(tx: Tx, ordered: dict[str, Any]) -> list[SyncRef]:
+    """The whole shelf in its order, as far as its end is wanted."""
+    where = {name: value for name, value in ordered.items() if name not in {"by", "descending"}}
+    if ordered["by"] == "id":
+        return await tx.many(SyncRef, q.descending if ordered["descending"] else q.ascending, **where)
+    if ordered["by"] == "published":
+        return await tx.many(SyncRef, q.last_published if ordered["descending"] else q.published, **where)
+    return await tx.many(SyncRef, q.ordered, **ordered)
+
+
+async def _are_few_unread_tx(tx: Tx, where: dict[str, Any]) -> bool:
+    """Whether to find all that is unread and sort it, rather than to walk by number until there are enough."""
+    shelf = {name: where[name] if name == "shelf_id" else None for name in _PLACES}
+    everything, unread = EntryFilter(), EntryFilter(unread=True)
+    entries = await count_entries_tx(tx, shelf, everything)
+    count = await count_entries_tx(tx, shelf, unread)
+    wanted: int = where["most"] + where["skip"]
+    return count * count < entries * wanted
 
 
 def _plain(wanted: SyncFilter) -> SyncFilter:

@@ -85,6 +85,15 @@ entry indexed by entry_unread_arrival
 -- fragment: by_saved
 entry indexed by entry_saved
 
+-- fragment: by_feed
+entry indexed by entry_feed
+
+-- fragment: by_series
+entry indexed by entry_series
+
+-- fragment: by_date
+entry indexed by entry_order
+
 -- fragment: is_wanted
 entry.shelf_id = :shelf_id and entry.id > :above and entry.id < :below and entry.id <= :settled
 and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (entry.item_id is not null))
@@ -102,6 +111,22 @@ and (
 and entry.created_at >= :arrived_from and entry.created_at <= :arrived_until
 and entry.sort_at >= :published_from and entry.sort_at <= :published_until
 and coalesce(entry.changed_at, entry.created_at) <= :changed_until
+and (
+  cast(:changed_from as bigint) is null or entry.changed_at > cast(:changed_from as bigint)
+  or entry.created_at > cast(:late_from as bigint)
+)
+and (
+  cast(:tags as text) = '[]'
+  or exists (
+    select 1 from item where item.id = entry.item_id and not exists (
+      select 1 from json_each(cast(:tags as text)) as wanted where not {has_tag}
+    )
+  )
+)
+
+-- fragment: has_tag
+-- In ASCII whatever their case.
+exists (select 1 from json_each(item.categories) as has where lower(has.value) = lower(wanted.value ->> 0))
 
 -- fragment: ref
 select entry.id, coalesce(of_feed.number, of_series.number) as feed, entry.created_at
@@ -116,44 +141,48 @@ left join feed_number as of_series on of_series.shelf_id = entry.shelf_id and of
 -- name: descending
 {ref} from entry {numbered} where {is_wanted} order by entry.id desc limit :most offset :skip;
 
+-- fragment: in_order
+order by case cast(:by as text)
+    when 'published' then entry.sort_at
+    when 'created' then entry.created_at
+    when 'changed' then coalesce(entry.changed_at, entry.created_at)
+    else entry.id
+  end * case when cast(:descending as boolean) then -1 else 1 end,
+  entry.id * case when cast(:descending as boolean) then -1 else 1 end
+limit :most offset :skip
+
 -- name: unread
 -- Sorted after it was found: what is unread is little of what there is.
-{ref} from {by_unread} {numbered} where entry.unread and {is_wanted}
-order by case when cast(:descending as boolean) then -entry.id else entry.id end limit :most offset :skip;
+{ref} from {by_unread} {numbered} where entry.unread and {is_wanted} {in_order};
 
 -- name: saved
-{ref} from {by_saved} {numbered} where entry.saved and {is_wanted}
-order by case when cast(:descending as boolean) then -entry.id else entry.id end limit :most offset :skip;
+{ref} from {by_saved} {numbered} where entry.saved and {is_wanted} {in_order};
 
 -- name: of_feed
-{ref} from entry {numbered} where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id and {is_wanted}
-order by case when cast(:descending as boolean) then -entry.id else entry.id end limit :most offset :skip;
+{ref} from {by_feed} {numbered} where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id and {is_wanted} {in_order};
 
 -- name: of_series
-{ref} from entry {numbered} where entry.shelf_id = :shelf_id and entry.series_id = :series_id and {is_wanted}
-order by case when cast(:descending as boolean) then -entry.id else entry.id end limit :most offset :skip;
+{ref} from {by_series} {numbered} where entry.shelf_id = :shelf_id and entry.series_id = :series_id and {is_wanted} {in_order};
 
 -- name: published
--- By the date of the publisher.
-{ref} from entry {numbered} where {is_wanted}
-order by entry.sort_at * case when cast(:descending as boolean) then -1 else 1 end,
-  entry.id * case when cast(:descending as boolean) then -1 else 1 end
-limit :most offset :skip;
+-- By the date of the publisher, along its index.
+{ref} from {by_date} {numbered} where {is_wanted} order by entry.sort_at, entry.id limit :most offset :skip;
+
+-- name: last_published
+{ref} from {by_date} {numbered} where {is_wanted} order by entry.sort_at desc, entry.id desc limit :most offset :skip;
 
 -- name: changed
 -- What was marked or saved since then, and what came since then, each by its index.
 {ref} from (
   select id from entry where shelf_id = :shelf_id and changed_at > :changed_from
   union
-  select id from entry where shelf_id = :shelf_id and created_at > :changed_from
+  select id from entry where shelf_id = :shelf_id and created_at > :late_from
 ) as recent
-join entry on entry.id = recent.id {numbered}
-where {is_wanted}
-order by
-  case when cast(:by_change as boolean) then coalesce(entry.changed_at, entry.created_at) else entry.id end
-    * case when cast(:descending as boolean) then -1 else 1 end,
-  entry.id * case when cast(:descending as boolean) then -1 else 1 end
-limit :most offset :skip;
+cross join entry {numbered}
+where entry.id = recent.id and {is_wanted} {in_order};
+
+-- name: ordered
+{ref} from entry {numbered} where {is_wanted} {in_order};
 
 -- fragment: hits
 select rowid as found from item_search where item_search match :match
@@ -161,31 +190,45 @@ select rowid as found from item_search where item_search match :match
 -- name: found
 with hit as ({hits})
 {ref} from hit cross join entry {numbered}
-where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted}
-order by entry.id * case when cast(:descending as boolean) then -1 else 1 end limit :most offset :skip;
+where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted} {in_order};
 
--- name: by_feed_name
--- For the few who list by category, title or author.
-{ref} from entry {numbered}
+-- fragment: placed
+row_number() over (
+  order by
+    case cast(:by as text)
+      when 'status' then case when entry.unread then 'unread' else 'read' end
+      when 'title' then coalesce(item.title, chapter.title)
+      when 'author' then coalesce(item.author, '')
+      when 'category_title' then shelf_group.name
+    end,
+    case when cast(:by as text) = 'category_id' then shelf_group.id end, entry.id
+) as place
+
+-- fragment: named
 left join item on item.id = entry.item_id
 left join chapter on chapter.id = entry.chapter_id
 left join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
 left join follow on follow.shelf_id = entry.shelf_id and follow.series_id = entry.series_id
 left join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.group_id)
-where {is_wanted}
-order by
-  case cast(:by as text)
-    when 'status' then case when entry.unread then 'unread' else 'read' end
-    when 'title' then coalesce(item.title, chapter.title)
-    when 'author' then coalesce(item.author, '')
-    when 'category_title' then shelf_group.name
-  end,
-  case when cast(:by as text) = 'category_id' then shelf_group.id end, entry.id
-limit :most offset :skip;
+
+-- fragment: by_place
+order by case when cast(:descending as boolean) then -place else place end limit :most offset :skip
+
+-- name: by_name
+-- For the few who list by status, title, author or category.
+select id, feed, created_at from (
+  {ref}, {placed} from entry {numbered} {named} where {is_wanted}
+) as listed {by_place};
+
+-- name: found_by_name
+with hit as ({hits})
+select id, feed, created_at from (
+  {ref}, {placed} from hit cross join entry {numbered} {named}
+  where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted}
+) as listed {by_place};
 
 -- name: count
-select count(*) from entry where {is_wanted}
-  and (cast(:changed_from as bigint) is null or coalesce(entry.changed_at, entry.created_at) > cast(:changed_from as bigint));
+select count(*) from entry where {is_wanted};
 
 -- name: count_found
 with hit as ({hits})
@@ -193,22 +236,27 @@ select count(*) from hit cross join entry
 where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted};
 
 -- name: details
--- Of the entries of one answer, what apps are told beside the item or chapter.
-select entry.id, coalesce(of_feed.number, of_series.number) as feed, entry.changed_at, shelf_group.id as group_id, shelf_group.name as group_name,
+-- Of the entries of one answer, what apps are told beside the item or chapter. Materialized: PostgreSQL would rather begin
+-- with all that the shelf has.
+with page as materialized (
+  select id, shelf_id, feed_id, series_id, changed_at from entry
+  where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+    and id <= :settled
+    and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
+)
+select entry.id, coalesce(of_feed.number, of_series.number) as feed, entry.changed_at, shelf_group.id as group_id,
+  shelf_group.name as group_name,
   case
     when series.id is null then coalesce(nullif(subscription.name, ''), nullif(feed.title, ''), feed.link)
     else coalesce(nullif(series.title, ''), 'Untitled')
   end as feed_title,
   coalesce(subscription.site_url, feed.site_url) as site_url, feed.link as feed_link
-from entry {numbered}
+from page as entry {numbered}
 left join feed on feed.id = entry.feed_id
 left join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
 left join series on series.id = entry.series_id
 left join follow on follow.shelf_id = entry.shelf_id and follow.series_id = entry.series_id
-join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.group_id)
-where entry.shelf_id = :shelf_id and entry.id in (select cast(value as bigint) from json_each(cast(:ids as text)))
-  and entry.id <= :settled
-  and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (entry.item_id is not null));
+join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.group_id);
 
 -- name: visible
 -- Which of these are entries of the shelf that the app may see, and what each is about.

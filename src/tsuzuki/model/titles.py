@@ -55,7 +55,8 @@ _ALT = re.compile(r' alt="([^"]*+)"')
 _PHRASES = (
     "a abbr b bdi bdo cite code data del dfn em i ins kbd mark q rp rt ruby s samp small span strong sub sup u var wbr"
 )
-_WITHIN_WORDS = frozenset(_PHRASES.split())
+_GAPS = {tag: "" for name in _PHRASES.split() for tag in (name, f"/{name}")}
+"""What a tag leaves behind, where that is no space."""
 
 
 def title_of(title: str, text: str) -> str:
@@ -80,18 +81,19 @@ def first_words(text: str, most: int) -> str:
 
 
 def _words(text: str, most: int) -> str:
-    plain = " ".join(_without_tags(text).replace("&nbsp;", " ").split())
-    return " ".join(unescaped(plain[: (most + 1) * _LONGEST_REFERENCE]).split())
+    plain = " ".join(_without_tags(text).replace("&nbsp;", " ").split())[: (most + 1) * _LONGEST_REFERENCE]
+    return " ".join(unescaped(plain).split()) if "&" in plain else plain
 
 
 def _without_tags(text: str) -> str:
     """The text up to its last tag that is looked at."""
-    parts: list[str] = []
-    place = 0
-    for tag in islice(_TAG.finditer(text), MOST_TAGS):
-        parts += text[place : tag.start()], "" if tag[1].removeprefix("/") in _WITHIN_WORDS else " "
-        place = tag.end()
-    return "".join(parts) if len(parts) == 2 * MOST_TAGS else "".join(parts) + text[place:]
+    pieces = _TAG.split(text, MOST_TAGS)  # words, and between them a tag's name and its attributes
+    if len(pieces) > 3 * MOST_TAGS:
+        pieces.pop()
+    parts = [pieces[0]]
+    for tag, words in zip(pieces[1::3], pieces[3::3], strict=False):
+        parts += _GAPS.get(tag, " "), words
+    return "".join(parts)
 
 
 def _alt_in(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_feed_tx, lock_items_tx
 from tsuzuki.delivery.fanout import Delivered
+from tsuzuki.delivery.portions import finish_deliveries_tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.policy import ClaimedWatch
@@ -41,6 +42,7 @@ async def move_feed_tx(tx: Tx, feed_id: FeedId, link: str, *, same: Iterable[str
     be read under the name of the new one.
     """
     if await tx.run(q.move_feed, feed_id=feed_id, link=link, now=now):
+        await finish_deliveries_tx(tx, "item", feed_id, now)
         await leave_address_tx(tx, feed_id, same=same, now=now)
 
 
@@ -63,6 +65,8 @@ async def merge_moved_tx(
     if not await tx.run(q.is_leased, id=watch.id, lease_token=watch.lease_token):
         raise LeaseLost([watch.id])
     shelves = await tx.many(ShelfId, q.followers, feed_id=feed_id)
+    for each in pair:
+        await finish_deliveries_tx(tx, "item", each, now)
     await move_items_tx(tx, feed_id, target, now)
     await move_subscriptions_tx(tx, feed_id, target, now)
     await drop_feed_tx(tx, feed_id)

@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.protocols import feeds_out, fever
+from tsuzuki.protocols import feeds_out, fever, google_reader, miniflux
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
+from tsuzuki.protocols.icons import icon_resource
+from tsuzuki.protocols.pictures import picture_resources
 
 
 class SpokenProtocol(msgspec.Struct, frozen=True):
@@ -16,12 +18,16 @@ class SpokenProtocol(msgspec.Struct, frozen=True):
     resources: Callable[[ProtocolDeps], Sequence[AppResource]]
 
 
-SPOKEN = (SpokenProtocol(fever.FEVER, fever.resources),)
+SPOKEN = (
+    SpokenProtocol(fever.FEVER, fever.resources),
+    SpokenProtocol(google_reader.GREADER, google_reader.resources),
+    SpokenProtocol(miniflux.MINIFLUX, miniflux.resources),
+)
 
 PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 
 
 def build_protocols(deps: ProtocolDeps) -> list[AppResource]:
-    """What answers all of them, and what needs no password."""
+    """What answers all of them, the pictures and icons that they show, and feeds out, which need no password."""
     spoken = [resource for one in SPOKEN for resource in one.resources(deps)]
-    return [*spoken, *feeds_out.resources(deps)]
+    return [*spoken, *picture_resources(deps), icon_resource(deps), *feeds_out.resources(deps)]

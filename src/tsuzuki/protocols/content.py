@@ -1,17 +1,24 @@
 """Entries as apps show them: never without a title, with absolute addresses, chapters beside articles (R109)."""
 
 import html
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from tsuzuki.accounts.devices import AppUser
+from tsuzuki.http.services import Services
+from tsuzuki.images.icons import ShownIcon
 from tsuzuki.inbox.entries import Entry
 from tsuzuki.inbox.sync import SyncEntry, SyncFeed
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.model.ids import show_id
+from tsuzuki.model.ids import FeedId, show_id
 from tsuzuki.model.times import SECOND, Millis, iso
 from tsuzuki.model.titles import beside_number, title_of
+from tsuzuki.shelves.types import SeriesRelease
 
 UNTITLED = "Untitled"
+MOST_PAGES = 500
+"""Of a chapter, in the text of its item."""
 
 
 class AppEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,10 +43,35 @@ class AppEntry(msgspec.Struct, frozen=True, kw_only=True):
     enclosures: tuple[Enclosure, ...]
 
 
-def app_entry(found: SyncEntry, base: str) -> AppEntry:
-    """The entry; `base` is this server's address."""
+async def app_entries(services: Services, user: AppUser, found: Sequence[SyncEntry], base: str) -> list[AppEntry]:
+    """The entries of an answer; `base` is this server's address."""
+    chapters = [one.entry.chapter_id for one in found if one.entry.chapter_id is not None]
+    releases = await services.reading.series.preferred_releases(user.shelf.id, chapters)
+    bodies = [one.entry.content or "" for one in found]
+    if user.shelf.proxy_images:
+        pictures, password_id = services.app_pictures, user.password_id
+        bodies = await services.pictures.articles.shown_in(
+            bodies, lambda address: base + pictures.in_article(password_id, address)
+        )
+    entries = []
+    for one, body in zip(found, bodies, strict=True):
+        url = _url(one.entry, base)
+        if one.entry.chapter_id is not None:
+            images = _chapter_images(services, user, one.entry, releases.get(one.entry.chapter_id))
+            body = _chapter_html(one.entry, url, [base + path for path in images])
+        entries.append(_app_entry(one, url, body, base))
+    return entries
+
+
+def plain_entry(found: SyncEntry, base: str) -> AppEntry:
+    """An entry for whoever has no device password: pictures where their publisher has them, of a chapter a link."""
+    entry, url = found.entry, _url(found.entry, base)
+    body = (entry.content or "") if entry.chapter_id is None else _chapter_html(entry, url, ())
+    return _app_entry(found, url, body, base)
+
+
+def _app_entry(found: SyncEntry, url: str, body: str, base: str) -> AppEntry:
     entry, details = found.entry, found.details
-    url = _url(entry, base)
     return AppEntry(
         id=entry.id,
         feed=details.feed,
@@ -49,7 +81,7 @@ def app_entry(found: SyncEntry, base: str) -> AppEntry:
         group_name=details.group_name,
         title=_title(entry),
         author=entry.author or "",
-        html=_html(entry, url),
+        html=body,
         url=url,
         unread=entry.unread,
         saved=entry.saved,
@@ -68,6 +100,12 @@ def feed_address(feed: SyncFeed, base: str) -> str:
 def site_address(feed: SyncFeed, base: str) -> str:
     """The site of the feed, or of the series' first source."""
     return feed.site_url or feed.link or f"{base}/"
+
+
+def icon_address(feed: SyncFeed, icons: Mapping[FeedId, ShownIcon], base: str) -> str:
+    """Where the feed's icon is; empty where it has none."""
+    icon = None if feed.kind != "item" else icons.get(FeedId(feed.of_id))
+    return "" if icon is None else base + icon.path
 
 
 def seconds(at: Millis | None) -> int:
@@ -91,8 +129,16 @@ def _url(entry: Entry, base: str) -> str:
     return entry.link or f"{base}/items/{entry.item_id}"
 
 
-def _html(entry: Entry, url: str) -> str:
-    if entry.chapter_id is None:
-        return entry.content or ""
+def _chapter_images(services: Services, user: AppUser, entry: Entry, release: SeriesRelease | None) -> list[str]:
+    """The paths of its pages where they can be shown, else of its series' cover."""
+    pictures, password_id = services.app_pictures, user.password_id
+    if release is not None and release.is_readable and release.page_count > 0:
+        pages = range(min(release.page_count, MOST_PAGES))
+        return [pictures.page(password_id, release.id, position) for position in pages]
+    return [] if entry.cover_id is None else [pictures.cover(password_id, entry.cover_id)]
+
+
+def _chapter_html(entry: Entry, url: str, images: Sequence[str]) -> str:
     name = html.escape(f"{entry.series_title or UNTITLED}, {_title(entry)}")
-    return f'<p><a href="{html.escape(url)}">Read {name}</a></p>'
+    shown = "".join(f'<p><img src="{html.escape(image)}" alt=""></p>' for image in images)
+    return f'<p><a href="{html.escape(url)}">Read {name}</a></p>{shown}'

@@ -16,7 +16,7 @@ from tsuzuki.inbox.sync import SyncEntry
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.times import SECOND, Millis, iso
 from tsuzuki.model.titles import first_words
-from tsuzuki.protocols.content import AppEntry, app_entry
+from tsuzuki.protocols.content import AppEntry, plain_entry
 
 GENERATOR = "Tsuzuki"
 SUMMARY = 500
@@ -59,7 +59,7 @@ def write_feed(feed: FeedOut, topic: Topic, entries: Sequence[SyncEntry]) -> byt
 
 
 def _document_entry(feed: FeedOut, found: SyncEntry, base: str) -> DocumentEntry:
-    entry, shown = found.entry, app_entry(found, base)
+    entry, shown = found.entry, plain_entry(found, base)
     return DocumentEntry(
         # The same at every address, in every format, and in every feed of the shelf.
         guid=f"urn:uuid:{uuid5(UUID(bytes=feed.shelf_public_id), f'entry {entry.id}')}",

@@ -1,7 +1,9 @@
 """Fever API 3: one address, one key, JSON back. It reads and marks; feeds are added elsewhere."""
 
+import base64
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -11,18 +13,22 @@ from starlette.responses import Response
 from tsuzuki.accounts.devices import AppUser
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.inbox.sync import LARGEST, SyncFeed, SyncFilter
-from tsuzuki.model.errors import Unauthorized
+from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
+from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
-from tsuzuki.protocols.content import app_entry, feed_address, seconds, site_address
+from tsuzuki.protocols.content import app_entries, feed_address, seconds, site_address
 from tsuzuki.protocols.params import Params, read_params
 
 VERSION = 3
 PAGE = 50
 """Items of an answer; apps page until there are fewer."""
 MANY = 20_000
-"""Beyond as many unread ones, an answer to a mark does not list them again."""
+"""Beyond as many unread or saved ones, an answer to a mark does not list them again."""
 LONGEST_KEY = 64
+_REFUSAL = {"api_version": VERSION, "auth": 0}
+_PNG = "image/png;base64,"
+"""Without `data:`, which apps put before it themselves."""
 
 
 def digest(username: str, password: str) -> str:
@@ -77,18 +83,20 @@ async def _answer(deps: ProtocolDeps, request: Request) -> Response:
         key = params.one("api_key").strip().lower()
         user = await deps.sign_in(request, FEVER, None, key if len(key) <= LONGEST_KEY else "")
     except Unauthorized:
-        return _json({"api_version": VERSION, "auth": 0})  # with 200: apps take another status for a broken server
+        return _json(_REFUSAL)  # with 200: apps take another status for a broken server
+    except TooManyRequests as error:
+        return _json(_REFUSAL, status=429, headers={"retry-after": str(error.retry_after)})
     asked = FeverRequest(deps, user, params, deps.base_of(request))
     body: Json = {"api_version": VERSION, "auth": 1, "last_refreshed_on_time": await _refreshed(asked)}
     body |= await _write(asked)
-    for name, read in _READS.items():
-        if name in params:
+    for names, read in _READS.items():
+        if any(name in params for name in names):
             body |= await read(asked)
     return _json(body)
 
 
-def _json(body: Mapping[str, Any]) -> Response:
-    return Response(msgspec.json.encode(body), media_type="application/json; charset=utf-8")
+def _json(body: Mapping[str, Any], *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(body), status, headers, "application/json; charset=utf-8")
 
 
 async def _refreshed(asked: FeverRequest) -> int:
@@ -101,14 +109,15 @@ async def _refreshed(asked: FeverRequest) -> int:
 
 async def _groups(asked: FeverRequest) -> Json:
     groups = await asked.deps.services.reading.groups.list(asked.user.shelf.id)
-    return {"groups": [{"id": group.id, "title": group.name} for group in groups]} | await _feeds_groups(asked)
+    return {"groups": [{"id": group.id, "title": group.name} for group in groups]}
 
 
 async def _feeds(asked: FeverRequest) -> Json:
+    icons = await asked.deps.services.icons.of_shelf(asked.user.shelf.id)
     feeds = [
         {
             "id": feed.number,
-            "favicon_id": 0,
+            "favicon_id": icons[FeedId(feed.of_id)].id if feed.kind == "item" and feed.of_id in icons else 0,
             "title": feed.title,
             "url": feed_address(feed, asked.base),
             "site_url": site_address(feed, asked.base),
@@ -117,10 +126,10 @@ async def _feeds(asked: FeverRequest) -> Json:
         }
         for feed in await asked.feeds()
     ]
-    return {"feeds": feeds} | await _feeds_groups(asked)
+    return {"feeds": feeds}
 
 
-async def _feeds_groups(asked: FeverRequest) -> Json:
+async def _members(asked: FeverRequest) -> Json:
     """Every feed is in one group, and a group without feeds is left out: apps fail on either."""
     members: dict[int, list[str]] = {}
     for feed in await asked.feeds():
@@ -128,29 +137,29 @@ async def _feeds_groups(asked: FeverRequest) -> Json:
     return {"feeds_groups": [{"group_id": group, "feed_ids": ",".join(feeds)} for group, feeds in members.items()]}
 
 
-async def _favicons(_: FeverRequest) -> Json:
-    return {"favicons": []}
+async def _favicons(asked: FeverRequest) -> Json:
+    has_feeds = asked.user.kind != "chapter"
+    icons = await asked.deps.services.icons.pictures_of(asked.user.shelf.id) if has_feeds else ()
+    return {"favicons": [{"id": icon.id, "data": _PNG + base64.b64encode(icon.png).decode()} for icon in icons]}
 
 
 async def _items(asked: FeverRequest) -> Json:
     sync, shelf_id, kind = asked.deps.services.sync, asked.user.shelf.id, asked.user.kind
     found = await sync.entries(shelf_id, await _wanted(asked), kind)
-    items = []
-    for each in found:
-        entry = app_entry(each, asked.base)
-        items.append(
-            {
-                "id": entry.id,
-                "feed_id": entry.feed,
-                "title": entry.title,
-                "author": entry.author,
-                "html": entry.html,
-                "url": entry.url,
-                "is_saved": int(entry.saved),
-                "is_read": int(not entry.unread),
-                "created_on_time": seconds(entry.published_at),
-            }
-        )
+    items = [
+        {
+            "id": entry.id,
+            "feed_id": entry.feed,
+            "title": entry.title,
+            "author": entry.author,
+            "html": entry.html,
+            "url": entry.url,
+            "is_saved": int(entry.saved),
+            "is_read": int(not entry.unread),
+            "created_on_time": seconds(entry.published_at),
+        }
+        for entry in await app_entries(asked.deps.services, asked.user, found, asked.base)
+    ]
     return {"items": items, "total_items": await sync.count(shelf_id, SyncFilter(kind=kind))}
 
 
@@ -180,43 +189,59 @@ async def _saved_ids(asked: FeverRequest) -> Json:
     return {"saved_item_ids": await asked.ids(SyncFilter(saved=True))}
 
 
-_READS: Mapping[str, Read] = {
-    "groups": _groups,
-    "feeds": _feeds,
-    "favicons": _favicons,
-    "items": _items,
-    "links": _links,
-    "unread_item_ids": _unread_ids,
-    "saved_item_ids": _saved_ids,
+async def _few_unread(asked: FeverRequest) -> Json:
+    return await _unread_ids(asked) if await _are_few(asked, SyncFilter(kind=asked.user.kind, unread=True)) else {}
+
+
+async def _few_saved(asked: FeverRequest) -> Json:
+    return await _saved_ids(asked) if await _are_few(asked, SyncFilter(kind=asked.user.kind, saved=True)) else {}
+
+
+async def _are_few(asked: FeverRequest, wanted: SyncFilter) -> bool:
+    return await asked.deps.services.sync.count(asked.user.shelf.id, wanted) <= MANY
+
+
+_READS: Mapping[tuple[str, ...], Read] = {
+    ("groups",): _groups,
+    ("feeds",): _feeds,
+    ("groups", "feeds"): _members,
+    ("favicons",): _favicons,
+    ("items",): _items,
+    ("links",): _links,
+    ("unread_item_ids",): _unread_ids,
+    ("saved_item_ids",): _saved_ids,
 }
+"""What an app asks for by any of these names; several at once are answered together."""
 
 
 # -- what it writes
 
 
 async def _write(asked: FeverRequest) -> Json:
-    """Set the state that is named; what is unknown, or another's, changes nothing and is no error."""
-    params = asked.params
-    if params.one("mark") == "item":
-        return await _mark_item(asked)
-    if params.one("mark") in {"feed", "group"} and params.one("as") == "read":
-        await _mark_many(asked)
-    return {}
+    """Set the state that is named, then say how things are. What is unknown, or another's, changes nothing and is no
+    error, nor is it one to mark on a shelf that they only read: apps repeat for ever what was refused.
+    """
+    mark, state = asked.params.one("mark"), asked.params.one("as")
+    with suppress(Forbidden):
+        if mark == "item" and state in _STATES:
+            asked.user.must_write()
+            await _mark_item(asked, state)
+        elif mark in {"feed", "group"} and state == "read":
+            asked.user.must_write()
+            await _mark_many(asked)
+    return await _STATES[state](asked) if mark == "item" and state in _STATES else {}
 
 
-async def _mark_item(asked: FeverRequest) -> Json:
-    sync, user, state = asked.deps.services.sync, asked.user, asked.params.one("as")
-    ids = asked.params.numbers("id")
+_STATES: Mapping[str, Read] = {"read": _few_unread, "unread": _few_unread, "saved": _few_saved, "unsaved": _few_saved}
+"""What an item is marked as, and what is told after it."""
+
+
+async def _mark_item(asked: FeverRequest, state: str) -> None:
+    sync, user, ids = asked.deps.services.sync, asked.user, asked.params.numbers("id")
     if state in {"read", "unread"}:
-        user.must_write()
         await sync.mark(user.shelf.id, ids, user.kind, unread=state == "unread")
-        unread = await sync.count(user.shelf.id, SyncFilter(kind=user.kind, unread=True))
-        return await _unread_ids(asked) if unread <= MANY else {}
-    if state in {"saved", "unsaved"}:
-        user.must_write()
+    else:
         await sync.save(user.shelf.id, ids, user.kind, saved=state == "saved")
-        return await _saved_ids(asked)
-    return {}
 
 
 async def _mark_many(asked: FeverRequest) -> None:
@@ -225,7 +250,6 @@ async def _mark_many(asked: FeverRequest) -> None:
     number = params.number("id")
     if number is None or number < 0:
         return
-    user.must_write()
     before, now = params.number("before") or 0, asked.deps.clock()
     until = now if before <= 0 or before > now // SECOND else Millis(before * SECOND + SECOND - 1)
     wanted = SyncFilter(kind=user.kind, arrived_until=until)

@@ -22,11 +22,13 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class Params:
-    """Names and values in the order in which they came, the body's after the query's."""
+    """Names and values in the order in which they came, the body's after the query's. Invalid where one has a NUL."""
 
     def __init__(self, pairs: Pairs) -> None:
         self._values: dict[str, list[str]] = {}
         for name, value in pairs:
+            if "\0" in value:  # PostgreSQL takes none
+                raise Invalid("A parameter must not contain the character NUL.")
             self._values.setdefault(name, []).append(value)
 
     def __contains__(self, name: str) -> bool:
@@ -64,12 +66,20 @@ def whole_number(text: str) -> int | None:
 
 async def read_params(request: Request, limit: int = MAX_BODY) -> Params:
     """Everything that was sent. Invalid for a body that is no form, and for more than anybody needs."""
-    query = request.scope["query_string"].decode("latin-1")
-    pairs = _pairs(query)
+    pairs = _queried(request)
     if request.method == "POST":
         body = await read_body(request.scope, request.receive, limit)
         pairs += list(_fields(body, request.headers.get("content-type", "")))
     return Params(pairs)
+
+
+def query_params(request: Request) -> Params:
+    """What the address says, where the body is something else."""
+    return Params(_queried(request))
+
+
+def _queried(request: Request) -> list[tuple[str, str]]:
+    return _pairs(request.scope["query_string"].decode("latin-1"))
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

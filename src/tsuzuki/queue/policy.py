@@ -44,7 +44,7 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     batch: int = 50
     """Most tasks in one call of a batch handler."""
     is_routine: bool = False
-    """Its tasks come by the clock and are no news: the log has them at debug."""
+    """Its tasks come by the clock, or are parts of something, and are no news: the log has them at debug."""
     gather: Millis = Millis(50)
     """How long tasks that come one by one wait behind a batch that is being done: together they cost little more."""
 
@@ -60,6 +60,7 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 INGEST: Final = QueueSettings(batch=20)
+DELIVERY: Final = QueueSettings(concurrency=2, is_routine=True)
 NOTIFICATIONS: Final = QueueSettings(attempts=5)
 CRAWL: Final = QueueSettings(concurrency=5)
 

@@ -150,6 +150,16 @@ where queue = :queue and status in ('queued', 'running') and key >= :prefix and 
 update dead_letter set discarded_at = :now
 where queue = :queue and key >= :prefix and key < :beyond and replayed_at is null and discarded_at is null;
 
+-- name: open_payloads
+select payload from (
+  select id, payload from task
+  where queue = :queue and status in ('queued', 'running') and key >= :prefix and key < :beyond
+  union all
+  select task_id, payload from dead_letter
+  where queue = :queue and key >= :prefix and key < :beyond and replayed_at is null and discarded_at is null
+) as unfinished
+order by id;
+
 -- name: find_task
 select id, queue, key, priority, run_at, status, attempts, losses, worker, error, created_at, finished_at
 from task where id = :id;

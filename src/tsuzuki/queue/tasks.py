@@ -1,6 +1,7 @@
 """Queues and tasks: enqueued, finished and cancelled inside the caller's transaction."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Generic, Literal, NewType, Protocol, TypeVar
 
 import msgspec
@@ -258,9 +259,22 @@ async def finish_tx(tx: Tx, *tasks: Task[Any], now: Millis, status: Ending = "do
 
 async def withdraw_tx(tx: Tx, queue: str, prefix: str, now: Millis) -> None:
     """Cancel whatever is queued, running or given up under keys that begin with `prefix`, which ends in "-"."""
-    keys = {"queue": queue, "prefix": prefix, "beyond": prefix.removesuffix("-") + "."}
+    keys = _keys_from(queue, prefix)
     await tx.run(q.withdraw_tasks, **keys, now=now)
     await tx.run(q.withdraw_letters, **keys, now=now)
+
+
+async def open_payloads_tx(tx: Tx, queue: Queue[P], prefix: str) -> list[P]:
+    """What `withdraw_tx` would cancel, the oldest first, without what does not decode."""
+    found = []
+    for text in await tx.many(str, q.open_payloads, **_keys_from(queue.name, prefix)):
+        with suppress(Undecodable):
+            found.append(queue.decode(text))
+    return found
+
+
+def _keys_from(queue: str, prefix: str) -> dict[str, str]:
+    return {"queue": queue, "prefix": prefix, "beyond": prefix.removesuffix("-") + "."}
 
 
 async def skip_tx(tx: Tx, *tasks: Task[Any], now: Millis, why: str) -> None:

@@ -252,6 +252,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     pull_max_backoff: Annotated[
         Millis, _pull(kinds.duration(SECOND), "172800s", "The longest delay after failures or Retry-After.")
     ]
+    icons: Annotated[
+        bool,
+        _pull(kinds.SWITCH, "on", "Fetches the icons of feeds from their sites, each once a month."),
+    ]
     manga_list_ttl: Annotated[
         Millis, _pull(kinds.duration(_NONE), "600s", "How long a source's list of series is cached.")
     ]

@@ -1,5 +1,7 @@
 """Bookmarks: snapshots that outlive the item, its feed and its source."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from tsuzuki.connectors.html.sanitiser import sanitise
@@ -119,18 +121,20 @@ class Bookmarks:
         self._deps.after_commit(EVENTS_WAKEUP)
         return made
 
-    async def keep_item(self, shelf_id: ShelfId, item_id: ItemId) -> None:
-        """The same for an app, which does not ask whether it is there: a repeat changes nothing."""
+    async def save_items(self, shelf_id: ShelfId, items: Sequence[ItemId], *, saved: bool) -> None:
+        """Bookmark these, or delete their bookmarks, for an app: it does not ask what is there, and may repeat it."""
 
-        async def keep(tx: Tx) -> None:
-            item = await tx.maybe(NewBookmark, q.snapshot, shelf_id=shelf_id, item_id=item_id, note="")
-            if item is None:
-                return
-            await self._save_tx(tx, shelf_id, item_id, saved=True)
-            new_id, now = self._deps.new_id(), self._deps.clock()
-            await tx.run(q.keep_bookmark, public_id=new_id, shelf_id=shelf_id, **msgspec.structs.asdict(item), now=now)
+        async def save(tx: Tx) -> None:
+            now = self._deps.clock()
+            if saved:
+                rows = [(item, self._deps.new_id()) for item in items]
+                await tx.bulk(int, q.keep_bookmarks, rows, shelf_id=shelf_id, now=now)
+            else:
+                await tx.run(q.delete_bookmarks_of_items, shelf_id=shelf_id, ids=items)
+            await tx.run(q.save_entries, shelf_id=shelf_id, ids=items, saved=saved)
+            await counts_changed_tx(tx, [shelf_id], now)
 
-        await self._deps.db.with_tx(keep)
+        await self._deps.db.with_tx(save)
         self._deps.after_commit(EVENTS_WAKEUP)
 
     async def add(self, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:

@@ -6,6 +6,9 @@ bookmark.content, bookmark.feed_name, bookmark.note, bookmark.published_at, book
 bookmark
 left join subscription on subscription.shelf_id = bookmark.shelf_id and subscription.feed_id = bookmark.feed_id
 
+-- fragment: feed_name
+coalesce(nullif(subscription.name, ''), nullif(feed.title, ''), feed.link)
+
 -- fragment: place
 bookmark.shelf_id = :shelf_id
 and (cast(:feed_id as bigint) is null or bookmark.feed_id = cast(:feed_id as bigint))
@@ -36,15 +39,31 @@ values (
   :public_id, :shelf_id, :item_id, :feed_id, :link, :title, :content, :feed_name, :note, :published_at, :now
 );
 
--- name: keep_bookmark
--- The same, where one of its link or item is as good (R71).
+-- name: keep_bookmarks
+-- Of many items: rows are an item and a public id. One of the same link or item is as good (R71).
 insert into bookmark (
   public_id, shelf_id, item_id, feed_id, link, title, content, feed_name, note, published_at, created_at
 )
-values (
-  :public_id, :shelf_id, :item_id, :feed_id, :link, :title, :content, :feed_name, :note, :published_at, :now
-)
-on conflict do nothing;
+select unhex(wanted.value ->> 1), entry.shelf_id, item.id, item.feed_id, coalesce(item.link, ''), item.title, item.content,
+  {feed_name}, '', item.published_at, cast(:now as bigint)
+from json_each(cast(:rows as text)) as wanted
+cross join entry
+join item on item.id = entry.item_id
+join feed on feed.id = entry.feed_id
+join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
+where entry.shelf_id = :shelf_id and entry.item_id = cast(wanted.value ->> 0 as bigint)
+order by item.id
+on conflict do nothing
+returning id;
+
+-- name: delete_bookmarks_of_items
+delete from bookmark
+where shelf_id = :shelf_id and item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+
+-- name: save_entries
+update entry set saved = :saved
+where shelf_id = :shelf_id and saved <> :saved
+  and item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: set_note
 update bookmark set note = :note where id = :id;
@@ -58,7 +77,7 @@ update entry set saved = :saved where shelf_id = :shelf_id and item_id = :item_i
 
 -- name: snapshot
 select item.title, coalesce(item.link, '') as link, item.content,
-  coalesce(nullif(subscription.name, ''), nullif(feed.title, ''), feed.link) as feed_name,
+  {feed_name} as feed_name,
   cast(:note as text) as note, item.published_at, item.id as item_id, item.feed_id
 from entry
 join item on item.id = entry.item_id

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.db import Database
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import PublicId, ShelfId, WatchId
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
@@ -23,7 +24,7 @@ class RefreshOutcome(msgspec.Struct, frozen=True):
 
 
 class ShelfDeps(msgspec.Struct, frozen=True, kw_only=True):
-    """The database, the clock, new ids, parsers of foreign text, and the few calls into the client and the poller."""
+    """The database, the clock, new ids, parsers of foreign text, and the few calls into what is above."""
 
     db: Database
     clock: Callable[[], Millis]
@@ -36,3 +37,5 @@ class ShelfDeps(msgspec.Struct, frozen=True, kw_only=True):
     """Have a watch polled now, suspended or not, but never before a Retry-After is over."""
     ask_refresh_all: Callable[[ShelfId], Awaitable[RefreshOutcome]]
     """Have all feeds of a shelf polled now that are not suspended."""
+    deliver_before_leaving_tx: Callable[[Tx, Kind, int, ShelfId], Awaitable[None]]
+    """What is on its way from a feed or series to a shelf that is about to leave it."""

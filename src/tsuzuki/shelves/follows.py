@@ -224,6 +224,7 @@ class Follows:
             now = self._deps.clock()
             await free_room_tx(tx, shelf_id)
             gone = await self._own_tx(tx, shelf_id, public_id)
+            await self._deps.deliver_before_leaving_tx(tx, "chapter", gone.series_id, shelf_id)
             entries = await leave_series_tx(tx, shelf_id, gone, now)
             await followers_changed_tx(tx, gone.series_id, now)
             if entries:

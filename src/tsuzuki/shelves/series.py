@@ -59,6 +59,13 @@ async def releases_tx(tx: Tx, chapters: Sequence[ChapterId]) -> list[SeriesRelea
     return await tx.many(SeriesRelease, q.releases, ids=chapters)
 
 
+class ChapterPreferences(msgspec.Struct, frozen=True):
+    """What a reader wants of the releases of a chapter."""
+
+    chapter_id: ChapterId
+    preferences: ReleasePreferences
+
+
 async def numbers_tx(tx: Tx, series_id: SeriesId) -> ChapterNumbers:
     """Which chapters there are; volumes only where no chapter has a number."""
     numbers = await tx.many(int, q.numbers, series_id=series_id)
@@ -98,6 +105,25 @@ class SeriesService:
 
     def __init__(self, db: Database) -> None:
         self._db = db
+
+    async def preferred_releases(
+        self, shelf_id: ShelfId, chapters: Sequence[ChapterId]
+    ) -> dict[ChapterId, SeriesRelease]:
+        """The release of each of these chapters that this shelf would take, where there is one."""
+
+        async def read(tx: Tx) -> dict[ChapterId, SeriesRelease]:
+            known = await tx.many(ChapterPreferences, q.preferences_of, shelf_id=shelf_id, ids=chapters)
+            wanted = {one.chapter_id: one.preferences for one in known}
+            releases = defaultdict[ChapterId, list[SeriesRelease]](list)
+            for release in await releases_tx(tx, chapters):
+                releases[release.chapter_id].append(release)
+            best = {
+                chapter: preferred(found, wanted.get(chapter, ReleasePreferences()))
+                for chapter, found in releases.items()
+            }
+            return {chapter: release for chapter, release in best.items() if release is not None}
+
+        return await self._db.read(read) if chapters else {}
 
     async def get(self, shelf_id: ShelfId, series: PublicId) -> SeriesOverview:
         """The series without its chapters; NotFound."""

@@ -81,6 +81,12 @@ join source on source.id = series_source.source_id
 where release.chapter_id in (select cast(value as bigint) from json_each(cast(:ids as text)))
 order by release.id;
 
+-- name: preferences_of
+-- What this shelf wants of the releases of these chapters.
+select chapter.id as chapter_id, follow.preferences from chapter
+join follow on follow.shelf_id = :shelf_id and follow.series_id = chapter.series_id
+where chapter.id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+
 -- name: numbers
 select number_sort from chapter where series_id = :series_id and number_sort is not null order by number_sort;
 

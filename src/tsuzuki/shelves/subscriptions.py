@@ -366,6 +366,7 @@ class Subscriptions:
             await free_room_tx(tx, shelf_id)
             gone = await own_subscription_tx(tx, shelf_id, public_id)
             await lock_feed_tx(tx, gone.feed_id)  # first: two who leave it would share it, and each wait for the other
+            await self._deps.deliver_before_leaving_tx(tx, "item", gone.feed_id, shelf_id)
             await store_former_tx(tx, shelf_id, gone, now)
             await clear_shelf_tx(tx, shelf_id, gone.feed_id)
             await tx.run(q.delete_subscription, id=gone.id)

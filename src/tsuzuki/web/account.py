@@ -1,4 +1,4 @@
-"""The account page: profile, devices, tokens, device passwords, password, linked identity."""
+"""The account page: profile, devices, tokens, password, linked identity."""
 
 import msgspec
 from starlette.requests import Request
@@ -210,42 +210,3 @@ def _token_request(form: Form, now: Millis) -> TokenRequest:
     if not scopes:
         raise problem("scopes", _("Choose at least one."))
     return TokenRequest(name=name, scopes=read_scopes(scopes), expires_at=read_end(form, now))
-
-
-_DEVICE_RULES = Rules(keep=("name", "protocols", "life"))
-
-
-def device_password_page(site: Site) -> Resource:
-    """The list, and the form that makes one."""
-
-    async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
-        now = site.accounts.deps.clock()
-        held = await site.accounts.tokens.list(caller)
-        return site.show(
-            await site.frame(request, caller, "settings"),
-            "device_passwords.html",
-            form_state,
-            rows=[token_row(one, now) for one in held if one.kind == "device"],
-            protocols=site.accounts.tokens.protocols,
-            titles={one.name: one.title for one in site.accounts.tokens.protocols},
-            lives=LIVES,
-            most=LONGEST_NAME,
-        )
-
-    async def make(request: Request, caller: Caller, form: Form) -> Response:
-        made = await site.accounts.tokens.make(caller, _device_request(form, site))
-        # No redirect: what is shown once has no address to be found at again.
-        frame = await site.frame(request, caller, "settings")
-        return site.show(frame, "device_password.html", name=made.token.name, key=made.key)
-
-    return site.form_page(DEVICE_PASSWORDS, show, make, rules=_DEVICE_RULES)
-
-
-def _device_request(form: Form, site: Site) -> TokenRequest:
-    """What the form asks for; Invalid with the first thing that is wrong."""
-    name = read_name(form, most=LONGEST_NAME)
-    ticked = form.several("protocols")
-    protocols = tuple(one.name for one in site.accounts.tokens.protocols if one.name in ticked)
-    if not protocols or len(protocols) != len(set(ticked)):
-        raise problem("protocols", _("Choose at least one."))
-    return TokenRequest(name=name, protocols=protocols, expires_at=read_end(form, site.accounts.deps.clock()))

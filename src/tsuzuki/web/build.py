@@ -6,7 +6,7 @@ import msgspec
 
 from tsuzuki.http.middleware import ErrorPage, FramedPage
 from tsuzuki.http.routing import Resource
-from tsuzuki.web.account import account_pages, device_password_page, token_pages
+from tsuzuki.web.account import account_pages, token_pages
 from tsuzuki.web.admin.audit import audit_page
 from tsuzuki.web.admin.dashboard import dashboard_pages
 from tsuzuki.web.admin.dead_letters import letter_pages
@@ -17,10 +17,12 @@ from tsuzuki.web.admin.source_form import source_form_pages
 from tsuzuki.web.admin.sources import mapping_add_page, mapping_pages, source_pages
 from tsuzuki.web.admin.tenants import tenant_pages
 from tsuzuki.web.api_docs import Json, docs_page
+from tsuzuki.web.apps import apps_page
 from tsuzuki.web.article.page import article_page
 from tsuzuki.web.billing import billing_pages
 from tsuzuki.web.bookmarks import bookmark_pages
 from tsuzuki.web.channels import channel_pages
+from tsuzuki.web.device_passwords import device_password_page
 from tsuzuki.web.discover import discover_pages, preview_page, source_page
 from tsuzuki.web.errors import error_page, framed_errors
 from tsuzuki.web.feeds.feed import adding_pages, changing_page, feed_acts
@@ -102,6 +104,7 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         *own_shelf_pages(site),
         *token_pages(site),
         device_password_page(site),
+        apps_page(site),
         docs_page(site.pages, document),
         site.pages.assets.resource(),
     )

@@ -7,7 +7,7 @@ from tsuzuki.accounts.policy import may_write
 from tsuzuki.accounts.preferences import Preferences
 from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.billing.types import OpenBalance
-from tsuzuki.inbox.entries import UnreadCounts
+from tsuzuki.inbox.entries import UnreadSums
 from tsuzuki.model.times import Millis
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.navigation import RUNNING
@@ -44,7 +44,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     locale: Locale
     place: str
     """Where the page's stream of events begins. It is read before what the page shows: nothing falls between them."""
-    counts: UnreadCounts
+    counts: UnreadSums
     groups: list[GroupLink]
     here: str
     """The place that is open, by its name in `tsuzuki.web.navigation`, or `group:` and an id."""
@@ -64,6 +64,14 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
         """What is unread in all, of chapters and of articles, as the reader writes it; nothing for none."""
         counts = (self.counts.unread, self.counts.chapters, self.counts.items)
         return tuple(self.locale.number(count) if count else "" for count in counts)
+
+    @property
+    def side(self) -> tuple[object, ...]:
+        """All that the navigation shows, as `app_parts.html` takes it: while it is the same, so is the navigation."""
+        number = self.locale.number
+        groups = tuple((group.id, group.name, number(group.unread) if group.unread else "") for group in self.groups)
+        caller = self.caller
+        return self.here, *self.unread_shown, groups, tuple(self.shelves), caller.username, caller.role == "admin"
 
     @property
     def looks(self) -> str:

@@ -80,6 +80,11 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "cozy": N_("Comfortable"),
             "compact": N_("Compact"),
         },
+        "device_kinds": {
+            "both": N_("Articles and chapters"),
+            "item": N_("Articles only"),
+            "chapter": N_("Chapters only"),
+        },
         "dispute": {
             "open": N_("Not decided yet."),
             "won": N_("The payment stands."),

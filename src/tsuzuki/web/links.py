@@ -23,6 +23,11 @@ def series_path(series_id: str, **query: str) -> str:
     return f"/series/{series_id}" + (f"?{urlencode(query)}" if query else "")
 
 
+def feed_path(feed_id: str) -> str:
+    """The list of all that a feed has brought."""
+    return f"/?feed={feed_id}&show=all"
+
+
 def chapter_path(series_id: str, chapter_id: int) -> str:
     """The page reader."""
     return f"/series/{series_id}/chapters/{chapter_id}"

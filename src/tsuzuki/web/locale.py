@@ -48,7 +48,7 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
     def moment(self, at: Millis) -> str:
         """`12 November 2026, 14:05`; with the zone while that is not the reader's own."""
         here = self.local(at)
-        said = f"{self._written(here)}, {self._clock(here)}"
+        said = f"{self._written(here.date())}, {self._clock(here)}"
         return said if self.zone else f"{said} UTC"
 
     def day(self, at: Millis, now: Millis) -> str:

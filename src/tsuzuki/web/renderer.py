@@ -1,6 +1,6 @@
 """Renders templates. Everything is escaped, and a misspelt name in a template is an error."""
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -39,6 +39,15 @@ class PlaceLink(msgspec.Struct, frozen=True):
     counts: str | None
 
 
+class Templates(Environment):
+    """Templates with one set of globals. Jinja would give each a chain of two maps, which every render takes apart."""
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """Those of all templates: none has its own."""
+        assert not d
+        return self.globals
+
+
 class Pages:
     """Renders the templates of this package; `version` is in every page's foot."""
 
@@ -67,7 +76,7 @@ def _package(version: str) -> tuple[Assets, Environment]:
     """Files and templates, which are constants: a template is compiled once in a process."""
     assets = Assets(files("tsuzuki.web") / "static")
     icon = _drawing(assets.url("icons.svg"))
-    templates = Environment(
+    templates = Templates(
         extensions=["jinja2.ext.i18n"],
         loader=PackageLoader("tsuzuki.web", "templates"),
         autoescape=True,
@@ -77,6 +86,7 @@ def _package(version: str) -> tuple[Assets, Environment]:
         auto_reload=False,
     )
     templates.filters["outside"] = outside
+    templates.filters["single_quoted"] = single_quoted
     templates.globals.update(
         version=version,
         asset=assets.url,
@@ -105,7 +115,7 @@ def _package(version: str) -> tuple[Assets, Environment]:
         tile_of=tile_of,
         app_head=_prepared(templates, "app_parts.html", "head"),
         app_dialogs=_prepared(templates, "app_parts.html", "dialogs"),
-        app_places=_prepared(templates, "app_parts.html", "place_list"),
+        app_side=_prepared(templates, "app_parts.html", "side", most=256),
         app_bar=_prepared(templates, "app_parts.html", "bar"),
         entry_row=_prepared(templates, "inbox_row.html", "entry"),
         feed_item=_prepared(templates, "feed_parts.html", "item"),
@@ -114,10 +124,10 @@ def _package(version: str) -> tuple[Assets, Environment]:
     return assets, templates
 
 
-def _prepared(templates: Environment, template: str, macro: str) -> Callable[..., Markup]:
-    """A macro whose answers are kept by language and values: most of a list is what it was a moment ago."""
+def _prepared(templates: Environment, template: str, macro: str, *, most: int = 2048) -> Callable[..., Markup]:
+    """A macro whose last answers are kept by language and values: most of a list is what it was a moment ago."""
 
-    @lru_cache(2048)
+    @lru_cache(most)
     def prepared(_: Language, *values: object) -> Markup:
         made: Markup = getattr(templates.get_template(template).module, macro)(*values)
         return made
@@ -153,6 +163,11 @@ def _drawing(sprite: str) -> Callable[..., Markup]:
         return silent[name]
 
     return icon
+
+
+def single_quoted(text: str) -> Markup:
+    """What an attribute in single quotes says: the double ones of JSON stay as they are."""
+    return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;"))  # noqa: S704  escaped right here
 
 
 def moment(at: Millis) -> str:

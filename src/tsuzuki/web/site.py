@@ -27,6 +27,7 @@ from tsuzuki.web.renderer import Pages
 SIGN_IN = "/sign-in"
 ACCOUNT = "/account"
 DEVICE_PASSWORDS = f"{ACCOUNT}/device-passwords"
+APPS = "/apps"
 SETUP = "/setup"
 
 Owned = Callable[[Request, Caller], Awaitable[Response]]
@@ -54,6 +55,10 @@ class Site(Services, frozen=True, kw_only=True):
     """In the order of their table. The settings themselves lie above the pages."""
     public_url: str | None
     """Where people reach this server, if its operator said so; else a request tells how it came here."""
+
+    def address(self, request: Request) -> str:
+        """Where people reach this server, without a slash at its end."""
+        return (self.public_url or f"{request.url.scheme}://{request.url.netloc}").rstrip("/")
 
     async def visitor(self, request: Request) -> Caller | None:
         """Whoever holds the cookie's session. A token opens no page: pages do more than its scopes may say."""
@@ -118,8 +123,7 @@ class Site(Services, frozen=True, kw_only=True):
     async def frame(self, request: Request, caller: Caller, here: str, opening: OpenShelf | None = None) -> Frame:
         """The frame of the caller's default shelf."""
         shelf, shelves, preferences, place = msgspec.structs.astuple(opening or await self.open(caller))
-        counts, listed = await asyncio.gather(self.inbox.count(shelf.id), self.reading.groups.list(shelf.id))
-        groups = [(show_id(group.public_id), group.name) for group in listed]
+        counts, listed = await asyncio.gather(self.inbox.sums(shelf.id), self.reading.groups.list(shelf.id))
         language, done = request.headers.get("accept-language", ""), request.query_params.get("done")
         return Frame(
             caller=caller,
@@ -129,7 +133,7 @@ class Site(Services, frozen=True, kw_only=True):
             locale=locale_of(language, clock=preferences.clock, zone=preferences.time_zone),
             place=place,
             counts=counts,
-            groups=[GroupLink(group_id, name, counts.groups.get(group_id, 0)) for group_id, name in groups],
+            groups=[GroupLink(show_id(one.public_id), one.name, counts.groups.get(one.id, 0)) for one in listed],
             here=here,
             done=find_label("done", done) if done else None,
             now=self.accounts.deps.clock(),

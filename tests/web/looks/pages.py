@@ -67,6 +67,7 @@ NEWCOMER = (
     "/account/device-passwords",
     "/account/feeds-out",
     "/account/shelves",
+    "/apps",
     "/account/billing",
     "/account/billing/statement",
     "/admin",

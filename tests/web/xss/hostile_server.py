@@ -41,7 +41,7 @@ TEXTS = {
     "channel": ("name", "last_error"),
     "feed_out": ("name", "search"),
     "session": ("user_agent", "address"),
-    "api_token": ("name",),
+    "api_token": ("name", "client"),
     "tenant": ("name",),
     "shelf": ("name", "sync_error"),
     "crawl_job": ("source_name", "last_error"),
@@ -135,7 +135,7 @@ async def a_hostile_app(folder: Path) -> AsyncIterator[HostileServer]:
         await app.reading.subscriptions.add(shelf, NewSubscription(link=publisher.url))
         items = await _polled(app, shelf, len(texts))
         ids = await _objects(app, user, shelf)
-        await app.accounts.tokens.make_for(SYSTEM, user, Password(name="Tablet", protocols=("opds",)))
+        await app.accounts.tokens.make_for(SYSTEM, user, Password(name="Tablet", protocols=("fever",)))
         await poison(app, texts)
         await add_lines(app, texts)
         yield HostileServer(app, publisher, user, ids | {"item_id": str(items[0])}, items, texts)

@@ -33,6 +33,7 @@ PLAIN = {
         "/invite",
         "/offline",
         "/settings",
+        "/apps",
         "/styleguide",
         "/feeds/import",
         "/groups/new",

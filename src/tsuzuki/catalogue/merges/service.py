@@ -34,6 +34,7 @@ from tsuzuki.catalogue.types import FormerSeries, MergeOutcome, MergeSeriesRow, 
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.locks import lock_series_merges_tx
+from tsuzuki.delivery.portions import finish_deliveries_tx
 from tsuzuki.ingest.chapters import index_chapters_tx, index_series_tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, show_id
@@ -123,6 +124,8 @@ class SeriesMerges(msgspec.Struct, frozen=True):
 
     async def _merge_tx(self, tx: Tx, gone: MergeSeriesRow, stays: MergeSeriesRow, *, is_preview: bool) -> MergeOutcome:
         now = self.clock()
+        for series_id in sorted((gone.id, stays.id)):
+            await finish_deliveries_tx(tx, "chapter", series_id, now)
         sources = [source.id for source in await list_sources_tx(tx, gone.id)]
         shelves = await concerned_shelves_tx(tx, gone.id, stays.id)
         releases = await join_releases_tx(tx, gone.id, stays.id)
@@ -162,6 +165,7 @@ class SeriesMerges(msgspec.Struct, frozen=True):
         self, tx: Tx, whole: MergeSeriesRow, leaving: Sequence[MergeSourceRow], *, title: str | None, is_preview: bool
     ) -> MergeOutcome:
         now = self.clock()
+        await finish_deliveries_tx(tx, "chapter", whole.id, now)
         former = await list_former_series_tx(tx, whole.id)
         again = revived(former, leaving, await list_sources_tx(tx, whole.id))
         about = _about(whole, leaving, again, title)

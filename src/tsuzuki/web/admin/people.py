@@ -66,8 +66,7 @@ def people_pages(site: Site) -> tuple[Resource, ...]:
         """No redirect: what is shown once has no address to be found at again."""
         form = await read_form(request)
         made = await accounts.invites.make(caller, role_of(form), _tenant(form))
-        here = site.public_url or f"{request.url.scheme}://{request.url.netloc}"
-        link = f"{here}{with_query('/invite', code=made.code)}"
+        link = f"{site.address(request)}{with_query('/invite', code=made.code)}"
         frame = await site.frame(request, caller, "users")
         return site.show(frame, "admin/invited.html", link=link, made=made)
 

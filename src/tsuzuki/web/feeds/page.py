@@ -13,8 +13,9 @@ from tsuzuki.connectors.opml import MAX_BYTES
 from tsuzuki.http.body import first_file, read_body
 from tsuzuki.http.errors import failure_of
 from tsuzuki.http.routing import Resource, page
+from tsuzuki.images.icons import ShownIcon
 from tsuzuki.model.errors import Invalid
-from tsuzuki.model.ids import read_id, show_id
+from tsuzuki.model.ids import FeedId, read_id, show_id
 from tsuzuki.polling.policy import AS_USUAL, why_failed
 from tsuzuki.shelves.groups import Group
 from tsuzuki.shelves.types import Subscription
@@ -46,6 +47,8 @@ class FeedListRow(msgspec.Struct, frozen=True, kw_only=True):
     next_why: str
     is_asked: bool
     is_suspended_by_reader: bool
+    picture: str | None
+    """Its icon."""
 
 
 class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +69,8 @@ def feeds_page(site: Site) -> Resource:
     async def show_feeds(request: Request, caller: Caller) -> Response:
         frame = await site.frame(request, caller, "feeds")
         followed = await feeds.list(frame.shelf.id)
-        rows = group_rows(await groups.list(frame.shelf.id), followed, frame)
+        icons = await site.icons.of_shelf(frame.shelf.id)
+        rows = group_rows(await groups.list(frame.shelf.id), followed, icons, frame=frame)
         asked = request.query_params
         values: dict[str, Any] = {
             "groups": rows,
@@ -99,14 +103,16 @@ def feeds_done_text(told: Mapping[str, str], locale: Locale) -> str | None:
     return find_label("done", told.get("done"))
 
 
-def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription], frame: Frame) -> list[GroupRow]:
+def group_rows(
+    groups: Sequence[Group], feeds: Sequence[Subscription], icons: Mapping[FeedId, ShownIcon], *, frame: Frame
+) -> list[GroupRow]:
     """Each group with its feeds, in the order that they come in."""
     return [
         GroupRow(
             id=show_id(group.public_id),
             name=group.name,
             is_default=group.is_default,
-            feeds=[feed_row(feed, frame) for feed in feeds if feed.group_id == group.id],
+            feeds=[feed_row(feed, frame, icons.get(feed.feed_id)) for feed in feeds if feed.group_id == group.id],
             is_first=place == 0,
             is_last=place == len(groups) - 1,
         )
@@ -114,7 +120,7 @@ def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription], frame: Fr
     ]
 
 
-def feed_row(feed: Subscription, frame: Frame) -> FeedListRow:
+def feed_row(feed: Subscription, frame: Frame, icon: ShownIcon | None = None) -> FeedListRow:
     """How a feed is, in words that the template knows."""
     is_gone = feed.watch_suspended_at is not None  # why is said beside the next check
     is_new = feed.last_checked_at is None and feed.status == "ok"
@@ -132,6 +138,7 @@ def feed_row(feed: Subscription, frame: Frame) -> FeedListRow:
         next_why=_why(feed),
         is_asked=feed.refresh_at is not None,
         is_suspended_by_reader=feed.suspended_at is not None,
+        picture=None if icon is None else icon.path,
     )
 
 

@@ -12,6 +12,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.inbox.entries import InboxPage
+from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import EntryId, read_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
@@ -80,7 +81,7 @@ def _inbox(site: Site) -> Owned:
             title=title,
             as_feed=as_feed_path(title, **_as_form(view)),
             newest=part.newest,
-            has_unread=_has_unread(view, frame, part, is_below=values["is_below"]),
+            has_unread=await _has_unread(inbox, frame, view, part, is_below=values["is_below"]),
             notes=read_notes(request.query_params, frame),
             tabs=_tabs(view),
             shows=_shows(view),
@@ -119,11 +120,13 @@ def _as_form(view: InboxView) -> dict[str, str | None]:
     return {"kind": view.kind, "feed": view.feed, "group": view.group, "series": view.series, "show": show}
 
 
-def _has_unread(view: InboxView, frame: Frame, part: InboxPage, *, is_below: bool) -> bool:
+async def _has_unread(inbox: Inbox, frame: Frame, view: InboxView, part: InboxPage, *, is_below: bool) -> bool:
     """Whether there is something to mark: on this page, or elsewhere on a list that has more pages."""
     if any(line.unread for line in part.rows):
         return True
-    return (is_below or part.next_cursor is not None) and view.unread_of(frame.counts) > 0
+    if not is_below and part.next_cursor is None:
+        return False
+    return await inbox.total(frame.shelf.id, msgspec.structs.replace(view.wanted, unread=True)) > 0
 
 
 async def _name(feeds: Subscriptions, frame: Frame, view: InboxView, part: InboxPage) -> str:

@@ -12,7 +12,17 @@ from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import LONGEST_TITLE, first_words, title_of
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import InboxView
-from tsuzuki.web.links import Picture, chapter_path, cover_path, item_path, outside, series_path, small, tile_of
+from tsuzuki.web.links import (
+    Picture,
+    chapter_path,
+    cover_path,
+    feed_path,
+    item_path,
+    outside,
+    series_path,
+    small,
+    tile_of,
+)
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.texts import chapter_name
 from tsuzuki.web.texts import gettext as _
@@ -44,8 +54,8 @@ class _SpokenTime(msgspec.Struct, frozen=True):
 
 @lru_cache(8192)
 def _said(locale: Locale, at: Millis) -> _SpokenTime:
-    """Cached: an article has one time for all who read it."""
-    return _SpokenTime(iso(at), locale.moment(at), locale.day_of(at).isoformat())
+    """Cached: an article has one time for all who read it. Nobody needs its milliseconds."""
+    return _SpokenTime(f"{iso(at)[:-5]}Z", locale.moment(at), locale.day_of(at).isoformat())
 
 
 class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,8 +70,8 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     origin: str
     """The feed or the series that it is of."""
     origin_path: str
-    path: str | None
-    """Where it is read; None while there is no such page."""
+    path: str
+    """Where it is read."""
     original: str | None
     author: str | None
     snippet: str
@@ -81,10 +91,10 @@ def rows_of(
     """The lines with the days above them; a day that the page before ended with is not said again."""
     rows = []
     day = last_day
-    origins = _Origins(urlencode(view.fields), picture)
+    shared = _Shared(urlencode(view.fields), picture, is_compact=frame.preferences.density == "compact")
     for line in lines:
         make_row = _chapter if line.item_id is None else _item
-        row = make_row(line, origins, time_of(line.sort_at, frame))
+        row = make_row(line, shared, time_of(line.sort_at, frame))
         listed_at = _listed_at(line, view)
         begun = _said(frame.locale, listed_at).day
         if begun != day:
@@ -102,11 +112,12 @@ def _listed_at(line: Entry, view: InboxView) -> Millis:
 _Origin = tuple[str, tuple[str, int]]
 
 
-class _Origins:
+class _Shared:
     """What the lines of one list share: its address in theirs, pictures, a path and a tile for each feed and series."""
 
-    def __init__(self, query: str, picture: Picture) -> None:
+    def __init__(self, query: str, picture: Picture, *, is_compact: bool) -> None:
         self.picture = picture
+        self.is_compact = is_compact
         self.after = f"?{query}" if query else ""
         self._known: dict[tuple[PublicId | None, str], _Origin] = {}
 
@@ -117,7 +128,7 @@ class _Origins:
             path = "/"
             if public_id is not None:  # a series has a page of its own, a feed the list of its entries
                 shown = show_id(public_id)
-                path = series_path(shown) if kind == "series" else InboxView(feed=shown, show="all").path()
+                path = series_path(shown) if kind == "series" else feed_path(shown)
             known = self._known[public_id, name] = path, tile_of(name)
         return known
 
@@ -127,10 +138,10 @@ def day_after(lines: list[Entry], frame: Frame, view: InboxView) -> str:
     return _said(frame.locale, _listed_at(lines[-1], view)).day if lines else ""
 
 
-def _item(line: Entry, origins: _Origins, time: Time) -> InboxRow:
+def _item(line: Entry, shared: _Shared, time: Time) -> InboxRow:
     assert line.item_id is not None
     origin = line.feed_name or _("a feed you no longer follow")
-    origin_path, tile = origins.of("feed", line.feed_id, origin)
+    origin_path, tile = shared.of("feed", line.feed_id, origin)
     return InboxRow(
         id=line.id,
         kind="item",
@@ -140,20 +151,20 @@ def _item(line: Entry, origins: _Origins, time: Time) -> InboxRow:
         title=item_title(line, time.words),
         origin=origin,
         origin_path=origin_path,
-        path=item_path(line.item_id) + origins.after,
+        path=item_path(line.item_id) + shared.after,
         original=outside(line.link) if line.link else None,
         author=line.author,
-        snippet=_snippet(line),
-        picture=small(origins.picture, line.image_url),
+        snippet="" if shared.is_compact else _snippet(line),
+        picture=None if shared.is_compact else small(shared.picture, line.image_url),
         tile=tile,
         save_value=f"i{line.item_id}",
     )
 
 
-def _chapter(line: Entry, origins: _Origins, time: Time) -> InboxRow:
+def _chapter(line: Entry, shared: _Shared, time: Time) -> InboxRow:
     assert line.chapter_id is not None
     assert line.series_public_id is not None
-    origin_path, tile = origins.of("series", line.series_public_id, line.series_title or "")
+    origin_path, tile = shared.of("series", line.series_public_id, line.series_title or "")
     return InboxRow(
         id=line.id,
         kind="chapter",

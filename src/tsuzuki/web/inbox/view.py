@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import msgspec
 from starlette.datastructures import QueryParams
 
-from tsuzuki.inbox.entries import EntryFilter, UnreadCounts
+from tsuzuki.inbox.entries import EntryFilter
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import PublicId, read_id
@@ -63,16 +63,6 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
     def but(self, **changes: str | None) -> "InboxView":
         """The same list with these changes."""
         return msgspec.structs.replace(self, **changes)
-
-    def unread_of(self, counts: UnreadCounts) -> int:
-        """How much of it is unread, at most: of a group's kind, and of what is saved, nobody keeps count."""
-        if self.feed is not None:
-            return counts.feeds.get(self.feed, 0)
-        if self.series is not None:
-            return counts.series.get(self.series, 0)
-        if self.group is not None:
-            return counts.groups.get(self.group, 0)
-        return {"item": counts.items, "chapter": counts.chapters, None: counts.unread}[self.kind]
 
     @property
     def place(self) -> str:

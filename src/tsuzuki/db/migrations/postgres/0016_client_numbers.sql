@@ -1,4 +1,4 @@
--- R108: reader apps know entries, groups and feeds by numbers. None is ever used twice.
+-- R108: reader apps know entries and feeds by numbers. None is ever used twice.
 
 alter table entry add column changed_at bigint;  -- when it was last marked or saved, by the database's clock; null for never
 update entry set changed_at = read_at where read_at is not null;

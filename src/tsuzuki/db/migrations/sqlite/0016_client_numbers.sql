@@ -1,5 +1,5 @@
--- R108: reader apps know entries, groups and feeds by numbers. None is ever used twice, so the tables that number
--- themselves are made anew with autoincrement.
+-- R108: reader apps know entries and feeds by numbers. None is ever used twice: the table of entries is made anew with
+-- autoincrement.
 
 create table entry_new (
   id integer primary key autoincrement,  -- R108: the number that apps know it by
@@ -80,23 +80,6 @@ create trigger entry_changed_at after update of unread, saved on entry
 when old.unread <> new.unread or old.saved <> new.saved begin
   update entry set changed_at = cast(unixepoch('subsec') * 1000 as integer) where id = new.id;
 end;
-
-create table shelf_group_new (
-  id integer primary key autoincrement,  -- R108: the number that apps know it by
-  public_id blob not null unique check (length(public_id) = 16),
-  shelf_id integer not null references shelf (id) on delete cascade,
-  name text not null,
-  position integer not null default 0,
-  is_default integer not null default 0 check (is_default in (0, 1)),
-  created_at integer not null,
-  updated_at integer not null,
-  unique (shelf_id, name)
-) strict;
-insert into shelf_group_new (id, public_id, shelf_id, name, position, is_default, created_at, updated_at)
-select id, public_id, shelf_id, name, position, is_default, created_at, updated_at from shelf_group order by id;
-drop table shelf_group;
-alter table shelf_group_new rename to shelf_group;
-create unique index shelf_group_default on shelf_group (shelf_id) where is_default;
 
 -- Feeds and series of a shelf share one row of numbers. A row stays when the shelf leaves what it is about: whoever
 -- comes back has the number from before.

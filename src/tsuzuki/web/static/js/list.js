@@ -2,13 +2,16 @@
 import { bind } from "./keyboard.js";
 import { on } from "./live.js";
 import { saidOf, waiting as marksWait } from "./marks.js";
-import { relabel, say, sayMany } from "./say.js";
+import { say, sayMany } from "./say.js";
 import { ask, send, takeBack } from "./send.js";
 import { toast } from "./toasts.js";
 
 const list = () => document.getElementById("list");
 const rows = () => [...list().querySelectorAll(".entry")];
-const KEEP = "list:";
+const idOf = (row) => row.id.slice(1);
+const KEEP = "rows:";
+const MARK = "button[name$=read]";
+const SAVE = "button[name$=save]";
 let current = null;
 let waiting = 0;
 
@@ -19,7 +22,7 @@ function select(row) {
   current = row;
   if (!row) return;
   row.classList.add("current");
-  const link = row.querySelector(".entry-link");
+  const link = row.querySelector("h3 a");
   link.focus({ preventScroll: true });
   row.scrollIntoView({ block: "nearest" });
 }
@@ -41,38 +44,56 @@ const here = () => (current?.isConnected ? current : document.activeElement?.clo
 export function paint(row, { unread, saved }) {
   if (unread !== undefined) {
     row.classList.toggle("unread", unread);
-    rename(row.querySelector("[data-mark]"), unread ? "read" : "unread", unread ? "check" : "circle-dot");
+    rename(row, MARK, unread ? "read" : "unread");
   }
   if (saved !== undefined) {
     row.classList.toggle("saved", saved);
-    rename(row.querySelector("[data-keep]"), saved ? "unsave" : "save", saved ? "bookmark-check" : "bookmark");
+    rename(row, SAVE, saved ? "unsave" : "save");
   }
 }
 
-function rename(button, name, glyph) {
-  relabel(button, name, glyph, list().dataset[`say${name[0].toUpperCase()}${name.slice(1)}`] ?? button.title);
+function rename(row, which, name) {
+  const button = row.querySelector(which);
+  button.name = name;
+  button.title = list().dataset[`say${name[0].toUpperCase()}${name.slice(1)}`];
+  nameTool(row, button);
+}
+
+/** What a button does is its title; for who hears it among others, with what it does it to. */
+const nameTool = (row, tool) => tool.setAttribute("aria-label", `${tool.title}: ${row.querySelector("h3 a").textContent}`);
+
+function nameTools(row) {
+  for (const tool of row.querySelectorAll(".entry-tools > *")) nameTool(row, tool);
+}
+
+function nameAll() {
+  rows().forEach(nameTools);
+  new MutationObserver((changes) => {
+    for (const node of changes.flatMap((change) => [...change.addedNodes])) if (node.matches?.(".entry")) nameTools(node);
+  }).observe(list(), { childList: true });
 }
 
 async function mark(row, unread) {
   paint(row, { unread });
-  const done = await send("/inbox/mark", { [unread ? "unread" : "read"]: row.dataset.id });
+  const done = await send("/inbox/mark", { [unread ? "unread" : "read"]: idOf(row) });
   if (!done) paint(row, { unread: !unread });
   offerMarkAll();
 }
 
 async function keep(row, saved, note = "") {
+  const what = row.querySelector(SAVE).value;
   paint(row, { saved });
-  const done = await send("/inbox/mark", saved ? { save: row.dataset.save, note } : { unsave: row.dataset.save });
+  const done = await send("/inbox/mark", saved ? { save: what, note } : { unsave: what });
   if (!done) return paint(row, { saved: !saved });
   toast(say(saved ? "js.saved" : "js.unsaved"), () => keep(row, !saved, done.note));
 }
 
 function onClick(event) {
-  const button = event.target.closest("[data-mark], [data-keep]");
+  const button = event.target.closest(".entry-tools button");
   if (!button) return;
   event.preventDefault();
   const row = button.closest(".entry");
-  if (button.matches("[data-mark]")) mark(row, button.name === "unread");
+  if (button.matches(MARK)) mark(row, button.name === "unread");
   else keep(row, button.name === "save");
 }
 
@@ -82,7 +103,7 @@ function offerMarkAll() {
   if (!form) return;
   if (rows().some((row) => row.matches(".unread"))) form.hidden = false;
   else if (!list().querySelector(".older")) form.hidden = true;
-  form.elements.newest.value = Math.max(Number(form.elements.newest.value), ...rows().map((row) => Number(row.dataset.id)));
+  form.elements.newest.value = Math.max(Number(form.elements.newest.value), ...rows().map((row) => Number(idOf(row))));
 }
 
 async function markAll(event) {
@@ -117,7 +138,7 @@ function watchScroll() {
     for (const { target, isIntersecting, boundingClientRect } of seen) {
       if (isIntersecting || boundingClientRect.bottom > 0 || !target.classList.contains("unread")) continue;
       paint(target, { unread: false });
-      passed.add(target.dataset.id);
+      passed.add(idOf(target));
     }
     offerMarkAll();
     clearTimeout(timer);
@@ -160,7 +181,7 @@ export async function refresh() {
 async function settle() {
   const shown = rows().slice(0, 1000);
   if (!shown.length || marksWait()) return;  // the server does not know yet what was marked here
-  const states = await ask(`/inbox/states?ids=${shown.map((row) => row.dataset.id).join(",")}`);
+  const states = await ask(`/inbox/states?ids=${shown.map(idOf).join(",")}`);
   for (const state of states ?? []) {
     const row = document.getElementById(`e${state.id}`);
     if (row && (row.matches(".unread") !== state.unread || row.matches(".saved") !== state.saved)) paint(row, state);
@@ -200,16 +221,17 @@ function keepPlace() {
 export function startList() {
   if (!list()) return;
   history.scrollRestoration = "manual";
+  nameAll();
   keepPlace();
   list().addEventListener("click", onClick);
   document.querySelector("[data-mark-all]")?.addEventListener("submit", markAll);
   document.querySelector(".news")?.addEventListener("click", (event) => { event.preventDefault(); scrollTo({ top: 0 }); refresh(); });
   bind("j", say("js.next"), () => step(1));
   bind("k", say("js.previous"), () => step(-1));
-  bind("o", list().dataset.sayOpen, () => here()?.querySelector("a.entry-link")?.click());
-  bind("m", list().dataset.sayMark, () => here()?.querySelector("[data-mark]")?.click());
-  bind("s", list().dataset.sayKeep, () => here()?.querySelector("[data-keep]")?.click());
-  bind("v", list().dataset.sayOriginal, () => here()?.querySelector(".original")?.click());
+  bind("o", list().dataset.sayOpen, () => here()?.querySelector("h3 a")?.click());
+  bind("m", list().dataset.sayMark, () => here()?.querySelector(MARK)?.click());
+  bind("s", list().dataset.sayKeep, () => here()?.querySelector(SAVE)?.click());
+  bind("v", list().dataset.sayOriginal, () => here()?.querySelector(".entry-tools a")?.click());
   list().addEventListener("focusin", (event) => {
     const row = event.target.closest(".entry");
     if (row && row !== current) { current?.classList.remove("current"); current = row; row.classList.add("current"); }
@@ -217,6 +239,7 @@ export function startList() {
   if ("marksOnScroll" in list().dataset) watchScroll();
   on("entry", onEntry);
   addEventListener("marks-sent", settle);
+  addEventListener("pageshow", ({ persisted }) => { if (persisted) settle(); });  // as it was left, out of the browser's memory
   let isFirst = true;
   on("counts", ({ missed }) => {
     if (missed) refresh();

@@ -24,7 +24,7 @@ function ago(at) {
 }
 
 function tick() {
-  for (const node of document.querySelectorAll("time[data-ago]")) {
+  for (const node of document.querySelectorAll("time[data-ago], .entry time")) {
     const at = Date.parse(node.dateTime);
     const words = at <= Date.now() ? ago(at) : null;
     if (words && node.textContent !== words) node.textContent = words;

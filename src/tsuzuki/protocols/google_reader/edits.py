@@ -1,0 +1,177 @@
+"""What apps change: marks on entries, feeds and labels."""
+
+import msgspec
+from starlette.responses import Response
+
+from tsuzuki.inbox.sync import SyncFeed, SyncFilter
+from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, NotFound, SourceError
+from tsuzuki.model.times import Millis
+from tsuzuki.protocols.content import feed_address
+from tsuzuki.protocols.google_reader.names import (
+    name_of_label,
+    read_item_id,
+    read_label,
+    read_moment,
+    read_stream,
+    shown_label,
+)
+from tsuzuki.protocols.google_reader.requests import (
+    ReaderRequest,
+    done,
+    find_group,
+    json_answer,
+    made_group,
+    own_feed,
+    own_group,
+)
+from tsuzuki.protocols.google_reader.streams import narrowed
+from tsuzuki.protocols.params import Params, whole_number
+from tsuzuki.shelves.groups import Group
+
+_ADDS_READ = {"read"}
+_ADDS_UNREAD = {"unread", "kept-unread", "tracking-kept-unread"}
+_TAKES_READ = {"unread", "kept-unread"}
+
+
+async def edit_tag(asked: ReaderRequest) -> Response:
+    """Set states; labels on entries, and states that we do not have, change nothing."""
+    params = asked.params
+    added, taken = (list(map(read_stream, params.all(name))) for name in ("a", "r"))
+    if "i" not in params:
+        for stream in added:  # so Readrops makes a folder
+            if stream.kind == "label":
+                await made_group(asked, stream.value)
+        return done()
+    adds, takes = ({one.value for one in streams if one.kind == "state"} for streams in (added, taken))
+    unread = _wish(is_set=adds & _ADDS_UNREAD or takes & {"read"}, is_unset=adds & _ADDS_READ or takes & _TAKES_READ)
+    saved = _wish(is_set=adds & {"starred"}, is_unset=takes & {"starred"})
+    ids = [number for text in params.all("i") if (number := read_item_id(text)) is not None]
+    if unread is not None or saved is not None:
+        asked.user.must_write()
+    if unread is not None:
+        await asked.sync.mark(asked.shelf_id, ids, asked.user.kind, unread=unread)
+    if saved is not None:
+        await asked.sync.save(asked.shelf_id, ids, asked.user.kind, saved=saved)
+    return done()
+
+
+def _wish(*, is_set: set[str], is_unset: set[str]) -> bool | None:
+    """What is wanted of a state; None for nothing, Invalid for both."""
+    if is_set and is_unset:
+        raise Invalid("One request cannot add a state and remove it.")
+    return True if is_set else False if is_unset else None
+
+
+async def mark_all(asked: ReaderRequest) -> Response:
+    """What had arrived when the app looked."""
+    if not asked.params.one("s"):
+        raise Invalid("The request does not say what to mark as read.")
+    stream, now = read_stream(asked.params.one("s")), asked.deps.clock()
+    wanted = await narrowed(asked, SyncFilter(kind=asked.user.kind), stream)
+    if wanted is not None and wanted.feed is not None:
+        await asked.subscriptions.get(wanted.feed)
+    if wanted is None:
+        raise NotFound("There is no such stream.")
+    until = read_moment(asked.params.one("ts"), is_end=True)
+    asked.user.must_write()
+    if stream.value != "read" or stream.kind != "state":
+        before = Millis(now if until is None else min(until, now))
+        await asked.sync.mark_read(asked.shelf_id, msgspec.structs.replace(wanted, arrived_until=before))
+    return done()
+
+
+async def edit_subscription(asked: ReaderRequest) -> Response:
+    """Follow, change or leave feeds, named by number or address."""
+    params = asked.params
+    change = _CHANGES.get(params.one("ac"))
+    if change is None:
+        raise Invalid("The action must be subscribe, unsubscribe or edit.")
+    streams = [read_stream(text) for text in params.all("s") if text.strip()]
+    if any(stream.kind != "feed" for stream in streams):
+        raise Invalid("Only feeds can be changed here.")
+    label = read_label(params.one("a"))
+    names = params.all("t") or params.all("title")
+    if not streams and (label is None or change is not _edit):
+        raise Invalid("The request names no feed.")
+    asked.user.must_write()
+    if change is not _subscribe:
+        for stream in streams:
+            await own_feed(asked, stream.value)  # all of them, before any is changed
+    if not streams and label is not None:
+        await made_group(asked, label)  # so ReadYou and Twine make a folder
+    for place, stream in enumerate(streams):
+        await change(asked, stream.value, names[place] if place < len(names) else "", label)
+    return done()
+
+
+async def _subscribe(asked: ReaderRequest, said: str, name: str, label: str | None) -> None:
+    """Follow it, then put it into its group: no group is made for a feed that is none."""
+    is_number = whole_number(said) is not None
+    feed = await own_feed(asked, said) if is_number else await asked.subscriptions.subscribe(said, name=name)
+    if label is not None:
+        await _move(asked, feed, await made_group(asked, label))
+
+
+async def _unsubscribe(asked: ReaderRequest, said: str, _name: str, _label: str | None) -> None:
+    await asked.subscriptions.unsubscribe(await own_feed(asked, said))
+
+
+async def _edit(asked: ReaderRequest, said: str, name: str, label: str | None) -> None:
+    """Rename it and move it; taken out of its label and put into no other, it goes to the default group."""
+    feed, left = await own_feed(asked, said), read_label(asked.params.one("r"))
+    if name.strip():
+        await asked.subscriptions.rename(feed, name)
+    if label is not None:
+        await _move(asked, feed, await made_group(asked, label))
+    elif left is not None and shown_label(left) == shown_label(feed.group_name):
+        await _move(asked, feed, await asked.subscriptions.default_group())
+
+
+async def _move(asked: ReaderRequest, feed: SyncFeed, group: Group) -> None:
+    if group.id != feed.group_id:
+        await asked.subscriptions.move(feed, group.public_id)
+
+
+_CHANGES = {"subscribe": _subscribe, "unsubscribe": _unsubscribe, "edit": _edit}
+
+
+async def quick_add(asked: ReaderRequest) -> Response:
+    """Apps show the sentence of a failure, and look the feed up at once after a success."""
+    said = asked.params.one("quickadd").strip().removeprefix("feed/")
+    try:
+        feed = await asked.subscriptions.subscribe(said)
+    except (Invalid, Conflict, Forbidden, LimitExceeded, SourceError) as error:
+        return json_answer({"numResults": 0, "query": said, "error": str(error)})
+    found = {"streamId": f"feed/{feed.number}", "streamName": feed.title}
+    return json_answer({"numResults": 1, "query": feed_address(feed, asked.base)} | found)
+
+
+def _named_label(params: Params, name: str) -> str:
+    """The label that a parameter names, also by its bare name in `t`."""
+    label = read_label(params.one(name))
+    label = params.one("t") if label is None and name == "s" else label
+    if not label:
+        raise Invalid(f"The parameter {name} must name a label.")
+    return label
+
+
+async def rename_tag(asked: ReaderRequest) -> Response:
+    """Rename a group."""
+    group = await own_group(asked, _named_label(asked.params, "s"))
+    label = _named_label(asked.params, "dest")
+    known = await find_group(asked, label)
+    if known is not None and known.id != group.id:
+        raise Conflict(f"A group named {known.name!r} already exists.")
+    await asked.subscriptions.rename_group(group, name_of_label(label))
+    return done()
+
+
+async def disable_tag(asked: ReaderRequest) -> Response:
+    """Delete groups; their feeds go to the default group."""
+    labels = [label for text in asked.params.all("s") if (label := read_label(text)) is not None]
+    groups = [await own_group(asked, label) for label in labels or [_named_label(asked.params, "s")]]
+    if any(group.is_default for group in groups):
+        raise Conflict("The default group cannot be deleted.")
+    for group in {group.id: group for group in groups}.values():
+        await asked.subscriptions.delete_group(group)
+    return done()

@@ -1,0 +1,215 @@
+"""Streams: which entries they have, and their contents."""
+
+from collections.abc import Sequence
+
+import msgspec
+from starlette.responses import Response
+
+from tsuzuki.inbox.service import MOST_CONTENT
+from tsuzuki.inbox.sync import LATE, SyncFilter, SyncRef
+from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.times import Millis
+from tsuzuki.protocols.content import AppEntry, app_entries, seconds
+from tsuzuki.protocols.google_reader.names import (
+    READING_LIST,
+    STATE,
+    StreamName,
+    label_id,
+    long_id,
+    micros,
+    read_item_id,
+    read_moment,
+    read_stream,
+)
+from tsuzuki.protocols.google_reader.requests import Json, ReaderRequest, find_feed, find_group, json_answer
+
+USUAL_COUNT = 20
+MOST_IDS = 50_000
+MOST_ITEMS = 1_000
+ITEMS_AT_ONCE = 100
+"""Contents that are read at a time."""
+
+
+async def _wanted(asked: ReaderRequest, stream: StreamName) -> SyncFilter | None:
+    """What a stream, and what narrows it, leaves of the shelf; None for nothing."""
+    params = asked.params
+    wanted: SyncFilter | None = SyncFilter(kind=asked.user.kind)
+    for each in (stream, *map(read_stream, params.all("it"))):
+        wanted = await narrowed(asked, wanted, each)
+    for text in params.all("xt"):
+        wanted = _without(wanted, read_stream(text))
+    if wanted is None:
+        return None
+    since = read_moment(params.one("ot"))
+    return msgspec.structs.replace(
+        wanted,
+        arrived_from=wanted.arrived_from if since is None else Millis(since - LATE),
+        arrived_until=read_moment(params.one("nt"), is_end=True) or wanted.arrived_until,
+    )
+
+
+async def narrowed(asked: ReaderRequest, wanted: SyncFilter | None, stream: StreamName) -> SyncFilter | None:
+    """Only what is in this stream too."""
+    if stream.kind == "feed":
+        feed = await find_feed(asked, stream.value)
+        return None if feed is None else _both(wanted, feed=feed)
+    if stream.kind == "label":
+        group = await find_group(asked, stream.value)
+        return None if group is None else _both(wanted, group=group.id)
+    if stream.value == "reading-list":
+        return wanted
+    states = {"read": {"unread": False}, "unread": {"unread": True}, "starred": {"saved": True}}
+    return _both(wanted, **states[stream.value]) if stream.value in states else None
+
+
+def _without(wanted: SyncFilter | None, stream: StreamName) -> SyncFilter | None:
+    """Without what has this state; feeds and labels are left out of what was found."""
+    states = {"read": {"unread": True}, "unread": {"unread": False}, "starred": {"saved": False}}
+    if stream.kind == "state" and stream.value == "reading-list":
+        return None
+    return _both(wanted, **states[stream.value]) if stream.kind == "state" and stream.value in states else wanted
+
+
+def _both(wanted: SyncFilter | None, **fields: int) -> SyncFilter | None:
+    """Both conditions; None where they contradict."""
+    if wanted is None or any(getattr(wanted, name) not in (None, value) for name, value in fields.items()):
+        return None
+    return msgspec.structs.replace(wanted, **fields)
+
+
+async def _excluded(asked: ReaderRequest) -> set[int]:
+    """The numbers of the feeds that `xt` leaves out."""
+    excluded: set[int] = set()
+    for stream in map(read_stream, asked.params.all("xt")):
+        if stream.kind == "feed" and (number := await find_feed(asked, stream.value)) is not None:
+            excluded.add(number)
+        if stream.kind == "label" and (group := await find_group(asked, stream.value)) is not None:
+            excluded |= {feed.number for feed in await asked.subscriptions.all() if feed.group_id == group.id}
+    return excluded
+
+
+class ReaderPage(msgspec.Struct, frozen=True):
+    """Some entries, and where to go on; None at the end."""
+
+    refs: Sequence[SyncRef]
+    continuation: str | None = None
+
+
+async def _page(asked: ReaderRequest, stream: StreamName, most: int) -> ReaderPage:
+    wanted = await _wanted(asked, stream)
+    if wanted is None:
+        return ReaderPage(())
+    excluded, descending = await _excluded(asked), asked.params.one("r") != "o"
+    after = read_item_id(asked.params.one("c"))
+    found: list[SyncRef] = []
+    while True:
+        if after is not None and after > 0:  # what is no place of ours is passed over
+            wanted = msgspec.structs.replace(wanted, **{"below" if descending else "above": after})
+        refs = await asked.sync.refs(asked.shelf_id, wanted, most=most + 1, descending=descending)
+        found += [ref for ref in refs if ref.feed not in excluded]
+        if len(found) > most:
+            return ReaderPage(found[:most], str(found[most - 1].id))
+        if len(refs) <= most:
+            return ReaderPage(found)
+        after = refs[-1].id
+
+
+def _most(asked: ReaderRequest, most: int) -> int:
+    count = asked.params.number("n") or 0
+    return min(count, most) if count > 0 else USUAL_COUNT
+
+
+async def list_ids(asked: ReaderRequest) -> Response:
+    """Only the numbers, of many entries."""
+    page = await _page(asked, read_stream(asked.params.one("s")), _most(asked, MOST_IDS))
+    refs = [
+        {"id": str(ref.id), "directStreamIds": [f"feed/{ref.feed}"], "timestampUsec": micros(ref.created_at)}
+        for ref in page.refs
+    ]
+    return json_answer({"itemRefs": refs} | _continued(page.continuation))
+
+
+def _continued(continuation: str | None) -> Json:
+    return {} if continuation is None else {"continuation": continuation}
+
+
+_MISTAKABLE = frozenset({"read", "starred"})
+"""Labels that some apps would take for a state, by the end of their ids."""
+
+
+async def list_contents(asked: ReaderRequest, in_path: str = "") -> Response:
+    """A stream, named in the path or in `s`, with contents."""
+    stream = read_stream(in_path or asked.params.one("s"))
+    page = await _page(asked, stream, _most(asked, MOST_ITEMS))
+    items, last = await _items(asked, [ref.id for ref in page.refs], most=MOST_CONTENT)
+    continuation = page.continuation if last is None else str(last)
+    return _items_answer(asked, stream.id, items, continuation)
+
+
+async def show_items(asked: ReaderRequest) -> Response:
+    """The entries of these ids; what is unknown, or another's, is left out."""
+    numbers = {number for text in asked.params.all("i") if (number := read_item_id(text)) is not None}
+    items, _ = await _items(asked, sorted(numbers, reverse=asked.params.one("r") != "o"))
+    return _items_answer(asked, READING_LIST, items)
+
+
+async def _items(
+    asked: ReaderRequest, ids: Sequence[int], *, most: int | None = None
+) -> tuple[list[msgspec.Raw], int | None]:
+    """Entries as JSON, some at a time; and the last of them where they came to more characters than `most`."""
+    items: list[msgspec.Raw] = []
+    size = 0
+    for start in range(0, len(ids), ITEMS_AT_ONCE):
+        part = ids[start : start + ITEMS_AT_ONCE]
+        found = await asked.sync.entries(asked.shelf_id, part, asked.user.kind)
+        entries = await app_entries(asked.deps.services, asked.user, found, asked.base)
+        items += [msgspec.Raw(msgspec.json.encode(_item(entry))) for entry in entries]
+        size += sum(len(entry.html) for entry in entries)
+        if most is not None and size > most and start + ITEMS_AT_ONCE < len(ids):
+            return items, part[-1]
+    return items, None
+
+
+def _items_answer(
+    asked: ReaderRequest, stream_id: str, items: Sequence[msgspec.Raw], continuation: str | None = None
+) -> Response:
+    # Without `self`: it is a list of links to some apps, and a link to others.
+    title = "Reading List" if stream_id == READING_LIST else stream_id.rpartition("/")[2]
+    about = {
+        "direction": "ltr",
+        "id": stream_id,
+        "title": title,
+        "updated": seconds(asked.deps.clock()),
+        "items": items,
+    }
+    return json_answer(about | _continued(continuation))
+
+
+def _item(entry: AppEntry) -> Json:
+    categories = [READING_LIST]
+    if entry.group_name not in _MISTAKABLE:
+        categories.append(label_id(entry.group_name))
+    categories += [f"{STATE}starred"] * entry.saved + [f"{STATE}read"] * (not entry.unread)
+    item: Json = {
+        "id": long_id(entry.id),
+        "crawlTimeMsec": str(entry.arrived_at),
+        "timestampUsec": micros(entry.arrived_at),
+        "published": seconds(entry.published_at),
+        "updated": seconds(entry.published_at),
+        "title": entry.title,
+        "canonical": [{"href": entry.url}],
+        "alternate": [{"href": entry.url, "type": "text/html"}],
+        "summary": {"direction": "ltr", "content": entry.html},
+        "categories": categories,
+        "origin": {"streamId": f"feed/{entry.feed}", "title": entry.feed_title, "htmlUrl": entry.feed_site},
+    }
+    if entry.author:
+        item["author"] = entry.author
+    if entry.enclosures:
+        item["enclosure"] = [_enclosure(one) for one in entry.enclosures]
+    return item
+
+
+def _enclosure(one: Enclosure) -> Json:
+    said = {"href": one.url, "type": one.media_type, "length": one.length}
+    return {name: value for name, value in said.items() if value is not None}

@@ -1,0 +1,141 @@
+"""`/apps`: which reader apps work with this server, and what to enter in each; docs/apps.md is made of it."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.http.routing import Resource, page
+from tsuzuki.web.site import APPS, DEVICE_PASSWORDS, Site
+from tsuzuki.web.texts import N_
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of account in an app: what it is called there, and the address that the app wants."""
+
+    protocol: str
+    account: str
+    path: str = ""
+    """Of the address, after the server's; empty where the app adds the rest by itself."""
+    note: str = ""
+    library: str = ""
+    """The one that the app calls servers with, if it was tried with this server."""
+
+
+class ReaderApp(msgspec.Struct, frozen=True):
+    """An app, where it runs, and its kinds of accounts, the best first."""
+
+    name: str
+    systems: str
+    ways: tuple[Way, ...]
+
+    @property
+    def anchor(self) -> str:
+        """Names its place on the page."""
+        return self.name.partition(",")[0].lower().replace(" ", "-")
+
+
+GREADER = "/api/greader.php"
+FEVER = "/fever/"
+_ADDS = N_("Enter only the address of this server: the app adds the rest.")
+
+
+def _greader(path: str = GREADER, note: str = "") -> Way:
+    return Way(protocol="greader", account="FreshRSS", path=path, note=note)
+
+
+def _fever(path: str = FEVER, note: str = "", library: str = "") -> Way:
+    return Way(protocol="fever", account="Fever", path=path, note=note, library=library)
+
+
+READER_APPS = (
+    ReaderApp("Capy Reader", "Android", (_greader("", _ADDS),)),
+    ReaderApp("FeedFlow", "Android, iOS, macOS, Windows, Linux", (_greader(),)),
+    ReaderApp("FeedMe", "Android", (_greader(), _fever())),
+    ReaderApp("Fiery Feeds", "iOS, macOS", (_greader(), _fever())),
+    ReaderApp(
+        "Fluent Reader",
+        "Windows, macOS, Linux",
+        (Way(protocol="greader", account="Google Reader API", note=_ADDS), _fever()),
+    ),
+    ReaderApp(
+        "Flux News, Miniflutt, ReactFlux, miniflux-tui",
+        "Android, iOS, browser, terminal",
+        (
+            Way(
+                protocol="miniflux",
+                account="Miniflux",
+                path="/miniflux",
+                note=N_("They ask for an API key: that is the device password. They need no username."),
+            ),
+        ),
+    ),
+    ReaderApp("lire", "iOS, macOS", (_greader(), _fever())),
+    ReaderApp("NetNewsWire", "iOS, macOS", (_greader(),)),
+    ReaderApp(
+        "Newsboat",
+        "terminal",
+        (
+            Way(
+                protocol="greader",
+                account='urls-source "freshrss"',
+                path=GREADER,
+                note=N_("In its config: freshrss-url, freshrss-login and freshrss-password. Needs version 2.24."),
+            ),
+            Way(
+                protocol="miniflux",
+                account='urls-source "miniflux"',
+                path="/miniflux",
+                note=N_("In its config: miniflux-url, miniflux-login and miniflux-password."),
+            ),
+        ),
+    ),
+    ReaderApp(
+        "NewsFlash",
+        "Linux",
+        (
+            _greader("", _ADDS),
+            Way(protocol="miniflux", account="Miniflux", path="/miniflux/"),
+            _fever(library="fever_api 0.6.0"),
+        ),
+    ),
+    ReaderApp("Read You", "Android", (_greader(), _fever())),
+    ReaderApp("Readrops", "Android", (_greader("", _ADDS), _fever("", _ADDS))),
+    ReaderApp("Reeder Classic", "iOS, macOS", (_greader(), _fever())),
+    ReaderApp("RSS Guard", "Windows, macOS, Linux", (_greader("", _ADDS),)),
+    ReaderApp("Unread", "iOS, macOS", (_greader(note=N_("Needs version 5.")), _fever(note=N_("Before version 5.")))),
+)
+
+ABILITIES = {
+    "greader": N_("Read, mark and save; add, rename, move and unfollow feeds; change groups."),
+    "miniflux": N_("Read, mark and save; add, rename, move and unfollow feeds; change groups."),
+    "fever": N_("Read, mark and save. Feeds and groups are changed on these pages: Fever has no way to do that."),
+}
+"""What apps of a protocol can do, the protocols with which they can do most first."""
+
+
+def spoken_apps(spoken: set[str]) -> list[ReaderApp]:
+    """The apps that speak one of these protocols, with their accounts for these."""
+    narrowed = (
+        msgspec.structs.replace(app, ways=tuple(way for way in app.ways if way.protocol in spoken))
+        for app in READER_APPS
+    )
+    return [app for app in narrowed if app.ways]
+
+
+def apps_page(site: Site) -> Resource:
+    """Nothing is on it that this server does not answer."""
+
+    async def show(request: Request, caller: Caller) -> Response:
+        titles = {one.name: one.title for one in site.accounts.tokens.protocols}
+        return site.show(
+            await site.frame(request, caller, "settings"),
+            "apps.html",
+            apps=spoken_apps(set(titles)),
+            titles=titles,
+            abilities={name: text for name, text in ABILITIES.items() if name in titles},
+            here=site.address(request),
+            passwords=DEVICE_PASSWORDS,
+        )
+
+    return page(APPS, site.signed_in(show))
