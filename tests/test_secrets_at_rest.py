@@ -22,6 +22,8 @@ from tsuzuki.db.backup import back_up
 from tsuzuki.db.copy_database import copy_database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import path_of
+from tsuzuki.inbox.feeds_out.hub import StoredSubscription
+from tsuzuki.model.secrets import HUB
 from tsuzuki.transfer.archive.shelf_export import ShelfExport
 
 CANARY = "canary5ecret"
@@ -38,6 +40,13 @@ update source set config = :config;
 update feed set proxy = :proxy;
 -- name: set_note
 update source_meta set value = :value;
+-- name: add_subscription
+insert into hub_subscription (feed_out_id, format, topic, callback, callback_hash, host, secret, asked_at, created_at)
+select id, 'rss', :topic, :callback, secret_hash, 'reader.example', :secret, 0, 0 from feed_out;
+-- name: subscription
+select id, feed_out_id, topic, callback, host, secret, lease_until, asked_mode, asked_secret, asked_lease, asked_at,
+  failures
+from hub_subscription;
 -- name: forget_key
 delete from server_secret where name = 'sealed-with';""",
 )
@@ -167,6 +176,33 @@ async def test_a_new_key_in_front_of_the_old_takes_over(tmp_path, database_url):
         assert (await app.crawling.sources.get(int(ids["source"]))).config["proxy"] == PROXY
         again = await admin.post("/feeds", {"link": "http://127.0.0.1:9/feed", "proxy": PROXY})
         assert again.status == 409
+
+
+async def test_a_feed_out_keeps_its_address_and_is_replaced_where_it_cannot_be_shown(tmp_path, database_url):
+    """Its readers are served under any key; a new key in front takes over what the hub knows too."""
+    topic = f"http://tsuzuki.example/out/{CANARY}.rss"
+    async with a_server(tmp_path, database_url, secret_key=KEY) as (app, admin):
+        made = (await admin.post("/feeds-out", {"name": "Out"})).json()["data"]
+        await app.db.with_tx(
+            lambda tx: tx.run(_q.add_subscription, topic=tx.vault.seal(topic, HUB), callback=CANARY, secret=CANARY)
+        )
+    with capture_logs() as logs:
+        async with a_server(tmp_path, database_url, secret_key=OTHER) as (app, admin):
+            [shown] = (await admin.get("/feeds-out")).json()["data"]
+            assert shown["paths"] == {}
+            assert (await app.client.ask("GET", made["paths"]["rss"])).status == 200
+            page = (await (await a_guest(app, await app.admin())).see("/account/feeds-out")).text
+            assert ("Replace it." in page, "enc:v1:" in page) == (True, False)
+    (told,) = [line for line in logs if line["event"] == "secrets_unreadable"]
+    assert (told["feeds_out"], told["hub_subscriptions"]) == (["Out"], ["reader.example"])
+    async with a_server(tmp_path, database_url, secret_key=f"{OTHER},{KEY}") as (_, admin):
+        [shown] = (await admin.get("/feeds-out")).json()["data"]
+        assert shown["paths"] == made["paths"]
+    assert CANARY.encode() not in await everything(database_url)
+    async with a_server(tmp_path, database_url, secret_key=OTHER) as (app, admin):
+        assert [one["paths"] for one in (await admin.get("/feeds-out")).json()["data"]] == [made["paths"]]
+        stored = await app.db.read(lambda tx: tx.one(StoredSubscription, _q.subscription))
+        assert (stored.topic, stored.callback, stored.secret) == (topic, CANARY, CANARY)
 
 
 async def test_with_another_key_the_server_starts_and_says_what_is_lost(tmp_path, database_url):

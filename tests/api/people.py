@@ -74,6 +74,10 @@ class RunningApp:
         self.crawling = opened.crawling
         self.catalogue = opened.catalogue
         self.channels = opened.channels
+        self.feeds_out = opened.feeds_out
+        self.hub = opened.hub
+        self.inbox = opened.inbox
+        self.sync = opened.sync
         self.worker_loops = opened.worker_loops
         self.figures = opened.figures
         self.pruner = opened.pruner

@@ -17,6 +17,7 @@ from tsuzuki.billing.books import OPERATOR, scope_of
 from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.crawler.service import NewCrawlJob as CrawlWish
 from tsuzuki.images.media import MediaLink, MediaLinks
+from tsuzuki.inbox.feeds_out.types import NewFeedOut
 from tsuzuki.model.ids import PublicId, ReleaseId, ShelfId, show_id
 from tsuzuki.shelves.bookmarks import NewBookmark
 from tsuzuki.shelves.types import FollowRequest as Following
@@ -96,6 +97,15 @@ async def _channel_of(app: RunningApp, user: User) -> PublicId:
     config = {"url": "http://93.184.216.34/hook"}
     added = await app.channels.add(await _shelf_of(app, user), "webhook", name=secrets.token_hex(8), config=config)
     return added.channel.id
+
+
+async def _feed_out_of(app: RunningApp, user: User) -> PublicId:
+    return await feed_out_on(app, user, await _shelf_of(app, user))
+
+
+async def feed_out_on(app: RunningApp, user: User, shelf_id: ShelfId) -> PublicId:
+    """A feed out of somebody's, on a shelf that they have."""
+    return (await app.feeds_out.add(shelf_id, user.id, NewFeedOut(name="A feed"))).public_id
 
 
 async def _source_of(app: RunningApp, _: User) -> str:
@@ -224,6 +234,7 @@ OBJECTS: dict[str, Callable[[RunningApp, User], Awaitable[Filling]]] = {
     "item_id": _item_of,
     "bookmark_id": _bookmark_of,
     "channel_id": _channel_of,
+    "feed_out_id": _feed_out_of,
     "source_id": _source_of,
     "job_id": _job_of,
     "comic_id": _comic_of,
@@ -246,6 +257,8 @@ OBJECTS: dict[str, Callable[[RunningApp, User], Awaitable[Filling]]] = {
 }
 COMMON = {"site_id", "manga_id", "release_id", "series_id", "chapter_id", "position", "picture", "medium"}
 """What sources have is everybody's (R70): there is no foreign one."""
+PERSONAL = {"feed_out_id": feed_out_on}
+"""Everybody's own, also on a shelf that several have."""
 TENANTS = {"payer_id", "invoice_id"}
 """What people of one tenant have together: they pay together."""
 ANYONES = {"POST /api/v1/chapters/{kept_id}/download"}

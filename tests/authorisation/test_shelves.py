@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 import msgspec
 
 from tests.api.people import API, RunningApp
-from tests.authorisation.objects import COMMON, MISSING, OBJECTS, TENANTS, body_for, filled
+from tests.authorisation.objects import COMMON, MISSING, OBJECTS, PERSONAL, TENANTS, body_for, filled
 from tests.authorisation.policy import POLICY, READ, STREAMS, WRITE, endpoints
 from tests.authorisation.test_pages import FORM
 from tests.shelves.library_builders import a_published_series
@@ -52,6 +52,7 @@ BODIES: dict[str, Callable[[RunningApp], Awaitable[Any]] | dict[str, Any]] = {
     "PATCH /api/v1/inbox/-/read": {"all": True},
     "PATCH /api/v1/inbox/-/unread": {"ids": ["1"]},
     "POST /api/v1/channels": {"kind": "webhook", "name": "*", "config": {"url": "http://93.184.216.34/*"}},
+    "POST /api/v1/feeds-out": {"name": "*"},
     "POST /api/v1/progress/batch": _progress,
     "POST /api/v1/library": _follow,
 }
@@ -76,8 +77,16 @@ async def _shelf_with(app: RunningApp, role: str) -> tuple[User, User, MemberShe
     return owner, other, shelf
 
 
-async def _made(app: RunningApp, parameters: list[str], owner: User) -> Any:
-    return await OBJECTS[parameters[-1]](app, owner) if parameters else MISSING
+async def _made(app: RunningApp, parameters: list[str], people: tuple[User, User], shelf: MemberShelf) -> Any:
+    """The owner's, but for what everybody on the shelf has of their own."""
+    if not parameters:
+        return MISSING
+    owner, other = people
+    if parameters[-1] not in PERSONAL:
+        return await OBJECTS[parameters[-1]](app, owner)
+    theirs = await app.accounts.current_user.shelves_of(other)
+    is_in = shelf.id in {one.id for one in theirs}
+    return await PERSONAL[parameters[-1]](app, other if is_in else owner, shelf.id)
 
 
 NOT_JSON = {"POST /api/v1/opml": {400}}
@@ -93,7 +102,7 @@ async def test_every_route_of_a_shelf_asks_for_its_role(app):
             continue
         for role, table in ROLES.items():
             owner, other, shelf = await _shelf_with(app, role)
-            made = await _made(app, list(signature.path), owner)
+            made = await _made(app, list(signature.path), (owner, other), shelf)
             path = f"{filled(endpoint.path, made)}?shelf={show_id(shelf.public_id)}"
             path += "&q=word" if name.endswith("/search") else ""
             who = await app.signed_in(other)
@@ -123,7 +132,7 @@ async def test_every_page_of_a_shelf_asks_for_its_role(app):
             continue
         for role, table in ROLES.items():
             owner, other, shelf = await _shelf_with(app, role)
-            target = filled(path, await OBJECTS[parameters[-1]](app, owner))
+            target = filled(path, await _made(app, parameters, (owner, other), shelf))
             who = await app.signed_in(other)
             await who.ask("PATCH", "/me", {"default_shelf_id": show_id(shelf.public_id)})
             options = {"headers": who.headers | FORM, "data": b""} if method == "POST" else {"headers": who.headers}

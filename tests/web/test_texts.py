@@ -20,10 +20,13 @@ from tsuzuki.accounts.oidc import Reason
 from tsuzuki.accounts.preferences import LibraryLook
 from tsuzuki.accounts.types import DeviceKinds, Role, Scope, ShelfRole
 from tsuzuki.connectors.registry import builtin
+from tsuzuki.inbox.feeds_out.types import FORMATS
+from tsuzuki.inbox.feeds_out.types import State as FeedOutState
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.notifications.kinds import KINDS
 from tsuzuki.shelves.policy import Health
 from tsuzuki.sources.policy import Standing
+from tsuzuki.web import feeds_out
 from tsuzuki.web.account import LIVES
 from tsuzuki.web.admin.charts import EVENTS, LEVELS
 from tsuzuki.web.admin.jobs import STATUSES as JOB_STATUSES
@@ -181,6 +184,11 @@ CODES = {
     "config_no": ("int", "float"),
     "device_kinds": get_args(DeviceKinds),
     "dispute": ("open", "won", "lost"),
+    "feed_out_field": ("kind", "show"),
+    "feed_out_form": set(FORMATS) - {"rss"},
+    "feed_out_kind": feeds_out.KINDS,
+    "feed_out_of": feeds_out.OF,
+    "feed_out_show": get_args(FeedOutState),
     "error_title": (403, 404, 405, 429, 500, 503),
     "fail": ("refresh", "keep_full"),
     "feed_status": ("ok", "error", "suspended", "waiting"),

@@ -51,6 +51,7 @@ def number_id(missing: str) -> PathId:
 BookmarkPath = Annotated[PublicId, public_id("bookmark")]
 ChannelPath = Annotated[PublicId, public_id("channel")]
 ComicPath = Annotated[PublicId, public_id("comic")]
+FeedOutPath = Annotated[PublicId, public_id("feed")]
 FeedPath = Annotated[PublicId, public_id("feed")]
 FollowPath = Annotated[PublicId, public_id("follow")]
 GroupPath = Annotated[PublicId, public_id("group")]

@@ -19,7 +19,17 @@ from tsuzuki.accounts.credentials import USUAL_COST, HashCost
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.api.build import build_api
 from tsuzuki.api.endpoints import AccountsGate
-from tsuzuki.app.pipeline import QUEUES, ExtraWork, Pipeline, files_of, folder_of, ids_of, open_pipeline, worker_loops
+from tsuzuki.app.pipeline import (
+    QUEUES,
+    ExtraWork,
+    Pipeline,
+    Work,
+    files_of,
+    folder_of,
+    ids_of,
+    open_pipeline,
+    worker_loops,
+)
 from tsuzuki.app.probes import ProbeDeps, probe_app, probes_of, timed_by
 from tsuzuki.app.wiring import (
     accounts_of,
@@ -55,6 +65,10 @@ from tsuzuki.images.downloads import DOWNLOADS, Downloads
 from tsuzuki.images.media import MediaLinks, MediaService
 from tsuzuki.images.services import open_images
 from tsuzuki.inbox.events import Events
+from tsuzuki.inbox.feeds_out.hub import Hub
+from tsuzuki.inbox.feeds_out.service import FeedsOut
+from tsuzuki.inbox.feeds_out.subscribers import Checker, Pusher
+from tsuzuki.inbox.feeds_out.tasks import CHECKS, PUSHES
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.inbox.sync import SyncInbox
@@ -66,6 +80,7 @@ from tsuzuki.notifications.channels import Channels
 from tsuzuki.polling.articles import Articles
 from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.build import build_protocols
+from tsuzuki.protocols.feed_documents import write_feed
 from tsuzuki.queue.workers import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
@@ -77,6 +92,7 @@ from tsuzuki.web.site import SettingRow, Site
 from tsuzuki.web.texts import InReadersLanguage, load_languages
 from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.maintenance import Chore
+from tsuzuki.worker.news_loop import NewsLoop
 
 if TYPE_CHECKING:
     from tsuzuki.coord.redis_client import Redis
@@ -297,6 +313,8 @@ async def _open_parts(
             reading=reading,
             inbox=inbox,
             sync=SyncInbox(db, inbox, reading.bookmarks),
+            feeds_out=FeedsOut(db, clock, new_id, pipeline.wakeup.wake),
+            hub=Hub(db, fetching.client, clock, pipeline.wakeup.wake),
             billing=billing,
             crawling=crawling_of(settings, pipeline, db, clock),
             catalogue=catalogue,
@@ -333,6 +351,7 @@ def _extra_work(parts: Parts) -> ExtraWork:
         Chore(name="figures", every=MINUTE, work=parts.figures.record_minute),
         Chore(name="billing", every=MINUTE, work=parts.billing.catch_up),
         Chore(name="billing's upkeep", every=HOUR, work=parts.billing.tidy),
+        Chore(name="ended subscriptions of the hub", every=HOUR, work=parts.hub.tidy),
         Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=parts.catalogue.forget_old),
         Chore(name="images", every=Millis(10 * MINUTE), work=room.tidy),
         Chore(name="image files", every=DAY, at=Millis(6 * HOUR), work=room.sweep),
@@ -340,7 +359,14 @@ def _extra_work(parts: Parts) -> ExtraWork:
     ]
     if parts.settings.icons:
         chores.append(Chore(name="icons", every=MINUTE, work=parts.icons.work))
-    return ExtraWork(chores, [(DOWNLOADS, parts.pictures.downloader)])
+    client = parts.pipeline.fetching.client
+    works: list[Work] = [
+        (DOWNLOADS, parts.pictures.downloader),
+        (CHECKS, Checker(parts.db, client, parts.clock)),
+        (PUSHES, Pusher(parts.db, client, parts.clock, feeds=parts.feeds_out, write=write_feed)),
+    ]
+    looks = [(PUSHES, NewsLoop(parts.hub.look, parts.pipeline.wakeup))]
+    return ExtraWork(chores, works, looks)
 
 
 def _open_events(parts: AsyncExitStack, pipeline: Pipeline, db: Database, clock: Clock) -> Events:

@@ -40,6 +40,7 @@ from tsuzuki.files.address import read_address
 from tsuzuki.files.folder import DRAFTS, FolderStore
 from tsuzuki.files.stores import ARCHIVE, IMAGES, Area, FileStore
 from tsuzuki.images.downloads import DOWNLOADS
+from tsuzuki.inbox.feeds_out.tasks import CHECKS, PUSHES
 from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
 from tsuzuki.ingest.items import ITEMS, FeedItems
@@ -88,6 +89,8 @@ QUEUES = (
     SENDS.name,
     CRAWLS.name,
     DOWNLOADS.name,
+    CHECKS.name,
+    PUSHES.name,
     MAINTENANCE.name,
 )
 
@@ -97,10 +100,11 @@ Work = tuple[Queue[Any], Handler[Any] | BatchHandler[Any]]
 
 
 class ExtraWork(msgspec.Struct, frozen=True):
-    """Chores and queues of the areas above the pipeline, run by the same loops."""
+    """Chores, queues and loops of the areas above the pipeline. A loop runs where its queue is worked."""
 
     chores: Sequence[Chore] = ()
     works: Sequence[Work] = ()
+    loops: Sequence[tuple[Queue[Any], Loop]] = ()
 
 
 class Fetching(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,7 +263,7 @@ def worker_loops(
     works = [*_handlers(pipeline, worker_context, settings.public_url), *extra_work.works]
     chores = [*pipeline_chores(pipeline, settings, db, clock), *extra_work.chores]
     works.append((MAINTENANCE, Housekeeper(db, clock, chores)))
-    every = ExtraWork(chores, works)
+    every = ExtraWork(chores, works, extra_work.loops)
     loops = list(_loops(pipeline, settings, worker_context, every, queues=queues, concurrency=concurrency))
     return WorkerLoops(loops, Heartbeat(Workers(db, clock), me))
 
@@ -302,6 +306,7 @@ def _loops(
         )
     if MAINTENANCE.name in queues:
         yield Planner(worker_context.db, worker_context.clock, every.chores)
+    yield from (loop for queue, loop in every.loops if queue.name in queues)
     for queue, handler in every.works:
         if queue.name in queues:
             most = concurrency or queue.settings.concurrency

@@ -47,6 +47,7 @@ SOURCE = Lock(120, "source", "a source, before its jobs", is_row=True)
 ALERTS = Lock(130, "alerts", "alerts of one source")
 DOWNLOAD = Lock(140, "download", "a downloaded chapter", is_row=True)
 DEAD_LETTER = Lock(150, "dead_letter", "a dead letter", is_row=True)
+FEED_OUT = Lock(160, "feed_out", "the address and the subscribers of a feed out", is_row=True)
 
 ORDER = (
     PEOPLE,
@@ -64,6 +65,7 @@ ORDER = (
     ALERTS,
     DOWNLOAD,
     DEAD_LETTER,
+    FEED_OUT,
 )
 
 

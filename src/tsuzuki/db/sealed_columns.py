@@ -10,7 +10,7 @@ from tsuzuki.db.database import Database
 from tsuzuki.db.queries import load_queries
 from tsuzuki.db.tx import Tx
 from tsuzuki.db.vault import Vault
-from tsuzuki.model.secrets import CHANNEL, NOTE, PROXY, SOURCE, Unreadable, unreadable_places
+from tsuzuki.model.secrets import CHANNEL, FEED_OUT, HUB, NOTE, PROXY, SOURCE, Unreadable, unreadable_places
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.db.sealed_columns")
@@ -32,6 +32,22 @@ class StoredText(msgspec.Struct, frozen=True):
     id: int
     name: str
     value: str
+
+
+class StoredTexts(msgspec.Struct, frozen=True):
+    """The secrets of a subscription at the hub, as they are stored."""
+
+    id: int
+    name: str
+    topic: str
+    callback: str
+    secret: str
+    asked_secret: str
+
+    def changed(self, do: Callable[[str], str]) -> dict[str, str]:
+        """Each of them with this done to it; what is empty stays so."""
+        named = {name: getattr(self, name) for name in ("topic", "callback", "secret", "asked_secret")}
+        return {name: do(text) if text else "" for name, text in named.items()}
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -80,6 +96,29 @@ async def seal_notes_tx(tx: Tx, after: int) -> Chunk:
     return chunk if chunk.last is None else msgspec.structs.replace(chunk, last=chunk.last - 1)
 
 
+async def seal_feeds_out_tx(tx: Tx, after: int) -> Chunk:
+    """The next chunk of feeds out."""
+    rows = await tx.many(StoredText, q.feeds_out_after, after=after, most=CHUNK)
+    for row in rows:
+        wanted = tx.vault.reseal(row.value, FEED_OUT)
+        if wanted != row.value:
+            await tx.run(q.seal_feed_out, id=row.id, value=wanted)
+    return _chunk(rows, [row.name for row in rows if isinstance(tx.vault.open(row.value, FEED_OUT), Unreadable)])
+
+
+async def seal_hub_tx(tx: Tx, after: int) -> Chunk:
+    """The next chunk of subscriptions at the hub."""
+    rows = await tx.many(StoredTexts, q.hub_after, after=after, most=CHUNK)
+    unreadable = []
+    for row in rows:
+        wanted = row.changed(lambda text: tx.vault.reseal(text, HUB))
+        if wanted != row.changed(str):
+            await tx.run(q.seal_hub, id=row.id, **wanted)
+        if any(isinstance(text, Unreadable) for text in row.changed(lambda text: tx.vault.open(text, HUB)).values()):
+            unreadable.append(row.name)
+    return _chunk(rows, unreadable)
+
+
 def _chunk(rows: list[Any], unreadable: list[str]) -> Chunk:
     return Chunk(rows[-1].id if len(rows) == CHUNK else None, tuple(unreadable))
 
@@ -89,6 +128,8 @@ SEALERS: Final[Mapping[str, Callable[..., Coroutine[Any, Any, Chunk]]]] = {
     "sources": partial(seal_configs_tx, place=SOURCE),
     "feeds": seal_proxies_tx,
     "notes": seal_notes_tx,
+    "feeds_out": seal_feeds_out_tx,
+    "hub_subscriptions": seal_hub_tx,
 }
 
 

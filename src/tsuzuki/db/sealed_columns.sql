@@ -32,3 +32,17 @@ select source_id as id, key as name, value from source_meta where source_id > :a
 
 -- name: seal_note
 update source_meta set value = :value where source_id = :id and key = :name;
+
+-- name: feeds_out_after
+select id, name, secret as value from feed_out where id > :after order by id limit :most;
+
+-- name: seal_feed_out
+update feed_out set secret = :value where id = :id;
+
+-- name: hub_after
+select id, host as name, topic, callback, secret, asked_secret from hub_subscription
+where id > :after order by id limit :most;
+
+-- name: seal_hub
+update hub_subscription set topic = :topic, callback = :callback, secret = :secret, asked_secret = :asked_secret
+where id = :id;

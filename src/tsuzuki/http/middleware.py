@@ -96,7 +96,7 @@ class Observed:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         self._metrics.answered(scope["method"], template_of(scope), status, seconds)
-        path = scope["raw_path"].decode("latin-1")
+        path = _shown_path(scope)
         reason = {} if status < _SERVER_ERROR else scope.get(_REASON, {})
         _log.log(
             _level(path, status),
@@ -108,6 +108,12 @@ class Observed:
             client=scope["client"][0] if scope["client"] else None,
             **reason,
         )
+
+
+def _shown_path(scope: Scope) -> str:
+    """The path that was asked for; as it is declared, where a part of it is a secret."""
+    declared = template_of(scope)
+    return declared if "{secret}" in declared else str(scope["raw_path"].decode("latin-1"))
 
 
 def note_reason(scope: Scope, error: Exception) -> None:

@@ -17,6 +17,8 @@ from tsuzuki.images.icons import Icons
 from tsuzuki.images.media import MediaLinks, MediaService
 from tsuzuki.images.services import ImageServices
 from tsuzuki.inbox.events import Events
+from tsuzuki.inbox.feeds_out.hub import Hub
+from tsuzuki.inbox.feeds_out.service import FeedsOut
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.inbox.sync import SyncInbox
@@ -55,6 +57,8 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     lists: Lists
     inbox: Inbox
     sync: SyncInbox
+    feeds_out: FeedsOut
+    hub: Hub
     search: Search
     events: Events
     channels: Channels

@@ -211,12 +211,7 @@ class SyncInbox:
         wanted = [number for number in dict.fromkeys(ids) if 0 < number < LARGEST]
 
         async def read(tx: Tx) -> list[SyncEntry]:
-            settled = await tx.one(int, q.settled)
-            among = {"shelf_id": shelf_id, "ids": wanted, "kind": kind, "settled": settled}
-            details = {one.id: one for one in await tx.many(SyncDetails, q.details, **among)}
-            rows = {one.id: one for one in await entries_of_tx(tx, shelf_id, list(details))}
-            both = [number for number in wanted if number in rows]
-            return [SyncEntry(rows[EntryId(number)], details[EntryId(number)]) for number in both]
+            return await sync_entries_tx(tx, shelf_id, wanted, kind, settled=await tx.one(int, q.settled))
 
         return await self._db.read(read) if wanted else []
 
@@ -251,6 +246,17 @@ class SyncInbox:
         return await self._db.read(
             lambda tx: tx.many(VisibleEntry, q.visible, shelf_id=shelf_id, ids=numbers, kind=kind)
         )
+
+
+async def sync_entries_tx(
+    tx: Tx, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None, *, settled: int = LARGEST
+) -> list[SyncEntry]:
+    """Those of these entries that the shelf has, up to this number, with their contents, in this order."""
+    among = {"shelf_id": shelf_id, "ids": ids, "kind": kind, "settled": settled}
+    details = {one.id: one for one in await tx.many(SyncDetails, q.details, **among)}
+    rows = {one.id: one for one in await entries_of_tx(tx, shelf_id, list(details))}
+    both = [EntryId(number) for number in ids if number in rows]
+    return [SyncEntry(rows[number], details[number]) for number in both]
 
 
 async def find_numbered_tx(tx: Tx, shelf_id: ShelfId, number: int) -> NumberedFeed | None:

@@ -11,6 +11,8 @@ CHANNEL: Final = "channel.config"
 SOURCE: Final = "source.config"
 PROXY: Final = "feed.proxy"
 NOTE: Final = "source_meta.value"
+FEED_OUT: Final = "feed_out.secret"
+HUB: Final = "hub_subscription"
 """The columns that hold secrets (R123)."""
 
 MASKED = "***"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.protocols import fever, google_reader, miniflux
+from tsuzuki.protocols import feeds_out, fever, google_reader, miniflux
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.protocols.icons import icon_resource
 from tsuzuki.protocols.pictures import picture_resources
@@ -28,6 +28,6 @@ PROTOCOLS = tuple(one.protocol for one in SPOKEN)
 
 
 def build_protocols(deps: ProtocolDeps) -> list[AppResource]:
-    """What answers all of them, and the pictures and icons that they show."""
+    """What answers all of them, the pictures and icons that they show, and feeds out, which need no password."""
     spoken = [resource for one in SPOKEN for resource in one.resources(deps)]
-    return [*spoken, *picture_resources(deps), icon_resource(deps)]
+    return [*spoken, *picture_resources(deps), icon_resource(deps), *feeds_out.resources(deps)]

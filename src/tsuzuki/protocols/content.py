@@ -63,6 +63,13 @@ async def app_entries(services: Services, user: AppUser, found: Sequence[SyncEnt
     return entries
 
 
+def plain_entry(found: SyncEntry, base: str) -> AppEntry:
+    """An entry for whoever has no device password: pictures where their publisher has them, of a chapter a link."""
+    entry, url = found.entry, _url(found.entry, base)
+    body = (entry.content or "") if entry.chapter_id is None else _chapter_html(entry, url, ())
+    return _app_entry(found, url, body, base)
+
+
 def _app_entry(found: SyncEntry, url: str, body: str, base: str) -> AppEntry:
     entry, details = found.entry, found.details
     return AppEntry(

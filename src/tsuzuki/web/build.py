@@ -28,6 +28,7 @@ from tsuzuki.web.errors import error_page, framed_errors
 from tsuzuki.web.feeds.feed import adding_pages, changing_page, feed_acts
 from tsuzuki.web.feeds.groups import group_pages
 from tsuzuki.web.feeds.page import feeds_page, list_page
+from tsuzuki.web.feeds_out import feed_out_acts, feeds_out_page
 from tsuzuki.web.inbox.marks import mark_pages
 from tsuzuki.web.inbox.page import home_page, states_page
 from tsuzuki.web.library import history_pages, library_pages
@@ -81,6 +82,8 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         search_page(site),
         *bookmark_pages(site),
         *channel_pages(site),
+        feeds_out_page(site),
+        *feed_out_acts(site),
         *billing_pages(site),
         settings_page(site),
         *dashboard_pages(site),

@@ -135,6 +135,9 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "channel_removed": N_("Channel removed."),
             "channel_on": N_("Channel turned on."),
             "channel_off": N_("Channel turned off."),
+            "feed_out_added": N_("Feed created. Copy its address into a feed reader."),
+            "feed_out_replaced": N_("Address replaced. The old one no longer works."),
+            "feed_out_removed": N_("Feed removed. Its address no longer works."),
             "channel_test": N_("Test sent. Reload the page in a moment to see the result."),
             "left": N_("Unfollowed."),
             "follows_already": N_("You already follow it."),
@@ -187,6 +190,29 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "fail": {
             "refresh": N_("None of its sources is responding."),
             "keep_full": N_("Your plan's limit of downloaded chapters is reached. Remove one first."),
+        },
+        "feed_out_field": {
+            "kind": N_("Kind"),
+            "show": N_("Show"),
+        },
+        "feed_out_form": {
+            "atom": N_("Atom"),
+            "json": N_("JSON Feed"),
+        },
+        "feed_out_kind": {
+            "both": N_("Articles and comics"),
+            "item": N_("Articles"),
+            "chapter": N_("Comics"),
+        },
+        "feed_out_of": {
+            "feed": N_("Shows only the feed that you came from."),
+            "group": N_("Shows only the group that you came from."),
+            "series": N_("Shows only the series that you came from."),
+        },
+        "feed_out_show": {
+            "all": N_("All entries"),
+            "unread": N_("Unread"),
+            "saved": N_("Saved"),
         },
         "feed_status": {
             "ok": N_("OK"),

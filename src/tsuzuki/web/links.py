@@ -54,3 +54,11 @@ def tile_of(name: str) -> tuple[str, int]:
     """The letter that stands for something without a picture, and its tint: the same name has always the same."""
     letter = next((char for char in name if char.isalnum()), "・")
     return letter.upper(), blake2b(name.encode(), digest_size=1).digest()[0] % _TINTS
+
+
+FEEDS_OUT = "/account/feeds-out"
+
+
+def as_feed_path(name: str, **shown: str | None) -> str:
+    """Where this list can be had as a feed; `shown` is what of the shelf it shows, by the names of the form."""
+    return f"{FEEDS_OUT}?{urlencode({'name': name} | {field: text for field, text in shown.items() if text})}"

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.web.ids import word_of
+from tsuzuki.web.links import as_feed_path
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import chapter_name
 
@@ -23,7 +24,11 @@ def search_page(site: Site) -> Resource:
         frame = await site.frame(request, caller, "search")
         text = word_of(request, "q", longest=LONGEST) or ""
         found = await search.find(frame.shelf.id, text, MOST) if text else None
-        return site.show(frame, "search.html", text=text, found=found, marked=marked, chapter_name=chapter_name)
+        # A feed knows words; what narrows a search in other ways, it does not.
+        as_feed = as_feed_path(text, search=text) if found and found.items and ":" not in text else None
+        return site.show(
+            frame, "search.html", text=text, found=found, as_feed=as_feed, marked=marked, chapter_name=chapter_name
+        )
 
     return page(PATH, site.signed_in(show_search))
 

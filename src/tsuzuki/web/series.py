@@ -44,7 +44,7 @@ from tsuzuki.web.inbox.page import InboxNotes, UndoForm, unread_again
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.library import PATH as LIBRARY
 from tsuzuki.web.library import STATUSES
-from tsuzuki.web.links import chapter_path, series_path
+from tsuzuki.web.links import as_feed_path, chapter_path, series_path
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import chapter_name
@@ -167,6 +167,7 @@ async def _show(site: Site, request: Request, caller: Caller, form_state: FormSt
         offered=await series_service.offered(public_id),
         statuses=STATUSES,
         choices=CHOICES,
+        as_feed=as_feed_path(series.details.title, series=values["id"]) if series.follow else None,
         notes=_notes(request, frame, values["id"]),
         failure=find_label("fail", request.query_params.get("fail")),
         **values,

@@ -39,6 +39,7 @@ TEXTS = {
     "subscription": ("name",),
     "bookmark": ("title", "note", "feed_name"),
     "channel": ("name", "last_error"),
+    "feed_out": ("name", "search"),
     "session": ("user_agent", "address"),
     "api_token": ("name", "client"),
     "tenant": ("name",),

@@ -23,6 +23,7 @@ from tsuzuki.web.feeds.page import PATH, feed_row, feeds_done_text
 from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, read_form, see
 from tsuzuki.web.ids import id_of
+from tsuzuki.web.links import as_feed_path
 from tsuzuki.web.retention_form import chosen_keep, keep_choices, keep_words, posted_keep, posted_span, spans_to_count
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
@@ -51,6 +52,7 @@ def changing_page(site: Site) -> Resource:
             form_state,
             feed=feed,
             row=feed_row(feed, frame),
+            as_feed=as_feed_path(feed.shown_name, feed=show_id(feed.public_id)),
             pause=await sources.show_pause(),
             group_id=show_id(feed.group_public_id),
             interval="usual" if span is None else str(span) if span in INTERVALS else "own",

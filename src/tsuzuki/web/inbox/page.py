@@ -22,7 +22,7 @@ from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.rows import day_after, rows_of
 from tsuzuki.web.inbox.view import InboxView, read_view
-from tsuzuki.web.links import Picture
+from tsuzuki.web.links import Picture, as_feed_path
 from tsuzuki.web.navigation import PLACE_LABELS
 from tsuzuki.web.scripts import data_of
 from tsuzuki.web.site import Owned, Site
@@ -74,10 +74,12 @@ def _inbox(site: Site) -> Owned:
         values = _listed(request, frame, view, part=part, picture=site.picture)
         if request.query_params.get("part") == "rows":
             return site.show(frame, "inbox_rows.html", **values)
+        title = await _name(feeds, frame, view, part)
         return site.show(
             frame,
             "inbox.html",
-            title=await _name(feeds, frame, view, part),
+            title=title,
+            as_feed=as_feed_path(title, **_as_form(view)),
             newest=part.newest,
             has_unread=await _has_unread(inbox, frame, view, part, is_below=values["is_below"]),
             notes=read_notes(request.query_params, frame),
@@ -110,6 +112,12 @@ def _listed(request: Request, frame: Frame, view: InboxView, *, part: InboxPage,
         older = view.path(before=str(part.next_cursor), day=day_after(part.rows, frame, view))
     is_below = "before" in request.query_params
     return {"rows": rows, "older": older, "view": view, "is_below": is_below}
+
+
+def _as_form(view: InboxView) -> dict[str, str | None]:
+    """The list as a form of feeds has it; all of it where it shows what is unread, which most readers do themselves."""
+    show = "saved" if view.show == "saved" else None
+    return {"kind": view.kind, "feed": view.feed, "group": view.group, "series": view.series, "show": show}
 
 
 async def _has_unread(inbox: Inbox, frame: Frame, view: InboxView, part: InboxPage, *, is_below: bool) -> bool:
