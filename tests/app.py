@@ -82,8 +82,8 @@ class Client:
 
 
 def settings_for(folder: Path, **variables: object) -> Settings:
-    """Settings for a test: data in this folder, the rest by default or as said (`port=0`)."""
-    said = {PREFIX + name.upper(): str(value) for name, value in variables.items()}
+    """Settings for a test: data in this folder, no calls for icons, the rest by default or as said (`port=0`)."""
+    said = {PREFIX + name.upper(): str(value) for name, value in ({"icons": "off"} | variables).items()}
     return read_settings({f"{PREFIX}DATA_DIR": str(folder), **said})
 
 

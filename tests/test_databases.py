@@ -23,7 +23,7 @@ async def test_one_that_was_filled_is_handed_on_empty_and_counts_from_the_start(
     "change",
     [
         "create table more (id int)",
-        "drop table api_token",
+        "drop table device_key",
         "alter table tenant add column more text",
         "alter table tenant alter column name set default 'x'",
         "alter table tenant add check (name <> 'x')",
