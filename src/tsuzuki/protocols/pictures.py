@@ -18,7 +18,7 @@ def picture_resources(deps: ProtocolDeps) -> Sequence[AppResource]:
     async def show(request: Request) -> Response:
         parts = request.path_params
         services = deps.services
-        found = services.app_pictures.read(parts["password"], parts["signature"], parts["kind"], parts["what"])
+        found = services.app_pictures.read(parts["password"], parts["secret"], parts["kind"], parts["what"])
         user = await services.accounts.devices.find(found.password_id, AppRequest("", address_of(request)))
         image = await services.pictures.images.show(
             found.subject, address=found.address, user_id=user.caller.user_id, whole=wants_whole(request)
@@ -29,4 +29,4 @@ def picture_resources(deps: ProtocolDeps) -> Sequence[AppResource]:
         response.headers["cross-origin-resource-policy"] = "cross-origin"  # apps that are web pages show it too
         return response
 
-    return [AppResource(f"{PREFIX}{{password}}/{{signature}}/{{kind}}/{{what}}", {"GET": show})]
+    return [AppResource(f"{PREFIX}{{password}}/{{secret}}/{{kind}}/{{what}}", {"GET": show})]
