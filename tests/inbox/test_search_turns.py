@@ -7,7 +7,8 @@ import pytest
 
 from tests.builders import HERE, NOON, a_new_item, store_items_tx, stored_feed
 from tests.delivery.builders import a_reader, deliver_items_tx
-from tsuzuki.inbox.search.service import MOST_WAITING, Search
+from tsuzuki.inbox.search.service import Search
+from tsuzuki.inbox.search.turns import MOST_WAITING
 from tsuzuki.model.errors import NotAFeed, TooManyRequests
 
 

@@ -48,7 +48,11 @@ class AppUser(msgspec.Struct, frozen=True):
 
 
 class Devices:
-    """Finds who holds a device password. A look-up costs an index; argon2 is for passwords that people choose."""
+    """Finds who holds a device password. A look-up costs an index; argon2 is for passwords that people choose.
+
+    Wrong ones are counted apart from sign-ins: pages of other sites can make a browser send them, and an app whose
+    password was revoked goes on asking. Nobody is to be kept from signing in by that.
+    """
 
     def __init__(self, deps: AccountDeps, limiter: Limiter, current_user: CurrentUser) -> None:
         self._deps = deps

@@ -71,7 +71,7 @@ def build_accounts(
         limiter=limiter,
         sessions=Sessions(deps),
         tokens=Tokens(deps),
-        devices=Devices(deps, limiter, current_user),
+        devices=Devices(deps, Limiter(deps.db, deps.clock, limits, scope="apps "), current_user),
         sign_in=sign_in,
         current_user=current_user,
         sharing=Sharing(deps),

@@ -79,8 +79,12 @@ class Limiter:
     signed in with before has guesses of its own, whatever strangers do.
     """
 
-    def __init__(self, db: Database, clock: Clock, limits: FailureLimits, refusal: str = REFUSAL) -> None:
+    def __init__(
+        self, db: Database, clock: Clock, limits: FailureLimits, refusal: str = REFUSAL, *, scope: str = ""
+    ) -> None:
+        """`scope` keeps what is counted apart from others: whoever is refused in one is not in another."""
         self._db = db
+        self._scope = scope
         self._clock = clock
         self._limits = limits
         self._refusal = refusal
@@ -98,7 +102,7 @@ class Limiter:
 
     async def begin_at(self, address: str) -> SignInAttempt:
         """Count an attempt of this address on nobody in particular."""
-        key = f"address:{hash_of(neighbourhood(address)).hex()}"
+        key = f"{self._scope}address:{hash_of(neighbourhood(address)).hex()}"
         return await self._begin({key: self._limits.times(OF_ADDRESS)})
 
     async def _begin(self, budgets: Mapping[str, FailureLimits]) -> SignInAttempt:
@@ -161,7 +165,7 @@ class Limiter:
             return {f"device:{device.hex()}": self._limits}
         place = neighbourhood(address)
         return {
-            f"pair:{hash_of(f'{place} {name}').hex()}": self._limits,
-            f"address:{hash_of(place).hex()}": self._limits.times(OF_ADDRESS),
-            f"name:{hash_of(name).hex()}": self._limits.times(OF_NAME),
+            f"{self._scope}pair:{hash_of(f'{place} {name}').hex()}": self._limits,
+            f"{self._scope}address:{hash_of(place).hex()}": self._limits.times(OF_ADDRESS),
+            f"{self._scope}name:{hash_of(name).hex()}": self._limits.times(OF_NAME),
         }

@@ -70,6 +70,7 @@ from tsuzuki.inbox.feeds_out.service import FeedsOut
 from tsuzuki.inbox.feeds_out.subscribers import Checker, Pusher
 from tsuzuki.inbox.feeds_out.tasks import CHECKS, PUSHES
 from tsuzuki.inbox.search.service import Search
+from tsuzuki.inbox.search.turns import SearchTurns
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.inbox.sync import SyncInbox
 from tsuzuki.model.errors import Unavailable
@@ -293,7 +294,7 @@ async def _open_parts(
         billing = await opening.enter_async_context(started(billing_of(settings, accounts, pipeline)))
         fetching, new_id = pipeline.fetching, ids_of(clock)
         reading = reading_of(pipeline, db, clock)
-        inbox = Inbox(db, clock, pipeline.wakeup.wake)
+        inbox, turns = Inbox(db, clock, pipeline.wakeup.wake), SearchTurns()
         downloads = Downloads(db, pipeline.wakeup, clock)
         catalogue = catalogue_of(settings, pipeline, db, clock, downloads=downloads)
         opening.push_async_callback(catalogue.close)
@@ -312,8 +313,8 @@ async def _open_parts(
             accounts=accounts,
             reading=reading,
             inbox=inbox,
-            sync=SyncInbox(db, inbox, reading.bookmarks),
-            feeds_out=FeedsOut(db, clock, new_id, pipeline.wakeup.wake),
+            sync=SyncInbox(db, inbox, reading.bookmarks, turns),
+            feeds_out=FeedsOut(db, clock, new_id=new_id, after_commit=pipeline.wakeup.wake, turns=turns),
             hub=Hub(db, fetching.client, clock, pipeline.wakeup.wake),
             billing=billing,
             crawling=crawling_of(settings, pipeline, db, clock),
@@ -322,7 +323,7 @@ async def _open_parts(
             icons=pictures.icons,
             app_pictures=await AppPictures.open(db, os.urandom, clock()),
             lists=Lists(reading.deps, reading.subscriptions),
-            search=Search(db, pipeline.fetching.parsers),
+            search=Search(db, pipeline.fetching.parsers, turns),
             events=_open_events(opening, pipeline, db, clock),
             channels=Channels(db, fetching.client, pipeline.wakeup, clock=clock),
             trier=fetching.trier,

@@ -1,6 +1,7 @@
 """What reader apps synchronise: feeds and entries by numbers (R108), over the same inbox as the pages."""
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Literal
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.fulltext import match
 from tsuzuki.inbox.entries import FAR, Entry, EntryFilter
+from tsuzuki.inbox.search.turns import SearchTurns
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.inbox.store import count_entries_tx, entries_of_tx
 from tsuzuki.model.errors import NotFound
@@ -139,8 +141,9 @@ class SyncInbox:
     Numbers of others, and such that never were, are passed over: clients repeat what was refused for ever.
     """
 
-    def __init__(self, db: Database, inbox: Inbox, bookmarks: Bookmarks) -> None:
+    def __init__(self, db: Database, inbox: Inbox, bookmarks: Bookmarks, turns: SearchTurns | None = None) -> None:
         self._db = db
+        self._turns = turns or SearchTurns()
         self._inbox = inbox
         self._bookmarks = bookmarks
 
@@ -187,7 +190,12 @@ class SyncInbox:
                 return []
             return await _list_tx(tx, where | {"most": most, "skip": skip}, wanted, by=by, descending=descending)
 
-        return await self._db.read(read)
+        async with self._turn(shelf_id, wanted):
+            return await self._db.read(read)
+
+    def _turn(self, shelf_id: ShelfId, wanted: SyncFilter) -> AbstractAsyncContextManager[None]:
+        """Searches of a shelf come one after the other, whoever wants them."""
+        return nullcontext() if wanted.search is None else self._turns.take(shelf_id)
 
     async def count(self, shelf_id: ShelfId, wanted: SyncFilter) -> int:
         """How many there are."""
@@ -204,7 +212,8 @@ class SyncInbox:
                 return await count_entries_tx(tx, {name: where[name] for name in _PLACES}, plain)
             return await tx.one(int, q.count, **where)
 
-        return await self._db.read(read)
+        async with self._turn(shelf_id, wanted):
+            return await self._db.read(read)
 
     async def entries(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None) -> list[SyncEntry]:
         """These entries with their contents, in this order, without those that the app may not see."""

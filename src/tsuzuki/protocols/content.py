@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from tsuzuki.accounts.devices import AppUser
+from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.http.services import Services
 from tsuzuki.images.icons import ShownIcon
 from tsuzuki.inbox.entries import Entry
@@ -76,7 +77,7 @@ def _app_entry(found: SyncEntry, url: str, body: str, base: str) -> AppEntry:
         id=entry.id,
         feed=details.feed,
         feed_title=details.feed_title or UNTITLED,
-        feed_site=details.site_url or details.feed_link or f"{base}/",
+        feed_site=http_url(details.site_url) or details.feed_link or f"{base}/",
         group_id=details.group_id,
         group_name=details.group_name,
         title=_title(entry),
@@ -99,7 +100,7 @@ def feed_address(feed: SyncFeed, base: str) -> str:
 
 def site_address(feed: SyncFeed, base: str) -> str:
     """The site of the feed, or of the series' first source."""
-    return feed.site_url or feed.link or f"{base}/"
+    return http_url(feed.site_url) or feed.link or f"{base}/"
 
 
 def icon_address(feed: SyncFeed, icons: Mapping[FeedId, ShownIcon], base: str) -> str:

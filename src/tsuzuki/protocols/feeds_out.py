@@ -76,7 +76,7 @@ def _date_of(request: Request) -> Millis | None:
     """The date that the reader has the feed of; None for none, and for what is no date."""
     try:
         return from_datetime(parsedate_to_datetime(request.headers.get("if-modified-since", "")))
-    except (TypeError, ValueError):
+    except (IndexError, OverflowError, TypeError, ValueError):
         return None
 
 

@@ -95,6 +95,7 @@ class Hub:
         """
         await self._limiter.begin_alone(f"hub {neighbourhood(address)}")
         request = _read(said, base)
+        await self._db.read(lambda tx: find_feed_tx(tx, request.topic.secret))  # strangers have no names looked up
         callback = await self._client.vet(request.callback)
         now = self._clock()
         task = await self._db.with_tx(lambda tx: _store_tx(tx, request, callback, now))

@@ -3,6 +3,7 @@
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 import msgspec
 
@@ -16,6 +17,7 @@ from tsuzuki.inbox.entries import Entry
 from tsuzuki.inbox.feeds_out.policy import MOST_FEEDS, MOST_TEXT
 from tsuzuki.inbox.feeds_out.tasks import CHECKS
 from tsuzuki.inbox.feeds_out.types import FeedOut, FeedOutId, NewFeedOut
+from tsuzuki.inbox.search.turns import SearchTurns
 from tsuzuki.inbox.store import older_entries_tx, where_tx
 from tsuzuki.inbox.sync import SyncEntry, sync_entries_tx
 from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound, Problem
@@ -37,12 +39,19 @@ class FeedsOut:
     """Add, replace, remove, and read. What is managed is one person's on one shelf (I8)."""
 
     def __init__(
-        self, db: Database, clock: Callable[[], Millis], new_id: Callable[[], PublicId], after_commit: AfterCommit
+        self,
+        db: Database,
+        clock: Callable[[], Millis],
+        *,
+        new_id: Callable[[], PublicId],
+        after_commit: AfterCommit,
+        turns: SearchTurns,
     ) -> None:
         self._db = db
         self._clock = clock
         self._new_id = new_id
         self._after_commit = after_commit
+        self._turns = turns
 
     # -- for its owner
 
@@ -105,8 +114,12 @@ class FeedsOut:
         return await self._db.read(lambda tx: find_feed_tx(tx, secret))
 
     async def entries(self, feed: FeedOut, most: int) -> Sequence[Entry]:
-        """Its newest entries without their texts; NotFound when what it shows of its shelf is gone."""
-        return await self._db.read(lambda tx: feed_entries_tx(tx, feed, most))
+        """Its newest entries without their texts; NotFound when what it shows of its shelf is gone.
+
+        TooManyRequests for a search while too many others of the shelf wait.
+        """
+        async with self._turns.take(feed.shelf_id) if feed.search else nullcontext():
+            return await self._db.read(lambda tx: feed_entries_tx(tx, feed, most))
 
     async def contents(self, feed: FeedOut, ids: Sequence[EntryId]) -> Sequence[SyncEntry]:
         """These entries of its shelf with their texts, in this order, up to where it gets too long for one answer."""

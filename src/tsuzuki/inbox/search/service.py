@@ -1,8 +1,5 @@
 """Search."""
 
-import asyncio
-from collections import Counter
-
 import msgspec
 
 from tsuzuki.db import Database, Tx
@@ -30,17 +27,15 @@ from tsuzuki.inbox.search.policy import (
     parse_search,
     snippets,
 )
+from tsuzuki.inbox.search.turns import SearchTurns
 from tsuzuki.inbox.store import older_entries_tx, where_tx
-from tsuzuki.model.errors import SourceError, TooManyRequests
+from tsuzuki.model.errors import SourceError
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.tokens import tokens
 from tsuzuki.shelves.subscriptions import feed_names_tx, find_subscriptions_tx
 from tsuzuki.shelves.types import FeedName, Subscription
-
-MOST_WAITING = 5
-"""Searches of one shelf, of which one is under way: the database has few readers, and other shelves want them too."""
 
 
 class _Hits(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,11 +55,10 @@ class Search:
     in a parser process, from what the publishers wrote: no text holds up another reader.
     """
 
-    def __init__(self, db: Database, parsers: Parsers) -> None:
+    def __init__(self, db: Database, parsers: Parsers, turns: SearchTurns | None = None) -> None:
         self._db = db
         self._parsers = parsers
-        self._turns: dict[ShelfId, asyncio.Lock] = {}
-        self._waiting: Counter[ShelfId] = Counter()
+        self._turns = turns or SearchTurns()
 
     async def find(self, shelf_id: ShelfId, text: str, most: int) -> Results:
         """Up to `most` of each kind; the newest items where only what narrows was said, nothing where nothing was.
@@ -74,16 +68,8 @@ class Search:
         parsed = parse_search(text)
         if not parsed.is_worded and not parsed.is_narrowed:
             return Results()
-        if self._waiting[shelf_id] >= MOST_WAITING:
-            raise TooManyRequests("Other searches on this shelf are still running. Try again in a moment.", 1)
-        self._waiting[shelf_id] += 1
-        try:
-            async with self._turns.setdefault(shelf_id, asyncio.Lock()):
-                return await self._find(shelf_id, parsed, most)
-        finally:
-            self._waiting[shelf_id] -= 1
-            if not self._waiting[shelf_id]:
-                del self._waiting[shelf_id], self._turns[shelf_id]
+        async with self._turns.take(shelf_id):
+            return await self._find(shelf_id, parsed, most)
 
     async def _find(self, shelf_id: ShelfId, parsed: ParsedSearch, most: int) -> Results:
         hits = await self._db.read(lambda tx: self._hits_tx(tx, shelf_id, parsed, most))

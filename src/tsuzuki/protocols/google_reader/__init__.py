@@ -11,7 +11,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.http.errors import MethodNotAllowed
 from tsuzuki.http.routing import Handler
-from tsuzuki.model.errors import Unauthorized
+from tsuzuki.model.errors import Invalid, Unauthorized
 from tsuzuki.protocols.access import AppResource, ProtocolDeps, app_request
 from tsuzuki.protocols.google_reader import edits, lists, streams
 from tsuzuki.protocols.google_reader.requests import (
@@ -70,6 +70,9 @@ def sent_token(request: Request) -> str:
 
 PHP = "/api/greader.php"
 """Where FreshRSS has it."""
+MOST_NAMED = 50
+"""Streams in one request: each may be looked up, made, or fetched. Only entries come by the thousand."""
+_NAMING = ("s", "t", "a", "r", "it", "xt")
 BASES = ("", "/", PHP, f"{PHP}/")
 """What apps put before a path; one with a slash where somebody typed that at the end, and the app adds its own."""
 
@@ -104,6 +107,8 @@ async def _call(deps: ProtocolDeps, request: Request) -> Response:
     if request.method != "POST" and name in _WRITES:
         raise MethodNotAllowed(request.method, ["POST"])
     params = Params(()) if name == _IMPORT else await read_params(request)
+    if any(len(params.all(each)) > MOST_NAMED for each in _NAMING):
+        raise Invalid(f"A request can name at most {MOST_NAMED} streams.")
     asked = ReaderRequest(deps, user, params, deps.base_of(request), request)
     if name.startswith(_STREAM):
         return await streams.list_contents(asked, name.removeprefix(_STREAM))

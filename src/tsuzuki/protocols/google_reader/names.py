@@ -73,6 +73,8 @@ STATE = "user/-/state/com.google/"
 READING_LIST = f"{STATE}reading-list"
 _USERS = re.compile(r"user/[^/]*/(?:state/com\.google/|(label)/)(.+)", re.DOTALL)
 _FEED = "feed/"
+_FEEDS = re.compile(r"\A(?:feed/)+")
+"""Some apps put it before what has it already."""
 
 
 class StreamName(msgspec.Struct, frozen=True):
@@ -92,9 +94,7 @@ def read_stream(text: str) -> StreamName:
     """What this id names; nothing at all is everything there is."""
     text = text.strip()
     if text.startswith(_FEED):
-        while text.startswith(_FEED):
-            text = text.removeprefix(_FEED)
-        return StreamName("feed", text)
+        return StreamName("feed", _FEEDS.sub("", text))
     found = _USERS.fullmatch(text)
     if found is None:
         return StreamName("state", text or "reading-list")

@@ -1,9 +1,9 @@
 """Streams: which entries they have, and their contents."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from tsuzuki.inbox.service import MOST_CONTENT
 from tsuzuki.inbox.sync import LATE, SyncFilter, SyncRef
@@ -26,8 +26,10 @@ from tsuzuki.protocols.google_reader.requests import Json, ReaderRequest, find_f
 USUAL_COUNT = 20
 MOST_IDS = 50_000
 MOST_ITEMS = 1_000
-ITEMS_AT_ONCE = 100
+ITEMS_AT_ONCE = 25
 """Contents that are read at a time."""
+FEWEST_AT_ONCE = 1_000
+"""Numbers, where some of them are left out."""
 
 
 async def _wanted(asked: ReaderRequest, stream: StreamName) -> SyncFilter | None:
@@ -102,14 +104,15 @@ async def _page(asked: ReaderRequest, stream: StreamName, most: int) -> ReaderPa
     excluded, descending = await _excluded(asked), asked.params.one("r") != "o"
     after = read_item_id(asked.params.one("c"))
     found: list[SyncRef] = []
+    step = max(most + 1, FEWEST_AT_ONCE) if excluded else most + 1
     while True:
         if after is not None and after > 0:  # what is no place of ours is passed over
             wanted = msgspec.structs.replace(wanted, **{"below" if descending else "above": after})
-        refs = await asked.sync.refs(asked.shelf_id, wanted, most=most + 1, descending=descending)
+        refs = await asked.sync.refs(asked.shelf_id, wanted, most=step, descending=descending)
         found += [ref for ref in refs if ref.feed not in excluded]
         if len(found) > most:
             return ReaderPage(found[:most], str(found[most - 1].id))
-        if len(refs) <= most:
+        if len(refs) < step:
             return ReaderPage(found)
         after = refs[-1].id
 
@@ -149,8 +152,20 @@ async def list_contents(asked: ReaderRequest, in_path: str = "") -> Response:
 async def show_items(asked: ReaderRequest) -> Response:
     """The entries of these ids; what is unknown, or another's, is left out."""
     numbers = {number for text in asked.params.all("i") if (number := read_item_id(text)) is not None}
-    items, _ = await _items(asked, sorted(numbers, reverse=asked.params.one("r") != "o"))
-    return _items_answer(asked, READING_LIST, items)
+    ids = sorted(numbers, reverse=asked.params.one("r") != "o")
+    return StreamingResponse(_written(asked, ids), media_type="application/json; charset=utf-8")
+
+
+async def _written(asked: ReaderRequest, ids: Sequence[int]) -> AsyncIterator[bytes]:
+    """In portions: ten thousand texts are more than a server should hold."""
+    yield msgspec.json.encode(_about(asked, READING_LIST))[:-1] + b',"items":['
+    comma = b""
+    for start in range(0, len(ids), ITEMS_AT_ONCE):
+        items, _ = await _items(asked, ids[start : start + ITEMS_AT_ONCE])
+        if items:
+            yield comma + msgspec.json.encode(items)[1:-1]
+            comma = b","
+    yield b"]}"
 
 
 async def _items(
@@ -173,16 +188,13 @@ async def _items(
 def _items_answer(
     asked: ReaderRequest, stream_id: str, items: Sequence[msgspec.Raw], continuation: str | None = None
 ) -> Response:
+    return json_answer(_about(asked, stream_id) | {"items": items} | _continued(continuation))
+
+
+def _about(asked: ReaderRequest, stream_id: str) -> Json:
     # Without `self`: it is a list of links to some apps, and a link to others.
     title = "Reading List" if stream_id == READING_LIST else stream_id.rpartition("/")[2]
-    about = {
-        "direction": "ltr",
-        "id": stream_id,
-        "title": title,
-        "updated": seconds(asked.deps.clock()),
-        "items": items,
-    }
-    return json_answer(about | _continued(continuation))
+    return {"direction": "ltr", "id": stream_id, "title": title, "updated": seconds(asked.deps.clock())}
 
 
 def _item(entry: AppEntry) -> Json:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
+from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.opml import MAX_BYTES
 from tsuzuki.http.body import read_body
 from tsuzuki.inbox.sync import SyncFeed
@@ -169,10 +170,18 @@ async def _change(asked: MinifluxRequest) -> Response:
         _refuse_unsupported(new)
         link, name = _text(new, "feed_url"), _text(new, "title")
         change = msgspec.structs.replace(
-            _settings(new), name=name, group=group, link=link or UNSET, site_url=_text(new, "site_url") or UNSET
+            _settings(new), name=name, group=group, link=link or UNSET, site_url=_site(new)
         )
         await asked.services.reading.subscriptions.change(asked.shelf_id, feed.public_id, change)
     return answer_json((await viewer(asked)).feed(await asked.feed()), CREATED)
+
+
+def _site(body: Json) -> str | UnsetType:
+    """An address that a click may go to."""
+    text = _text(body, "site_url") or UNSET
+    if not isinstance(text, UnsetType) and http_url(text) is None:
+        raise Invalid("site_url must be an http or https address.")
+    return text
 
 
 def _settings(body: Json) -> SubscriptionChange:

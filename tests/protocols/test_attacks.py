@@ -1,0 +1,110 @@
+"""What somebody with a device password, or without one, tries against the paths of apps."""
+
+import pytest
+
+from tests.api.people import PASSWORD, RunningApp, a_running_app
+from tests.protocols.people import an_app_reader
+from tests.protocols.reader_client import READING_LIST, ReaderClient
+from tsuzuki.inbox.feeds_out.types import FOLDER
+from tsuzuki.inbox.sync import SyncFilter
+from tsuzuki.protocols.google_reader.names import StreamName, read_stream
+
+
+@pytest.fixture
+async def app(tmp_path):
+    async with a_running_app(tmp_path) as app:
+        yield app
+
+
+async def sign_in_status(app: RunningApp) -> int:
+    said = {"username": "admin", "password": PASSWORD}
+    return (await app.anyone.post("/sessions", said)).status
+
+
+async def test_wrong_app_passwords_keep_nobody_from_signing_in(app):
+    """A picture on any page makes a browser send them."""
+    for number in range(40):
+        await app.client.get(f"/fever/?api&api_key={number:032x}", headers={"sec-fetch-site": "cross-site"})
+    for _ in range(15):
+        await app.client.get("/accounts/ClientLogin?Email=admin&Passwd=x", headers={"sec-fetch-site": "cross-site"})
+    assert await sign_in_status(app) in {200, 201}
+
+
+def test_any_number_of_prefixes_costs_nothing():
+    assert read_stream("feed/" * 200_000 + "7") == StreamName("feed", "7")
+
+
+async def test_a_request_names_no_more_streams_than_an_app_needs(app):
+    ann = await an_app_reader(app, "greader")
+    reader = await ReaderClient(ann).sign_in()
+    for call, name in (("edit-tag", "a"), ("subscription/edit", "s"), ("disable-tag", "s"), ("edit-tag", "r")):
+        answer = await reader.post(call, *[(name, f"user/-/label/g{number}") for number in range(51)])
+        assert answer.status == 400, call
+    for name in ("xt", "it"):
+        answer = await reader.ask("GET", "stream/items/ids", [(name, f"feed/{number}") for number in range(51)])
+        assert answer.status == 400, name
+    assert [group.name for group in await app.reading.groups.list(ann.shelf)] == ["Default"]
+
+
+async def test_what_is_left_out_is_passed_over_in_large_steps(app):
+    ann = await an_app_reader(app, "greader")
+    await ann.add_feed("Kept", items=1)
+    loud = await ann.add_feed("Loud", items=1)
+    for number in range(5):
+        await ann.release(loud, 200, prefix=f"{number}-")
+    reader = await ReaderClient(ann).sign_in()
+    kept, left_out = sorted(feed.number for feed in await app.sync.feeds(ann.shelf, None))
+    found = await reader.ids(READING_LIST, ("n", 1), ("xt", f"feed/{left_out}"))
+    [entry] = await app.sync.refs(ann.shelf, SyncFilter(feed=kept), most=5)
+    assert found == [entry.id]
+
+
+async def test_the_hub_looks_up_no_names_for_strangers(app):
+    """An invented topic is refused before the callback is looked at: it says nothing about private names."""
+    topic = f"{app.client.base}{FOLDER}{'a' * 32}.rss"
+    for callback in ("http://127.0.0.1/x", "http://localhost/x", "http://example.org/x"):
+        form = {"hub.mode": "subscribe", "hub.topic": topic, "hub.callback": callback}
+        assert (await app.client.ask("POST", "/websub", data=form)).status == 404, callback
+
+
+async def test_sec_17_no_script_goes_out_as_the_site_of_a_feed(app):
+    ann = await an_app_reader(app, "fever", "greader", "miniflux")
+    evil = "javascript:alert(1)"
+    listed = f'<opml version="2.0"><body><outline xmlUrl="https://example.org/f" htmlUrl="{evil}"/></body></opml>'
+    key = {"x-auth-token": ann.key}
+    made = await app.client.ask("POST", "/miniflux/v1/import", data=listed, headers=key)
+    assert made.status == 201, made.text
+    reader = await ReaderClient(ann).sign_in()
+    for text in (
+        (await app.client.get("/miniflux/v1/feeds", headers=key)).text,
+        str(await ann.fever("api&feeds")),
+        str(await reader.get("subscription/list")),
+    ):
+        assert "example.org" in text
+        assert "javascript:" not in text
+    [feed] = await app.sync.feeds(ann.shelf, None)
+    answer = await app.client.ask("PUT", f"/miniflux/v1/feeds/{feed.number}", json={"site_url": evil}, headers=key)
+    assert answer.status == 400
+
+
+async def test_a_date_beyond_all_time_is_no_date(app):
+    user = await app.admin()
+    visitor = await app.signed_in(user)
+    made = (await visitor.post("/feeds-out", {"name": "All"})).json()["data"]
+    path = made["paths"]["rss"]
+    for date in ("Mon, 01 Jan 99999999999 00:00:00 GMT", "never", "Mon, 99 Foo 1 99:99:99 GMT"):
+        assert (await app.client.get(path, headers={"if-modified-since": date})).status == 200, date
+
+
+async def test_many_long_texts_are_sent_in_portions(app):
+    ann = await an_app_reader(app, "greader")
+    feed = await ann.add_feed("Long")
+    await ann.release(feed, 60, content="<p>" + "word " * 20_000 + "</p>")
+    reader = await ReaderClient(ann).sign_in()
+    ids = await reader.ids(READING_LIST, ("n", 100))
+    answer = await reader.post("stream/items/contents", *[("i", number) for number in ids])
+    assert "content-length" not in answer.headers
+    assert len(answer.json()["items"]) == 60
+    assert answer.json()["id"] == READING_LIST
+    nothing = (await reader.post("stream/items/contents", ("i", 10**9))).json()
+    assert nothing["items"] == []
