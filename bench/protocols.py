@@ -2,7 +2,8 @@
 
 Ten thousand unread articles of two hundred feeds on SQLite. A first sync fetches all of them with their texts, as apps
 do that speak each protocol; the next one finds ten new articles. Each line: requests, megabytes, processor time of the
-server and client together, and its ratio to the API's in the same round. No time makes it fail.
+server and client together, and its ratio to the API's in the same round. Then what an app may ask for at once of
+150,000 entries, each in at most 250 ms. No time makes it fail.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,15 @@ from bench.harness import say
 from tests.api.people import API, RunningApp, Visitor, a_running_app
 from tests.app import Answer
 from tests.protocols.people import AppReader, an_app_reader
+from tests.protocols.reader_client import READ, READING_LIST, ReaderClient
+from tests.protocols.test_fever import fill
+from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.log import set_up_logging
 
 FEEDS = 200
 GREADER = "/api/greader.php"
-READING_LIST = "user/-/state/com.google/reading-list"
-READ = "user/-/state/com.google/read"
 NEW = 10
+AT_ONCE = 10_000
 
 
 class Calls:
@@ -150,6 +154,31 @@ async def measure(reader: AppReader, visitor: Visitor, above: int, *, rounds: in
         print(f"{name:28}{calls.requests:>9}{calls.bytes / 1e6:>9.2f}{spent:>9.3f}{spent / own:>8.2f}")
 
 
+async def everything_at_once(reader: AppReader, count: int) -> None:
+    """The most that apps ask for in one request."""
+    feed = await reader.add_feed("Everything")
+    await fill(reader.app, reader.shelf, feed, count)
+    await refresh_statistics(reader.app.db)
+    app = await ReaderClient(reader).sign_in()
+    ids = await app.ids(READING_LIST, ("n", AT_ONCE))
+    states = cycle("ar")
+    asked: dict[str, Callable[[], Awaitable[object]]] = {
+        f"Google Reader, {AT_ONCE} numbers": lambda: app.ids(READING_LIST, ("n", AT_ONCE), ("xt", READ)),
+        f"Google Reader, {len(ids)} marks": lambda: app.post(
+            "edit-tag", *[("i", number) for number in ids], (next(states), READ)
+        ),
+        "Fever, all unread numbers": lambda: reader.fever("api&unread_item_ids"),
+    }
+    print(f"\nOf {count} entries{'':16}{'ms':>9}{'ratio to 250':>15}")
+    for name, ask in asked.items():
+        times = []
+        for _ in range(5):
+            began = time.perf_counter()
+            await ask()
+            times.append(time.perf_counter() - began)
+        print(f"{name:30}{min(times) * 1e3:>9.0f}{min(times) * 4:>15.2f}")
+
+
 async def main(count: int, rounds: int) -> None:
     set_up_logging(level="warning")
     with tempfile.TemporaryDirectory() as folder:
@@ -164,6 +193,7 @@ async def main(count: int, rounds: int) -> None:
             await reader.release(feeds[0], NEW, prefix="new")
             print(f"\nThe next one, with {NEW} new articles")
             await measure(reader, visitor, int(last), rounds=rounds * 5, expected=NEW)
+            await everything_at_once(await an_app_reader(app), count * 15)
 
 
 if __name__ == "__main__":
