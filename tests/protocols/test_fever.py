@@ -658,3 +658,20 @@ async def test_a_library_of_fever_reads_and_marks(app):
         assert len(client.get_unreads()) == 125
 
     await asyncio.to_thread(use)
+
+
+async def test_items_are_narrowed_to_feeds_and_groups(app):
+    ann = await an_app_reader(app, "fever")
+    await ann.add_feed("The Gull Letters", items=3)
+    await ann.add_feed("Harbour Strip", items=60, group="Comics")
+    await ann.add_feed("Another", items=2, group="Comics")
+    gulls, harbour, another = [feed["id"] for feed in (await ann.fever("api&feeds"))["feeds"]]
+    group = next(one["id"] for one in (await ann.fever("api&groups"))["groups"] if one["title"] == "Comics")
+
+    async def feeds_of(query: str) -> list[int]:
+        return [item["feed_id"] for item in (await ann.fever(f"api&items&{query}"))["items"]]
+
+    assert await feeds_of(f"feed_ids={gulls}") == [gulls] * 3
+    assert await feeds_of(f"since_id=0&feed_ids={gulls},{another},99") == [gulls] * 3 + [another] * 2
+    assert await feeds_of(f"group_ids={group}") == [another] * 2 + [harbour] * 48
+    assert await feeds_of("feed_ids=") == []

@@ -116,7 +116,7 @@ class _FeedReaders(msgspec.Struct, frozen=True):
     readers: int
 
 
-class Arrival(msgspec.Struct, frozen=True):
+class ShelfArrival(msgspec.Struct, frozen=True):
     """What came of one batch to one shelf."""
 
     batch: NewBatch
@@ -259,12 +259,12 @@ async def _deliver_later_tx(
     await enqueue_many_tx(tx, DELIVERIES, [delivery.task() for delivery in deliveries], now=now)
 
 
-async def add_arrivals_tx(tx: Tx, arrivals: Iterable[Arrival], now: Millis) -> None:
+async def add_arrivals_tx(tx: Tx, arrivals: Iterable[ShelfArrival], now: Millis) -> None:
     """An event for each."""
     await add_events_tx(tx, [_event(arrival) for arrival in arrivals], now)
 
 
-def arrivals_of(batches: Sequence[NewBatch], placed: Iterable[Placed], readers: Iterable[Reader]) -> list[Arrival]:
+def arrivals_of(batches: Sequence[NewBatch], placed: Iterable[Placed], readers: Iterable[Reader]) -> list[ShelfArrival]:
     """What came of each batch to each shelf."""
     batch_of = {each: number for number, batch in enumerate(batches) for each in batch.installments}
     came: dict[tuple[int, ShelfId], list[Placed]] = defaultdict(list)
@@ -274,7 +274,7 @@ def arrivals_of(batches: Sequence[NewBatch], placed: Iterable[Placed], readers: 
     for reader in readers:
         readers_of[reader.of_id].append(reader)
     return [
-        Arrival(batch, reader, sum(entry.count for entry in some), max(entry.newest for entry in some))
+        ShelfArrival(batch, reader, sum(entry.count for entry in some), max(entry.newest for entry in some))
         for number, batch in enumerate(batches)
         for reader in readers_of[batch.of_id]
         if (some := came.get((number, reader.shelf_id)))
@@ -307,7 +307,7 @@ def _catalogue(reader: Reader, available: int) -> NewEvent:
     )
 
 
-def _event(arrival: Arrival) -> NewEvent:
+def _event(arrival: ShelfArrival) -> NewEvent:
     arrived = Arrived(
         kind=arrival.batch.kind,
         id=show_id(arrival.reader.shown_id),

@@ -18,7 +18,7 @@ from tsuzuki.inbox.entries import (
     UnreadSums,
 )
 from tsuzuki.inbox.store import (
-    GroupRow,
+    GroupSum,
     UnreadRow,
     Where,
     count_entries_tx,
@@ -128,7 +128,7 @@ class Inbox:
 
     async def sums(self, shelf_id: ShelfId) -> UnreadSums:
         """The same as every page shows it, without its feeds and series."""
-        rows = await self._db.read(lambda tx: tx.many(GroupRow, q.unread_sums, shelf_id=shelf_id))
+        rows = await self._db.read(lambda tx: tx.many(GroupSum, q.unread_sums, shelf_id=shelf_id))
         groups = Counter[GroupId]()
         sums = {"item": 0, "chapter": 0}
         for row in rows:

@@ -143,7 +143,7 @@ class UnreadRow(msgspec.Struct, frozen=True):
     unread: int
 
 
-class GroupRow(msgspec.Struct, frozen=True):
+class GroupSum(msgspec.Struct, frozen=True):
     """How many entries of one kind and group a shelf has not read; None for what is in no group any more."""
 
     kind: Kind

@@ -39,7 +39,7 @@ class DocumentEntry(msgspec.Struct, frozen=True, kw_only=True):
     image_url: str | None
 
 
-class Document(msgspec.Struct, frozen=True):
+class FeedDocument(msgspec.Struct, frozen=True):
     """A feed with its entries."""
 
     feed: FeedOut
@@ -54,7 +54,7 @@ class Document(msgspec.Struct, frozen=True):
 
 def write_feed(feed: FeedOut, topic: Topic, entries: Sequence[SyncEntry]) -> bytes:
     """The document of these entries, in the format of the topic."""
-    document = Document(feed, topic, [_document_entry(feed, one, topic.base) for one in entries])
+    document = FeedDocument(feed, topic, [_document_entry(feed, one, topic.base) for one in entries])
     return _WRITERS[topic.form](document)
 
 
@@ -102,11 +102,11 @@ def _xml(parts: Iterator[str]) -> bytes:
     return ("<?xml version='1.0' encoding='utf-8'?>\n" + "\n".join(parts) + "\n").encode()
 
 
-def _write_rss(document: Document) -> bytes:
+def _write_rss(document: FeedDocument) -> bytes:
     return _xml(_rss(document))
 
 
-def _rss(document: Document) -> Iterator[str]:
+def _rss(document: FeedDocument) -> Iterator[str]:
     topic = document.topic
     yield (
         '<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/elements/1.1/"'
@@ -141,11 +141,11 @@ def _rss_item(one: DocumentEntry) -> Iterator[str]:
     yield "</item>"
 
 
-def _write_atom(document: Document) -> bytes:
+def _write_atom(document: FeedDocument) -> bytes:
     return _xml(_atom(document))
 
 
-def _atom(document: Document) -> Iterator[str]:
+def _atom(document: FeedDocument) -> Iterator[str]:
     topic = document.topic
     yield '<feed xmlns="http://www.w3.org/2005/Atom">'
     yield _element("id", f"urn:uuid:{UUID(bytes=document.feed.public_id)}")
@@ -182,7 +182,7 @@ def _atom_entry(one: DocumentEntry) -> Iterator[str]:
 # -- JSON
 
 
-def _write_json(document: Document) -> bytes:
+def _write_json(document: FeedDocument) -> bytes:
     topic = document.topic
     return msgspec.json.encode(
         {
@@ -219,7 +219,7 @@ def _attachment(file: Enclosure) -> dict[str, Any]:
     return {"url": file.url, "mime_type": _type_of(file)} | {name: value for name, value in said.items() if value}
 
 
-_WRITERS: Mapping[FeedFormat, Callable[[Document], bytes]] = {
+_WRITERS: Mapping[FeedFormat, Callable[[FeedDocument], bytes]] = {
     "rss": _write_rss,
     "atom": _write_atom,
     "json": _write_json,

@@ -23,6 +23,8 @@ from tsuzuki.protocols.params import Params, read_params
 VERSION = 3
 PAGE = 50
 """Items of an answer; apps page until there are fewer."""
+STEP = 1_000
+"""Numbers that are read at a time, where only some of them are meant."""
 MANY = 20_000
 """Beyond as many unread or saved ones, an answer to a mark does not list them again."""
 LONGEST_KEY = 64
@@ -174,7 +176,25 @@ async def _wanted(asked: FeverRequest) -> list[int]:
         wanted = msgspec.structs.replace(wanted, above=max(0, params.number("since_id") or 0))
     elif (below := params.number("max_id") or 0) > 0:
         wanted = msgspec.structs.replace(wanted, below=min(below, LARGEST))
-    return [ref.id for ref in await sync.refs(shelf_id, wanted, most=PAGE, descending=not is_up)]
+    feeds = await _named_feeds(asked)
+    if feeds is None:
+        return [ref.id for ref in await sync.refs(shelf_id, wanted, most=PAGE, descending=not is_up)]
+    found: list[int] = []
+    while True:
+        refs = await sync.refs(shelf_id, wanted, most=STEP, descending=not is_up)
+        found += [ref.id for ref in refs if ref.feed in feeds]
+        if len(found) >= PAGE or len(refs) < STEP:
+            return found[:PAGE]
+        wanted = msgspec.structs.replace(wanted, **{"above" if is_up else "below": refs[-1].id})
+
+
+async def _named_feeds(asked: FeverRequest) -> set[int] | None:
+    """The feeds that `feed_ids` and `group_ids` leave; None for all."""
+    params = asked.params
+    if "feed_ids" not in params and "group_ids" not in params:
+        return None
+    feeds, groups = set(params.numbers("feed_ids")), set(params.numbers("group_ids"))
+    return {feed.number for feed in await asked.feeds() if feed.number in feeds or feed.group_id in groups}
 
 
 async def _links(_: FeverRequest) -> Json:

@@ -38,7 +38,7 @@ ORDERS: dict[str, Order] = {
 _STARRED = {"1": True, "true": True, "0": False, "false": False}
 
 
-class MarkBody(msgspec.Struct, frozen=True):
+class EntriesBody(msgspec.Struct, frozen=True):
     """Which entries become what."""
 
     entry_ids: list[int] = []
@@ -46,7 +46,7 @@ class MarkBody(msgspec.Struct, frozen=True):
     starred: bool | None = None
 
 
-class ProgressBody(msgspec.Struct, frozen=True):
+class MediaBody(msgspec.Struct, frozen=True):
     """How far a file was played, in seconds."""
 
     media_progression: int
@@ -283,7 +283,7 @@ async def _enclosure(asked: MinifluxRequest) -> Response:
 async def _play(asked: MinifluxRequest) -> Response:
     asked.user.must_write()
     await _file(asked)
-    await asked.body(ProgressBody)
+    await asked.body(MediaBody)
     raise Invalid("This server does not keep how far something was played.")
 
 
@@ -301,7 +301,7 @@ async def _file(asked: MinifluxRequest) -> dict[str, Any]:
 async def _mark(asked: MinifluxRequest) -> Response:
     """Set what is said; numbers of others are passed over."""
     asked.user.must_write()
-    body = await asked.body(MarkBody)
+    body = await asked.body(EntriesBody)
     if not body.entry_ids or (body.status is None and body.starred is None):
         raise Invalid("entry_ids, and status or starred, are needed.")
     if len(body.entry_ids) > MOST_IDS:
