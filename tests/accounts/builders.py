@@ -22,10 +22,8 @@ from tsuzuki.model.times import Millis
 PASSWORD = "correct horse battery"
 HERE = Device("192.0.2.1", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
 
-PLAIN = Protocol(name="plain", title="Plain", path="/plain", apps="Reader")
-HASHED = Protocol(
-    name="hashed", title="Hashed", path="/hashed", apps="Reader", digest=lambda name, password: f"{name} {password}"
-)
+PLAIN = Protocol(name="plain", title="Plain", path="/plain")
+HASHED = Protocol(name="hashed", title="Hashed", path="/hashed", digest=lambda name, password: f"{name} {password}")
 APP = AppRequest("plain", "192.0.2.7", "Reader 1.0")
 
 _count = itertools.count(1)

@@ -54,13 +54,13 @@ async def test_what_was_accepted_ends_with_the_password(accounts):
     for _ in range(2):  # an app signs in again
         await accounts.devices.accept(APP, found, "from now on")
     assert (await accounts.devices.sign_in(APP, None, "from now on")).password_id == new.token.public_id
-    assert (await accounts.devices.find(new.token.public_id, APP)).shelf == found.shelf
+    assert (await accounts.devices.find(new.token.public_id, APP.address)).shelf == found.shelf
     await accounts.tokens.revoke(await accounts.caller(user), new.token.public_id)
     for name, word in ((user.username, new.key), (None, "from now on")):
         with pytest.raises(Unauthorized):
             await accounts.devices.sign_in(APP, name, word)
     with pytest.raises(NotFound):
-        await accounts.devices.find(new.token.public_id, APP)
+        await accounts.devices.find(new.token.public_id, APP.address)
 
 
 async def test_an_expired_password_and_a_disabled_owner_open_nothing(accounts):

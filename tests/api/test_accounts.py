@@ -197,7 +197,7 @@ async def test_device_passwords_are_made_for_protocols_kinds_and_a_shelf(app):
     listed = (await visitor.get("/me/protocols")).json()["data"]
     spoken = {one["name"]: one for one in listed}
     assert spoken["fever"]["path"] == "/fever/"
-    assert [one.keys() for one in listed] == [{"name", "title", "path", "apps"}] * len(listed)
+    assert [one.keys() for one in listed] == [{"name", "title", "path"}] * len(listed)
     shelf = (await visitor.get("/me")).json()["data"]["shelves"][0]
     wish = {"name": "phone", "protocols": ["fever"], "kinds": "item", "shelf": shelf["id"]}
     made = (await visitor.post("/me/tokens", wish)).json()["data"]

@@ -21,7 +21,7 @@ q = load_queries("tsuzuki.accounts")
 _log = structlog.stdlib.get_logger("tsuzuki.accounts")
 
 LONGEST_CLIENT = 100
-WRONG_KEY = "Wrong username or device password."
+WRONG_PAIR = "Wrong username or device password."
 
 
 class AppRequest(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class AppUser(msgspec.Struct, frozen=True):
 
 
 class Devices:
-    """Finds who holds a device password. A look-up costs an index; argon2 is for passwords that people choose.
+    """Finds who holds a device password. It is random, so a plain hash is enough: argon2 is for what people choose.
 
     Wrong ones are counted apart from sign-ins: pages of other sites can make a browser send them, and an app whose
     password was revoked goes on asking. Nobody is to be kept from signing in by that.
@@ -73,8 +73,8 @@ class Devices:
             else:
                 await self._limiter.begin(request.address, name)
             _log.warning("app_sign_in_failed", address=request.address, protocol=request.protocol)
-            raise Unauthorized(WRONG_KEY)
-        return await self._user(holder, request)
+            raise Unauthorized(WRONG_PAIR)
+        return await self._user(holder, request.address)
 
     async def accept(self, request: AppRequest, user: AppUser, digest: str) -> None:
         """Let the app send this from now on instead of its password, for as long as that is valid."""
@@ -82,7 +82,7 @@ class Devices:
         assert token_id is not None
         await self._deps.db.with_tx(lambda tx: add_device_key_tx(tx, token_id, request.protocol, digest))
 
-    async def find(self, password_id: PublicId, request: AppRequest) -> AppUser:
+    async def find(self, password_id: PublicId, address: str) -> AppUser:
         """Whoever has this device password, for an address that we signed; NotFound once it is revoked."""
         now = self._deps.clock()
         holder = await self._deps.db.read(
@@ -90,7 +90,7 @@ class Devices:
         )
         if holder is None:
             raise NotFound("This address is no longer valid: its device password was revoked.")
-        return await self._user(holder, request)
+        return await self._user(holder, address)
 
     async def _find(self, request: AppRequest, key: str) -> DeviceHolder | None:
         now = self._deps.clock()
@@ -104,8 +104,8 @@ class Devices:
             await self._deps.db.with_tx(lambda tx: tx.run(q.touch_device, id=token_id, client=client, now=now))
         return holder
 
-    async def _user(self, holder: DeviceHolder, request: AppRequest) -> AppUser:
-        caller = caller_of(holder, "token", request.address)
+    async def _user(self, holder: DeviceHolder, address: str) -> AppUser:
+        caller = caller_of(holder, "token", address)
         shelf = await self._current_user.pick_shelf(caller, holder.shelf_public_id)
         kind = None if holder.kinds == "both" else holder.kinds
         return AppUser(caller, shelf, kind, holder.key_public_id)

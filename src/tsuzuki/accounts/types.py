@@ -172,8 +172,6 @@ class Protocol(msgspec.Struct, frozen=True):
     title: str
     path: str
     """Where it is answered: people type it after the server's address."""
-    apps: str
-    """Some that speak it."""
     digest: Callable[[str, str], str] | None = None
     """What its apps send instead of the password, from the username and the password; None where they send it."""
 

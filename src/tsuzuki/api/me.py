@@ -220,7 +220,6 @@ class ProtocolView(msgspec.Struct, frozen=True):
     name: str
     title: str
     path: str
-    apps: str
 
 
 _protocol_view = view_of(ProtocolView, AppProtocol)

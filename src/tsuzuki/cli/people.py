@@ -208,7 +208,10 @@ def token() -> None:
 @token.command("create")
 @click.argument("username", metavar="USER")
 @click.option("--scopes", help="Any of read, write and admin, separated by commas. Default: read.")
-@click.option("--protocols", help="Create a device password for these, such as fever, instead of a token.")
+@click.option(
+    "--protocols",
+    help="Create a device password for these instead of a token: fever, greader (Google Reader), miniflux.",
+)
 @click.option("--name", default="command line", show_default=True, help="The token's name in the list of tokens.")
 @click.option("--days", type=click.IntRange(1, 36_500), help="Days until it expires. Default: never.")
 def create_token(username: str, *, scopes: str | None, protocols: str | None, name: str, days: int | None) -> None:

@@ -2,6 +2,9 @@
 -- Transactions commit in another order than their numbers were given out.
 select settled_entries() as settled;
 
+-- fragment: no_id
+cast(null as bytea)
+
 -- fragment: by_unread
 entry
 

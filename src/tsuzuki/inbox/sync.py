@@ -46,7 +46,8 @@ class SyncFeed(msgspec.Struct, frozen=True):
     """The feed, or the series."""
     group_id: GroupId
     """Also the number that apps know the group by."""
-    group_public_id: PublicId
+    series_public_id: PublicId | None
+    """None for a feed."""
     group_name: str
     title: str
     link: str | None
@@ -268,7 +269,7 @@ async def sync_entries_tx(
     return [SyncEntry(rows[number], details[number]) for number in both]
 
 
-async def find_numbered_tx(tx: Tx, shelf_id: ShelfId, number: int) -> NumberedFeed | None:
+async def _find_numbered_tx(tx: Tx, shelf_id: ShelfId, number: int) -> NumberedFeed | None:
     """What this number stands for on the shelf."""
     return await tx.maybe(NumberedFeed, q.find_number, shelf_id=shelf_id, number=number)
 
@@ -278,7 +279,7 @@ async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, 
     numbers = (wanted.feed or 1, wanted.group or 1, wanted.above + 1, wanted.below)
     if not all(0 < number <= LARGEST for number in numbers):
         return None
-    found = None if wanted.feed is None else await find_numbered_tx(tx, shelf_id, wanted.feed)
+    found = None if wanted.feed is None else await _find_numbered_tx(tx, shelf_id, wanted.feed)
     if wanted.feed is not None and found is None:
         return None
     where = msgspec.structs.asdict(wanted)

@@ -28,9 +28,9 @@ where subscription.shelf_id = :shelf_id and watch.last_checked_at is not null
 order by watch.last_checked_at desc limit 1;
 
 -- name: feeds
--- Those of series have no address of their own; their last look is that of any of their sources.
+-- A series has no address of its own; its last look is that of any of its sources.
 select feed_number.number, 'item' as kind, subscription.public_id, feed.id as of_id, shelf_group.id as group_id,
-  shelf_group.public_id as group_public_id, shelf_group.name as group_name,
+  {no_id} as series_public_id, shelf_group.name as group_name,
   coalesce(nullif(subscription.name, ''), nullif(feed.title, ''), feed.link) as title, feed.link,
   coalesce(subscription.site_url, feed.site_url) as site_url, coalesce(tally.unread, 0) as unread,
   coalesce(tally.entries, 0) as entries, watch.last_checked_at as checked_at, watch.next_check_at,
@@ -48,12 +48,9 @@ where subscription.shelf_id = :shelf_id
   and (cast(:kind as text) is null or cast(:kind as text) = 'item')
   and (cast(:number as bigint) is null or feed_number.number = cast(:number as bigint))
 union all
-select feed_number.number, 'chapter', follow.public_id, series.id, shelf_group.id, shelf_group.public_id,
+select feed_number.number, 'chapter', follow.public_id, series.id, shelf_group.id, series.public_id,
   shelf_group.name, coalesce(nullif(series.title, ''), 'Untitled'), null,
-  (
-    select coalesce(series_source.real_url, series_source.url) from series_source
-    where series_source.series_id = series.id order by series_source.id limit 1
-  ),
+  {first_source},
   coalesce(tally.unread, 0), coalesce(tally.entries, 0), looked.checked_at, looked.next_check_at, series.last_chapter_at,
   looked.error, coalesce(looked.failures, 0), follow.status = 'dropped' or follow.held_at is not null, null, null,
   {never}, follow.created_at
@@ -75,6 +72,15 @@ where follow.shelf_id = :shelf_id
   and (cast(:kind as text) is null or cast(:kind as text) = 'chapter')
   and (cast(:number as bigint) is null or feed_number.number = cast(:number as bigint))
 order by number;
+
+-- fragment: first_source
+(
+    select coalesce(series_source.real_url, series_source.url) from series_source
+    where series_source.series_id = series.id order by series_source.id limit 1
+  )
+
+-- fragment: no_id
+null
 
 -- fragment: never
 false
@@ -250,7 +256,7 @@ select entry.id, coalesce(of_feed.number, of_series.number) as feed, entry.chang
     when series.id is null then coalesce(nullif(subscription.name, ''), nullif(feed.title, ''), feed.link)
     else coalesce(nullif(series.title, ''), 'Untitled')
   end as feed_title,
-  coalesce(subscription.site_url, feed.site_url) as site_url, feed.link as feed_link
+  coalesce(subscription.site_url, feed.site_url, {first_source}) as site_url, feed.link as feed_link
 from page as entry {numbered}
 left join feed on feed.id = entry.feed_id
 left join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id

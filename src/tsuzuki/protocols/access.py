@@ -1,4 +1,4 @@
-"""The one way in: who sent this, by whatever a protocol has for a password. Cookies open nothing here."""
+"""Signs an app in by what its protocol sends as a password. Cookies open nothing here."""
 
 import base64
 import binascii
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 from starlette.requests import Request
 
-from tsuzuki.accounts.devices import WRONG_KEY, AppRequest, AppUser
+from tsuzuki.accounts.devices import WRONG_PAIR, AppRequest, AppUser
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.http.auth import address_of
 from tsuzuki.http.routing import Handler, Resource
@@ -17,7 +17,9 @@ from tsuzuki.model.times import Millis
 
 
 class AppResource(Resource):
-    """A path that apps call. `is_public` where it tells nothing of anybody: it is asked before signing in."""
+    """A path that apps call. What `is_public` is answered without a device password: it tells nothing of anybody, or
+    what the request itself proves a right to.
+    """
 
     def __init__(self, path: str, handlers: Mapping[str, Handler], *, is_public: bool = False) -> None:
         super().__init__(path, handlers)
@@ -38,7 +40,7 @@ class ProtocolDeps(msgspec.Struct, frozen=True):
     async def sign_in(self, request: Request, protocol: Protocol, username: str | None, password: str) -> AppUser:
         """Whoever sent this; Unauthorized otherwise. `username` is None where the protocol sends none."""
         if not password:
-            raise Unauthorized(WRONG_KEY)
+            raise Unauthorized(WRONG_PAIR)
         return await self.services.accounts.devices.sign_in(app_request(request, protocol), username, password)
 
     async def sign_in_basic(self, request: Request, protocol: Protocol) -> AppUser:

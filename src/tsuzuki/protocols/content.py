@@ -77,7 +77,7 @@ def _app_entry(found: SyncEntry, url: str, body: str, base: str) -> AppEntry:
         id=entry.id,
         feed=details.feed,
         feed_title=details.feed_title or UNTITLED,
-        feed_site=http_url(details.site_url) or details.feed_link or f"{base}/",
+        feed_site=_site(details.site_url, details.feed_link, base),
         group_id=details.group_id,
         group_name=details.group_name,
         title=_title(entry),
@@ -95,17 +95,26 @@ def _app_entry(found: SyncEntry, url: str, body: str, base: str) -> AppEntry:
 
 def feed_address(feed: SyncFeed, base: str) -> str:
     """Where the feed is; a series has its page here."""
-    return feed.link or f"{base}/series-feeds/{feed.number}"
+    return feed.link or f"{base}/series/{show_id(feed.series_public_id or feed.public_id)}"
 
 
 def site_address(feed: SyncFeed, base: str) -> str:
     """The site of the feed, or of the series' first source."""
-    return http_url(feed.site_url) or feed.link or f"{base}/"
+    return _site(feed.site_url, feed.link, base)
+
+
+def _site(site_url: str | None, link: str | None, base: str) -> str:
+    return http_url(site_url) or link or f"{base}/"
+
+
+def icon_of(feed: SyncFeed, icons: Mapping[FeedId, ShownIcon]) -> ShownIcon | None:
+    """Its icon; a series has none."""
+    return icons.get(FeedId(feed.of_id)) if feed.kind == "item" else None
 
 
 def icon_address(feed: SyncFeed, icons: Mapping[FeedId, ShownIcon], base: str) -> str:
     """Where the feed's icon is; empty where it has none."""
-    icon = None if feed.kind != "item" else icons.get(FeedId(feed.of_id))
+    icon = icon_of(feed, icons)
     return "" if icon is None else base + icon.path
 
 

@@ -14,10 +14,9 @@ from tsuzuki.accounts.devices import AppUser
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.inbox.sync import LARGEST, SyncFeed, SyncFilter
 from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
-from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
-from tsuzuki.protocols.content import app_entries, feed_address, seconds, site_address
+from tsuzuki.protocols.content import app_entries, feed_address, icon_of, seconds, site_address
 from tsuzuki.protocols.params import Params, read_params
 
 VERSION = 3
@@ -42,7 +41,6 @@ FEVER = Protocol(
     name="fever",
     title="Fever",
     path="/fever/",
-    apps="Reeder Classic, Fiery Feeds, ReadKit, lire, FeedMe, Fluent Reader, NewsFlash, ReadYou, Readrops",
     digest=digest,
 )
 
@@ -119,7 +117,7 @@ async def _feeds(asked: FeverRequest) -> Json:
     feeds = [
         {
             "id": feed.number,
-            "favicon_id": icons[FeedId(feed.of_id)].id if feed.kind == "item" and feed.of_id in icons else 0,
+            "favicon_id": icon.id if (icon := icon_of(feed, icons)) else 0,
             "title": feed.title,
             "url": feed_address(feed, asked.base),
             "site_url": site_address(feed, asked.base),

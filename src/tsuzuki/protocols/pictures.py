@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.accounts.devices import AppRequest
 from tsuzuki.http.auth import address_of
 from tsuzuki.http.images import answer_image, wants_whole
 from tsuzuki.images.app_pictures import PREFIX
@@ -19,7 +18,7 @@ def picture_resources(deps: ProtocolDeps) -> Sequence[AppResource]:
         parts = request.path_params
         services = deps.services
         found = services.app_pictures.read(parts["password"], parts["secret"], parts["kind"], parts["what"])
-        user = await services.accounts.devices.find(found.password_id, AppRequest("", address_of(request)))
+        user = await services.accounts.devices.find(found.password_id, address_of(request))
         image = await services.pictures.images.show(
             found.subject, address=found.address, user_id=user.caller.user_id, whole=wants_whole(request)
         )

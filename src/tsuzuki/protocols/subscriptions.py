@@ -154,7 +154,7 @@ class AppSubscriptions(msgspec.Struct, frozen=True):
 
 def group_name(name: str) -> str:
     """As groups are named: without blanks around it, and one between words."""
-    return " ".join(_storable(name).split())[:LONGEST_GROUP]
+    return " ".join(name.split())[:LONGEST_GROUP]
 
 
 def _own_name(name: str) -> str:
@@ -165,9 +165,4 @@ def _own_name(name: str) -> str:
 
 
 def _short(name: str) -> str:
-    return _storable(name).strip()[:LONGEST_NAME]
-
-
-def _storable(name: str) -> str:
-    """PostgreSQL stores no zero byte."""
-    return name.replace("\x00", " ")
+    return name.strip()[:LONGEST_NAME]

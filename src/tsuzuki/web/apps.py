@@ -115,6 +115,11 @@ ABILITIES = {
 """What apps of a protocol can do, the protocols with which they can do most first."""
 
 
+def app_names(protocol: str) -> str:
+    """The apps that speak it."""
+    return ", ".join(app.name for app in READER_APPS if any(way.protocol == protocol for way in app.ways))
+
+
 def spoken_apps(spoken: set[str]) -> list[ReaderApp]:
     """The apps that speak one of these protocols, with their accounts for these."""
     narrowed = (

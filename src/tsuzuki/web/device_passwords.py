@@ -15,12 +15,13 @@ from tsuzuki.accounts.types import DeviceKinds, Protocol
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.ids import PublicId, read_id
 from tsuzuki.web.account import LIVES, LONGEST_NAME, read_end, token_row
+from tsuzuki.web.apps import app_names
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, read_name
 from tsuzuki.web.site import APPS, DEVICE_PASSWORDS, Site
 from tsuzuki.web.texts import gettext as _
 
 KINDS: tuple[DeviceKinds, ...] = get_args(DeviceKinds)
-LONGEST_CLIENT = 40
+LONGEST_SHOWN_CLIENT = 40
 
 _RULES = Rules(keep=("name", "protocols", "kinds", "shelf", "life"))
 
@@ -67,6 +68,7 @@ def device_password_page(site: Site) -> Resource:
             lives=LIVES,
             most=LONGEST_NAME,
             apps=APPS,
+            app_names=app_names,
         )
 
     async def make(request: Request, caller: Caller, form: Form) -> Response:
@@ -83,6 +85,7 @@ def device_password_page(site: Site) -> Resource:
             code=qr_code(made.key),
             addresses=[AppAddress(one, here + one.path) for one in spoken],
             apps=APPS,
+            app_names=app_names,
         )
 
     return site.form_page(DEVICE_PASSWORDS, show, make, rules=_RULES)
@@ -134,4 +137,4 @@ def client_name(said: str) -> str:
         return next((word for word in products if word.lower() not in _ENGINES), None) or device_name(said)
     if name.lower() in _LIBRARIES:
         return _("an app (%(name)s)", name=name)
-    return name[:LONGEST_CLIENT] or _("an app without a name")
+    return name[:LONGEST_SHOWN_CLIENT] or _("an app without a name")

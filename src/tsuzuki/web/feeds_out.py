@@ -9,8 +9,9 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource
 from tsuzuki.inbox.feeds_out.service import LONGEST_NAME, LONGEST_SEARCH
-from tsuzuki.inbox.feeds_out.types import FORMATS, FeedFormat, FeedOut, NewFeedOut
+from tsuzuki.inbox.feeds_out.types import FORMATS, FeedFormat, FeedOut, NewFeedOut, State
 from tsuzuki.model.errors import NotFound
+from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, read_name, see
 from tsuzuki.web.ids import id_of
@@ -19,8 +20,8 @@ from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
 PATH = FEEDS_OUT
-KINDS = {"both": None, "item": "item", "chapter": "chapter"}
-STATES = ("all", "unread", "saved")
+KINDS: dict[str, Kind | None] = {"both": None, "item": "item", "chapter": "chapter"}
+STATES: dict[str, State] = {"all": "all", "unread": "unread", "saved": "saved"}
 OF = ("feed", "group", "series")
 _RULES = Rules(keep=("name", "kind", "show", "search", "summaries", *OF))
 
@@ -41,17 +42,17 @@ def feeds_out_page(site: Site) -> Resource:
 
     async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "feeds")
-        base = site.public_url or f"{request.url.scheme}://{request.url.netloc}"
+        base = site.address(request)
         mine = await feeds.list(frame.shelf.id, caller.user_id)
         asked = form_state if form_state.values else _asked(request)
         return site.show(
             frame,
             "feeds_out.html",
             msgspec.structs.replace(form_state, values=asked.values),
-            rows=[await _row(site, feed, base.rstrip("/")) for feed in mine],
+            rows=[await _row(site, feed, base) for feed in mine],
             of=next((name for name in OF if asked.value(name)), None),
             kinds=tuple(KINDS),
-            states=STATES,
+            states=tuple(STATES),
             most=LONGEST_NAME,
             most_search=LONGEST_SEARCH,
         )
@@ -135,8 +136,8 @@ def _wanted(form: Form) -> NewFeedOut:
         raise problem("name", _("The form could not be read."))
     return NewFeedOut(
         name=read_name(form, most=LONGEST_NAME),
-        kind="item" if kind == "item" else "chapter" if kind == "chapter" else None,
-        state="unread" if state == "unread" else "saved" if state == "saved" else "all",
+        kind=KINDS[kind],
+        state=STATES[state],
         of_feed=_id(form.one("feed")),
         of_group=_id(form.one("group")),
         of_series=_id(form.one("series")),

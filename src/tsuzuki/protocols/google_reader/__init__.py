@@ -29,7 +29,6 @@ GREADER = Protocol(
     name="greader",
     title="Google Reader",
     path="/api/greader.php",
-    apps="NetNewsWire, Reeder, Unread, ReadYou, Capy Reader, FeedFlow, Twine, NewsFlash, Readrops, RSS Guard, FeedMe",
 )
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._~-]")

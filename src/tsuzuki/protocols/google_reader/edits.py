@@ -68,13 +68,13 @@ async def mark_all(asked: ReaderRequest) -> Response:
         raise Invalid("The request does not say what to mark as read.")
     stream, now = read_stream(asked.params.one("s")), asked.deps.clock()
     wanted = await narrowed(asked, SyncFilter(kind=asked.user.kind), stream)
-    if wanted is not None and wanted.feed is not None:
-        await asked.subscriptions.get(wanted.feed)
     if wanted is None:
         raise NotFound("There is no such stream.")
+    if wanted.feed is not None:
+        await asked.subscriptions.get(wanted.feed)  # NotFound for another shelf's
     until = read_moment(asked.params.one("ts"), is_end=True)
     asked.user.must_write()
-    if stream.value != "read" or stream.kind != "state":
+    if wanted.unread is not False:  # what is read stays so; all the rest of the shelf is not meant
         before = Millis(now if until is None else min(until, now))
         await asked.sync.mark_read(asked.shelf_id, msgspec.structs.replace(wanted, arrived_until=before))
     return done()

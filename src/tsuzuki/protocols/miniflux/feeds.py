@@ -14,9 +14,10 @@ from tsuzuki.connectors.opml import MAX_BYTES
 from tsuzuki.http.body import read_body
 from tsuzuki.inbox.sync import SyncFeed
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, SourceError, TooManyRequests, Unavailable
-from tsuzuki.model.ids import FeedId, PublicId
+from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import SECOND
 from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.content import icon_of
 from tsuzuki.protocols.miniflux.requests import MinifluxRequest, MinifluxResource, answer_json, done, resource
 from tsuzuki.protocols.miniflux.views import UNSUPPORTED, Json, viewer
 from tsuzuki.shelves.deps import RefreshOutcome
@@ -232,7 +233,7 @@ async def _icon(asked: MinifluxRequest) -> Response:
     icons = await asked.services.icons.of_shelf(asked.shelf_id)
     if "feed_id" in asked.request.path_params:
         feed = await asked.feed()
-        icon = icons.get(FeedId(feed.of_id)) if feed.kind == "item" else None
+        icon = icon_of(feed, icons)
     else:
         number = asked.number("icon_id")
         icon = next((one for one in icons.values() if one.id == number), None) if asked.kind != "chapter" else None

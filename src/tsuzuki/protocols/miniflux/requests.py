@@ -30,7 +30,6 @@ MINIFLUX = Protocol(
     name="miniflux",
     title="Miniflux",
     path="/miniflux",
-    apps="Capy Reader, Twine, NewsFlash, RSS Guard, Newsboat, ReadKit, Flux News, ReactFlux, NextFlux, Miniflutt",
 )
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.tokens import text_of
-from tsuzuki.protocols.content import AppEntry, feed_address, site_address
+from tsuzuki.protocols.content import AppEntry, feed_address, icon_of, site_address
 from tsuzuki.protocols.miniflux.requests import MinifluxRequest
 from tsuzuki.shelves.groups import Group
 
@@ -111,7 +111,7 @@ class Viewer(msgspec.Struct, frozen=True):
         }
 
     def _icon(self, feed: SyncFeed) -> Json | None:
-        icon = self.icons.get(FeedId(feed.of_id)) if feed.kind == "item" else None
+        icon = icon_of(feed, self.icons)
         if icon is None:
             return None
         return {"feed_id": feed.number, "icon_id": icon.id, "external_icon_id": icon.token.hex()}
