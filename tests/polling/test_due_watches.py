@@ -3,9 +3,11 @@
 import pytest
 
 from tests.builders import NOON, stored_feed, stored_watch
+from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-from tsuzuki.polling.store import claim_due_watches_tx
+from tsuzuki.polling.store import claim_due_watches_tx, claim_wanted_watches_tx, release_watches_tx
 
 LEASE = Millis(30_000)
 
@@ -14,6 +16,8 @@ q = parse_queries(
     """
 -- name: be
 update watch set suspended_at = :suspended_at, retry_after_until = :retry_after_until where id = :id;
+-- name: want
+update watch set refresh_at = :now where id = :id;
 """,
 )
 
@@ -40,3 +44,32 @@ async def test_r20_what_is_suspended_told_to_wait_or_not_yet_due_is_skipped(
     await db.with_tx(lambda tx: tx.run(q.be, **values))
     taken = await db.with_tx(lambda tx: claim_due_watches_tx(tx, {2: 9}, now=NOON, lease=LEASE))
     assert [claimed.id for claimed in taken] == ([watch] if is_taken else [])
+
+
+async def test_r25_of_many_wanted_watches_those_are_claimed_that_nobody_polls(db):
+    """In the order in which they were wanted, each with a lease of its own."""
+    watches = [await stored_watch(db, await stored_feed(db)) for _ in range(3)]
+
+    async def claimed(wanted: list[WatchId], now: Millis = NOON) -> list[WatchId]:
+        found = await db.with_tx(lambda tx: claim_wanted_watches_tx(tx, wanted, now=now, lease=LEASE))
+        return [watch.id for watch in found]
+
+    await want(db, watches)
+    assert await claimed(watches[1:2]) == watches[1:2]
+    await want(db, watches[1:2])  # somebody wants it again while it is polled
+    assert await claimed(watches[::-1]) == [watches[2], watches[0]]
+    assert await claimed(watches, Millis(NOON + LEASE)) == watches[1:2]
+
+
+async def test_what_was_polled_since_it_was_wanted_is_not_polled_again(db):
+    """Two workers read at once what is wanted, and one of them is quick."""
+    watch = await stored_watch(db, await stored_feed(db))
+    await want(db, [watch])
+    [first] = await db.with_tx(lambda tx: claim_wanted_watches_tx(tx, [watch], now=NOON, lease=LEASE))
+    await db.with_tx(lambda tx: release_watches_tx(tx, [first]))
+    assert not await db.with_tx(lambda tx: claim_wanted_watches_tx(tx, [watch], now=NOON, lease=LEASE))
+
+
+async def want(db: Database, watches: list[WatchId]) -> None:
+    for watch in watches:
+        await db.with_tx(lambda tx: tx.run(q.want, id=watch, now=NOON))  # noqa: B023  awaited at once

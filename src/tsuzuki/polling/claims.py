@@ -22,7 +22,7 @@ from tsuzuki.polling.store import (
     claim_due_watches_tx,
     claim_new_watches_tx,
     claim_of_hosts_tx,
-    claim_watch_tx,
+    claim_wanted_watches_tx,
     put_off_tx,
     refreshes_tx,
     release_watches_tx,
@@ -265,8 +265,7 @@ class Claims:
         busy = places.busy_and(())
         wanted = await refreshes_tx(tx, now=now, most=places.left * REFRESHES_SEEN, busy=busy)
         in_turn, _ = places.take(wanted)
-        asked = [await claim_watch_tx(tx, each.id, now=now, lease=self._options.lease) for each in in_turn]
-        return [watch for watch in asked if watch is not None]
+        return await claim_wanted_watches_tx(tx, [each.id for each in in_turn], now=now, lease=self._options.lease)
 
     @staticmethod
     async def _fill_tx(

@@ -20,6 +20,7 @@ from tsuzuki.polling.outcomes import (
     NO_CHANGES,
     EndedPoll,
     FeedChanges,
+    FeedDigests,
     FeedMetadata,
     Outcomes,
     PollAnswer,
@@ -28,6 +29,7 @@ from tsuzuki.polling.outcomes import (
     refuse_unended,
 )
 from tsuzuki.polling.policy import (
+    COMPARED_EVERY,
     DueFeed,
     MovedTo,
     PollAnswered,
@@ -37,6 +39,7 @@ from tsuzuki.polling.policy import (
     moved_again,
     next_poll,
     numbers_of,
+    wants_comparison,
     wants_full_fetch,
     with_wishes,
 )
@@ -69,6 +72,8 @@ class FeedPoll:
         """Whether it takes one answer more to believe where it moved to."""
         is_time = wants_full_fetch(target.last_full_at, now, context.jitter())
         self._is_full = is_time or target.has_letters or self._is_moving
+        is_compared = self._is_full or target.has_unstable_keys or wants_comparison(target.compared_at, now)
+        self._known_digests = b"" if is_compared else target.digests or b""
 
     async def run(self) -> int:
         """How many items were handed to ingest. A SourceError has been written down when it comes out."""
@@ -92,9 +97,12 @@ class FeedPoll:
         validators = Validators() if self._is_full else known
         origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)
         known_body = None if target.has_letters or self._is_moving else watch.body_hash
-        visiting = visit(target.link, validators, known_body, with_all_keys=target.has_unstable_keys)
+        visiting = visit(
+            target.link, validators, known_body, with_all_keys=target.has_unstable_keys, known=self._known_digests
+        )
         fetched = await run_visit(self._driver, visiting, origin)
-        if fetched.harvest is not None and not fetched.harvest.items and target.has_content:
+        harvest = fetched.harvest
+        if harvest is not None and not harvest.items and not harvest.digests and target.has_content:
             # R28: it never deletes anything, and it is not believed either.
             raise ShapeChanged("The feed is empty, though it had entries before.", status=fetched.status)
         return fetched
@@ -112,8 +120,8 @@ class FeedPoll:
         return merged is not None
 
     async def _compare(self, fetched: FeedOutcome) -> ItemComparison:
-        """What of it is new or changed; nothing where the feed says that it is as it was."""
-        if fetched.harvest is None:
+        """What of it is new or changed; nothing where the feed says, or its entries show, that it is as it was."""
+        if fetched.harvest is None or not fetched.harvest.items:
             return ItemComparison()
         return await self._known.compare(FeedListing(self._target.feed_id, fetched.harvest.items), self._clock())
 
@@ -128,7 +136,8 @@ class FeedPoll:
         # Oldest first, so that ids grow with time, as the search by newest expects.
         tasks = ingest_tasks(self._watch, comparison.changed[::-1], self._batch)
         changes = self._changes(comparison, moved, now)
-        await self._outcomes.save(EndedPoll(self._watch, answer, now, metadata, tasks, changes))
+        digests = self._digests(fetched.harvest, now)
+        await self._outcomes.save(EndedPoll(self._watch, answer, now, metadata, tasks, changes, digests))
 
     # -- what is saved
 
@@ -143,12 +152,21 @@ class FeedPoll:
         )
         return changes or NO_CHANGES
 
+    def _digests(self, harvest: FeedHarvest, now: Millis) -> FeedDigests | None:
+        """What its entries are known by from now on; None for what is stored already."""
+        target, known = self._target, self._known_digests
+        is_stored = harvest.digests == known if known else not harvest.digests and not target.digests
+        if is_stored:
+            return None
+        compared_at = target.compared_at if known and target.compared_at is not None else now
+        return FeedDigests(target.feed_id, harvest.digests, compared_at)
+
     def _unread_span(self) -> tuple[Millis, Millis] | None:
         """From when until when the last document stayed as it was; None where tombstones need not know."""
         read_at, same_at = self._target.harvested_at, self._target.last_success_at
         if read_at is None or same_at is None or same_at - read_at <= TOUCHED:
             return None
-        return Millis(read_at - TOUCHED), same_at
+        return Millis(read_at - TOUCHED - COMPARED_EVERY), same_at
 
     def _metadata(self, harvest: FeedHarvest, comparison: ItemComparison, now: Millis) -> FeedMetadata:
         return copied(

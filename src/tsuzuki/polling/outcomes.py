@@ -124,6 +124,14 @@ class FeedMetadata(msgspec.Struct, frozen=True, kw_only=True):
     has_unstable_keys: bool
 
 
+class FeedDigests(msgspec.Struct, frozen=True):
+    """Of the entries in a feed's document, and when all of one was compared with what is stored."""
+
+    feed_id: FeedId
+    digests: bytes
+    compared_at: Millis
+
+
 class FeedChanges(msgspec.Struct, frozen=True, kw_only=True):
     """What a document changes of what is stored of its feed already; most change nothing."""
 
@@ -161,6 +169,8 @@ class EndedPoll(msgspec.Struct, frozen=True):
     metadata: FeedMetadata | None = None
     tasks: tuple[NewTask[ItemBatch], ...] = ()
     changes: FeedChanges = NO_CHANGES
+    digests: FeedDigests | None = None
+    """None where they stay as they were."""
 
     @property
     def lease(self) -> WatchLease:
@@ -298,6 +308,9 @@ async def save_polls_tx(tx: Tx, polls: Sequence[EndedPoll], *, waits: bool) -> t
         await describe_feeds_tx(tx, described)
         tasks = [task for poll in ours for task in poll.tasks]
         await enqueue_many_tx(tx, ITEMS, tasks, now=max(poll.now for poll in ours))
+    digests = [poll.digests for poll in ours if poll.digests is not None]
+    if digests:
+        await save_digests_tx(tx, digests)
     return written, delivered
 
 
@@ -334,6 +347,11 @@ async def save_changes_tx(tx: Tx, feed_id: FeedId, changes: FeedChanges, now: Mi
 async def describe_feeds_tx(tx: Tx, described: Iterable[FeedMetadata]) -> int:
     """Store what feeds say of themselves."""
     return await tx.run(q.describe_feeds, rows=list(described))
+
+
+async def save_digests_tx(tx: Tx, digests: Sequence[FeedDigests]) -> None:
+    """Store by what the entries of documents are known again. What they stand for is handed on with them (I4)."""
+    await tx.bulk(FeedId, q.save_digests, [(each.feed_id, each.digests, each.compared_at) for each in digests])
 
 
 def _row(poll: EndedPoll) -> dict[str, Any]:

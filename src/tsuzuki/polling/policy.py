@@ -22,6 +22,8 @@ BREAKER_REST = DAY
 BACKOFF_BASE = 1.8
 LARGEST_EXPONENT = 40
 FULL_FETCH_EVERY = Millis(7 * DAY)
+COMPARED_EVERY = Millis(7 * DAY)
+"""So often all entries of a document are compared with what is stored, though they are known by their digests."""
 BELIEVE_MOVE_AFTER = Millis(2 * DAY)
 BELIEVE_MOVE_COUNT = 5
 LONGEST_WISH = DAY
@@ -254,6 +256,11 @@ def wants_full_fetch(last_full_at: Millis | None, now: Millis, jitter: float) ->
     return last_full_at is None or now - last_full_at >= FULL_FETCH_EVERY + jitter * DAY
 
 
+def wants_comparison(compared_at: Millis | None, now: Millis) -> bool:
+    """True when digests of known entries should be left out."""
+    return compared_at is None or not 0 <= now - compared_at < COMPARED_EVERY
+
+
 class MovedTo(msgspec.Struct, frozen=True):
     """How often and since when a permanent redirect has led to the same place (R29)."""
 
@@ -339,6 +346,10 @@ class FeedTarget(msgspec.Struct, frozen=True):
     """Once it gave several items the same key (R93), or the same item another."""
     has_letters: bool
     """Something of the last poll was given up by ingest."""
+    digests: bytes | None
+    """Of the entries that its document had when it was last read."""
+    compared_at: Millis | None
+    """When all of a document was last compared with what is stored."""
 
 
 class DueFeed(ClaimedWatch, frozen=True):

@@ -51,6 +51,12 @@ where id = any (
 )
 returning {claimed};
 
+-- name: claim_wanted_watches
+-- SKIP LOCKED: see claim_due_watches.
+{lease_wanted}
+where id = any (array(select watch.id from watch where {chosen} and {is_free} and refresh_at is not null for update skip locked))
+returning {claimed};
+
 -- fragment: chosen
 -- As an array: a join would be planned for a thousand rows.
 watch.id = any (array(select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text))))

@@ -134,12 +134,25 @@ set lease_until = null, waits_since = null, unended = 0, refresh_at = null, next
 from {answers}
 where watch.id = new.id and watch.lease_token = new.lease_token
 
--- name: claim_watch
--- R25: as claim_due_watches, for one watch that a person wants now; none when somebody is polling it.
+-- fragment: lease_wanted
 update watch
 set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until, refresh_at = null,
   waits_since = case when {place} < :now then {place} else cast(:now as bigint) end, unended = unended + 1
-where id = :id and (lease_until is null or lease_until <= :now)
+
+-- fragment: is_free
+(lease_until is null or lease_until <= :now)
+
+-- name: claim_watch
+-- R25: as claim_due_watches, for one watch that a person wants now; none when somebody is polling it.
+{lease_wanted}
+where id = :id and {is_free}
+returning {claimed};
+
+-- name: claim_wanted_watches
+-- As claim_watch, for many, unless somebody polled them since they were wanted; on PostgreSQL those that somebody holds
+-- are passed over, and still wanted.
+{lease_wanted}
+where {chosen} and {is_free} and refresh_at is not null
 returning {claimed};
 
 -- fragment: sole_shelf
@@ -326,8 +339,10 @@ select
     where dead_letter.queue = 'item-ingest' and replayed_at is null and discarded_at is null
       and dead_letter.key >= 'ingest-' || watch.id || '-' and dead_letter.key < 'ingest-' || watch.id || '.'
       and last_failed_at >= watch.last_success_at
-  ) as has_letters
+  ) as has_letters,
+  feed_digest.digests, feed_digest.compared_at
 from watch join feed on feed.id = watch.feed_id
+left join feed_digest on feed_digest.feed_id = feed.id
 where {chosen};
 
 -- name: series_target
@@ -415,6 +430,15 @@ set lease_until = null, waits_since = null, unended = 0, refresh_at = null, next
   suspended_at = coalesce(suspended_at, :suspended_at), suspended_reason = coalesce(suspended_reason, :suspended_reason)
 where id = :id and lease_token = :lease_token
 returning consecutive_failures;
+
+-- name: save_digests
+insert into feed_digest (feed_id, digests, compared_at)
+select cast(value ->> 0 as bigint), unhex(value ->> 1), cast(value ->> 2 as bigint)
+from json_each(cast(:rows as text))
+where true
+order by cast(value ->> 0 as bigint)
+on conflict (feed_id) do update set digests = excluded.digests, compared_at = excluded.compared_at
+returning feed_id;
 
 -- name: move_feed
 -- R29: the new address is believed; nothing happens when another feed has it.

@@ -74,6 +74,18 @@ async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Milli
     return await tx.maybe(ClaimedWatch, q.claim_watch, id=watch_id, now=now, until=Millis(now + lease))
 
 
+async def claim_wanted_watches_tx(
+    tx: Tx, wanted: Sequence[WatchId], *, now: Millis, lease: Millis
+) -> list[ClaimedWatch]:
+    """As `claim_watch_tx`, for many; those that nobody polls or writes just now, in the order given."""
+    if not wanted:
+        return []
+    rows = [{"id": watch_id} for watch_id in wanted]
+    claimed = await tx.bulk(ClaimedWatch, q.claim_wanted_watches, rows, now=now, until=Millis(now + lease))
+    by_id = {watch.id: watch for watch in claimed}
+    return [by_id[watch_id] for watch_id in wanted if watch_id in by_id]
+
+
 async def claim_new_watches_tx(
     tx: Tx, most: int, *, now: Millis, lease: Millis, busy: BusyHosts = NOBODY
 ) -> list[ClaimedWatch]:

@@ -1,11 +1,13 @@
 """SEC-19, SEC-20: no DTD read, no entities, bounded size, depth and nodes; before any parser that could be hurt."""
 
-import time
+from contextlib import suppress
+from functools import partial
 
 import pytest
 
 from tests.connectors.feed.builders import URL
 from tests.data.feeds.recipes.shapes import item, rss
+from tests.growth import within
 from tsuzuki.connectors.feed.document import MAX_BYTES, MAX_DEPTH, MAX_NODES, check_shape, root_text
 from tsuzuki.connectors.feed.parser import parse_anyhow, parse_fast, parse_leniently
 from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge
@@ -34,11 +36,9 @@ DTDS = {
 
 @pytest.mark.parametrize("name", DTDS)
 def test_a_dtd_is_skipped_and_its_entities_stay_unread(name: str):
-    started = time.process_time()
     for reader in (parse_anyhow, parse_leniently):
-        harvest = reader(DTDS[name], URL)
+        harvest = within(1, partial(reader, DTDS[name], URL))
         assert harvest.title in {"", "&a9;", "&x;", "&a;" * 333 + "&"}
-    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,10 @@ def test_what_is_no_feed_is_named(body: bytes, sentence: str):
 )
 def test_no_document_makes_a_pattern_run_away(body: bytes):
     """SEC-21: seconds, not minutes, whatever stands in it."""
-    started = time.process_time()
-    try:
-        parse_fast(body, URL)
-        check_shape(body.decode())
-    except SourceError:
-        pass
-    assert time.process_time() - started < 5
+
+    def read() -> None:
+        with suppress(SourceError):
+            parse_fast(body, URL)
+            check_shape(body.decode())
+
+    within(5, read)

@@ -1,10 +1,13 @@
 """A harvest out of a raw feed: identities, moments, safe markup, pages. Every reader's result goes through here."""
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
+from itertools import compress
 
 from tsuzuki.connectors.feed.channels import interval_of, skipped_days, skipped_hours
 from tsuzuki.connectors.feed.dates import moment_of
+from tsuzuki.connectors.feed.digests import digests_of, join, split
 from tsuzuki.connectors.feed.identity import ItemKey, disambiguated, keys_of, link_key
 from tsuzuki.connectors.feed.items import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
@@ -60,23 +63,25 @@ def _page(image: str) -> str | None:
 MAX_TITLE = 1000
 MAX_NAME = 300
 MAX_SUMMARY = 5000
+MAX_PAGES = 4096
 _SPARES = ("dc:description", "itunes:summary", "itunes:subtitle")
 """What stands in for a text of the entry's own, or beside it as its short form; the best first."""
 _MARKUP = re.compile(r"[<&]")
 
 
-def assemble(feed: RawFeed) -> FeedHarvest:
-    """The harvest of a feed, entries in document order, each once."""
+def assemble(feed: RawFeed, known: bytes = b"") -> FeedHarvest:
+    """The harvest of a feed, entries in document order, each once, without those whose digests are known."""
     links = [_link(item, feed.url) for item in feed.items]
     keys = keys_of(feed.items, links)
     sanitiser = Sanitiser()
-    most = MAX_LISTED // max(len(feed.items), 1)
-    most_pages = 0 if shows_only_thumbnails(feed.url) else most
+    limits = _limits(feed)
+    digests = digests_of(feed, keys, links, limits)
+    is_wanted = _wanted(feed, links, digests=digests, known=known)
     found = [
-        _found(feed, item, key=key, link=link, sanitiser=sanitiser, most=min(most, MAX_LIST), most_pages=most_pages)
-        for item, key, link in zip(feed.items, keys, links, strict=True)
+        _found(feed, item, key=key, link=link, sanitiser=sanitiser, limits=limits)
+        for item, key, link in compress(zip(feed.items, keys, links, strict=True), is_wanted)
     ]
-    items = disambiguated(found, [key.own for key in keys])
+    items = disambiguated(found, [key.own for key in compress(keys, is_wanted)])
     spares = (feed.spare_descriptions[name] for name in _SPARES if name in feed.spare_descriptions)
     return FeedHarvest(
         kind=feed.kind,
@@ -93,12 +98,34 @@ def assemble(feed: RawFeed) -> FeedHarvest:
         hub_url=feed.hub,
         self_url=feed.self_url,
         unstable_keys=any(item.other_keys for item in items),
+        digests=join(digests),
     )
 
 
+def _limits(feed: RawFeed) -> tuple[int, int]:
+    """How long the lists of an entry may be, and how many pages it may have. One entry more seldom changes them."""
+    most = MAX_LISTED // max(len(feed.items), 1)
+    most_pages = 0 if shows_only_thumbnails(feed.url) else 1 << (min(most, MAX_PAGES).bit_length() - 1)
+    return min(most, MAX_LIST), most_pages
+
+
+def _wanted(feed: RawFeed, links: Sequence[str | None], *, digests: Sequence[bytes], known: bytes) -> list[bool]:
+    """Whether each entry is new, or shares its page with one that is: what it is stored as depends on both (REL-27)."""
+    if not digests or not known:
+        return [True] * len(feed.items)
+    there = split(known)
+    is_new = [digest not in there for digest in digests]
+    if not any(is_new):
+        return is_new
+    pages = [link_key(item.original_link or link) for item, link in zip(feed.items, links, strict=True)]
+    new_pages = set(compress(pages, is_new)) - {None}
+    return [new or page in new_pages for new, page in zip(is_new, pages, strict=True)]
+
+
 def _found(
-    feed: RawFeed, item: RawItem, *, key: ItemKey, link: str | None, sanitiser: Sanitiser, most: int, most_pages: int
+    feed: RawFeed, item: RawItem, *, key: ItemKey, link: str | None, sanitiser: Sanitiser, limits: tuple[int, int]
 ) -> FoundItem:
+    most, most_pages = limits
     texts = _texts(item)
     content = _markup(texts[0], sanitiser, _base(texts[0], feed, link), link or "") if texts else SafeHtml("")
     # Where there is something that it is the title of, and not a song that somebody listened to.

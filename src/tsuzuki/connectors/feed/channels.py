@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import islice
-
-from lxml.etree import _Element as Element
+from typing import TYPE_CHECKING
 
 from tsuzuki.connectors.feed.document import NeedsLenientReader
 from tsuzuki.connectors.feed.elements import (
@@ -23,6 +22,9 @@ from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.model.errors import NotAFeed
 from tsuzuki.model.times import HOUR, MINUTE, Millis
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
 
 _PERIODS = {"hourly": 1, "daily": 24, "weekly": 168, "monthly": 720, "yearly": 8760}
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -60,7 +62,7 @@ MAX_SKIPPED = 50
 _ROOTS: dict[str, Kind] = {"rss": "rss", "channel": "rss", "rdf": "rdf", "feed": "atom"}
 
 
-def read_document(root: Element, url: str, *, has_bases: bool) -> RawFeed:
+def read_document(root: "Element", url: str, *, has_bases: bool) -> RawFeed:
     """The feed that a tree holds; NeedsLenientReader for a root we do not know, NotAFeed for other RDF."""
     kind = _ROOTS.get(_local(root))
     if kind is None:
@@ -75,37 +77,37 @@ def read_document(root: Element, url: str, *, has_bases: bool) -> RawFeed:
     return feed
 
 
-def _local(element: Element) -> str:
+def _local(element: "Element") -> str:
     """An element's name without namespace or prefix."""
     return element.tag.rpartition("}")[2].rpartition(":")[2].lower()
 
 
-def _read_children(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+def _read_children(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     for child in element:
         handler = _HANDLERS.get(scope.names[child.tag])
         if handler is not None:
             handler(scope, feed, child)
 
 
-def _channel(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+def _channel(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     _read_children(scope.within(element), feed, element)
 
 
-def _item(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+def _item(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     if len(feed.items) < MAX_ITEMS:
         feed.items.append(read_item(scope, element))
 
 
-def _title(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+def _title(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     feed.title = feed.title or scope.text(element, "text")
 
 
-def _description(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+def _description(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     feed.description = feed.description or scope.text(element, "html" if scope.is_rss else "text")
 
 
 def _spare_description(name: str) -> Handler:
-    def handler(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+    def handler(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
         text = None if name in feed.spare_descriptions else scope.text(element, "text")
         if text is not None:
             feed.spare_descriptions[name] = text
@@ -113,7 +115,7 @@ def _spare_description(name: str) -> Handler:
     return handler
 
 
-def _link(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+def _link(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     href, rel = attribute(element, "href"), attribute(element, "rel")
     if href is None and rel is None:
         feed.site_url = scope.address(words(element), element) or feed.site_url
@@ -131,29 +133,29 @@ def _link(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
 
 
 def _address(name: str) -> Handler:
-    def handler(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+    def handler(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
         setattr(feed, name, http_url(words(element), scope.base_of(element)))
 
     return handler
 
 
-def _image(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+def _image(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     for child in element:
         if scope.names[child.tag] in {"url", "href"}:
             feed.image = http_url(words(child), scope.base_of(child)) or feed.image
 
 
-def _itunes_image(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+def _itunes_image(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     address = http_url(attribute(element, "href") or attribute(element, "url"), scope.base_of(element))
     feed.image = address or feed.image
 
 
-def _owner(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+def _owner(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     feed.owner = feed.owner or scope.person(element)
 
 
 def _skipped(name: str) -> Handler:
-    def handler(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
+    def handler(_scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
         setattr(feed, name, [words(child) for child in islice(element, MAX_SKIPPED)])
 
     return handler

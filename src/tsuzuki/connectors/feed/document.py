@@ -5,13 +5,14 @@ No parser ever sees a DTD: it is skipped by where it ends, whatever it declares.
 
 import codecs
 import re
-from typing import Any
-
-from lxml import etree
-from lxml.etree import _Element as Element
+from typing import TYPE_CHECKING, Any
 
 from tsuzuki.connectors.html.tags import shape_of
 from tsuzuki.model.errors import NotAFeed, TooLarge
+
+if TYPE_CHECKING:
+    from lxml import etree
+    from lxml.etree import _Element as Element
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -95,7 +96,7 @@ _BINARY = re.compile("[\x00-\x08\x0e-\x1f]")
 _FEED_ROOT = re.compile(r"<(?:[A-Za-z_][\w.-]{0,40}:)?(?:rss|feed|rdf|channel)(?=[\s>/])", re.IGNORECASE)
 _ANY_ROOT = re.compile(r"<([A-Za-z_][\w.:-]{0,80})")
 _PAGE = re.compile(r"<!doctype\s+html|<html[\s>]", re.IGNORECASE)
-_TOO_DEEP = etree.XPath("boolean(" + "/*" * (MAX_DEPTH + 1) + ")")
+_TOO_DEEP = "boolean(" + "/*" * (MAX_DEPTH + 1) + ")"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -195,8 +196,10 @@ def check_bytes(body: bytes) -> None:
         raise TooLarge(f"The feed has more than {MAX_BYTES} bytes.")
 
 
-def parse_tree(text: str, *, recover: bool = False) -> Element:
+def parse_tree(text: str, *, recover: bool = False) -> "Element":
     """The tree of a well-formed document, or what can be recovered of any other; else NeedsLenientReader."""
+    from lxml import etree
+
     signs = text.count("<")  # as many elements at most, in number and in depth: what cannot be is not looked for
     encoded = text.encode()
     try:
@@ -210,7 +213,7 @@ def parse_tree(text: str, *, recover: bool = False) -> Element:
         return parse_tree(legal, recover=recover)
     if root is None:
         raise NeedsLenientReader
-    if signs > MAX_DEPTH and _TOO_DEEP(root):
+    if signs > MAX_DEPTH and root.xpath(_TOO_DEEP):
         raise _too_deep()
     return root
 
@@ -220,7 +223,9 @@ def without_forbidden(text: str) -> str:
     return _FORBIDDEN.sub("", text)
 
 
-def _hardened(target: Any = None, *, recover: bool) -> etree.XMLParser:
+def _hardened(target: Any = None, *, recover: bool) -> "etree.XMLParser":
+    from lxml import etree
+
     return etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from html import escape
 from html.entities import html5
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
-
-from lxml.etree import _Element as Element
 
 from tsuzuki.connectors.feed.raw import RawFeed, RawItem, RawText, add
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.sanitiser import plain_text
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
 
 _PREFIXES = {
     "": "",
@@ -110,14 +111,14 @@ def repair_text(text: str) -> str:
     return text.translate(_C1)
 
 
-def words(element: Element) -> str:
+def words(element: "Element") -> str:
     """All the text inside an element."""
     if len(element):
         return repair_text("".join(str(part) for part in element.itertext()))
     return repair_text(element.text or "")
 
 
-def attribute(element: Element, name: str) -> str | None:
+def attribute(element: "Element", name: str) -> str | None:
     """An attribute, however its name is cased."""
     value = element.get(name)
     if value is None:
@@ -137,7 +138,7 @@ def looks_like_html(text: str) -> bool:
     return all(f"{name};" in html5 for name in _ENTITY_NAMES.findall(text))
 
 
-def text_of(element: Element, names: ElementNames, *, default: str, base: str | None, guess: bool) -> RawText | None:
+def text_of(element: "Element", names: ElementNames, *, default: str, base: str | None, guess: bool) -> RawText | None:
     """What a text construct says; None for a type that holds no text, or for nothing at all.
 
     `default` is the type it has when it names none; `guess` lets plain text turn out to be markup, as RSS needs.
@@ -165,7 +166,7 @@ def _unpacked(text: str) -> str | None:
         return repair_text(text) or None
 
 
-def inner_html(element: Element, names: ElementNames) -> str:
+def inner_html(element: "Element", names: ElementNames) -> str:
     """The markup inside an element, without prefixes. A lone XHTML div is only the envelope."""
     if len(element) == 1 and not (element.text or "").strip() and not (element[0].tail or "").strip():
         only = element[0]
@@ -176,14 +177,14 @@ def inner_html(element: Element, names: ElementNames) -> str:
     return "".join(pieces)
 
 
-def _write_inside(element: Element, names: ElementNames, pieces: list[str]) -> None:
+def _write_inside(element: "Element", names: ElementNames, pieces: list[str]) -> None:
     pieces.append(escape(element.text or "", quote=False))
     for child in element:
         _write_element(child, names, pieces)
         pieces.append(escape(child.tail or "", quote=False))
 
 
-def _write_element(element: Element, names: ElementNames, pieces: list[str]) -> None:
+def _write_element(element: "Element", names: ElementNames, pieces: list[str]) -> None:
     name = names[element.tag].rpartition(":")[2]
     attributes = "".join(
         f' {str(key).rpartition("}")[2]}="{escape(str(value))}"' for key, value in element.attrib.items()
@@ -233,25 +234,25 @@ class DocumentScope:
         self.names = names
         self.base = base
 
-    def within(self, element: Element) -> "DocumentScope":
+    def within(self, element: "Element") -> "DocumentScope":
         """The scope of an element's children."""
         if not self.has_bases or element.get(XML_BASE) is None:
             return self
         base = self.explicit_base(element)
         return DocumentScope(self.url, is_rss=self.is_rss, has_bases=True, names=self.names, base=base)
 
-    def explicit_base(self, element: Element) -> str | None:
+    def explicit_base(self, element: "Element") -> str | None:
         """The base that the document itself sets for this element; None when it sets none."""
         own = element.get(XML_BASE) if self.has_bases else None
         if own is None:
             return self.base
         return http_url(own, self.base or self.url) or self.base
 
-    def base_of(self, element: Element) -> str:
+    def base_of(self, element: "Element") -> str:
         """What addresses in this element are relative to."""
         return self.explicit_base(element) or self.url
 
-    def address(self, text: str, element: Element) -> str | None:
+    def address(self, text: str, element: "Element") -> str | None:
         """The address that some text is, made absolute where it is relative; of any scheme."""
         if not text:
             return None
@@ -261,12 +262,12 @@ class DocumentScope:
         except ValueError:
             return text
 
-    def text(self, element: Element, default: str, *, guess: bool = False) -> RawText | None:
+    def text(self, element: "Element", default: str, *, guess: bool = False) -> RawText | None:
         """A text construct. RSS has no types, so its plain text may turn out to be markup."""
         base = self.explicit_base(element)
         return text_of(element, self.names, default=default, base=base, guess=guess or self.is_rss)
 
-    def person(self, element: Element) -> str | None:
+    def person(self, element: "Element") -> str | None:
         """An Atom person's name, else address; or the text of an RSS author."""
         if not len(element):
             return author_of(words(element))
@@ -277,24 +278,24 @@ class DocumentScope:
         return next((author for text in said if (author := author_of(text))), None)
 
 
-Handler = Callable[[DocumentScope, Any, Element], None]
+Handler = Callable[[DocumentScope, Any, "Element"], None]
 """Adds what an element says to the feed or the entry that it stands in."""
 
 
 def last_words(name: str) -> Handler:
     """Note what the element says under this name; the last that says anything counts."""
 
-    def handler(_scope: DocumentScope, raw: RawFeed | RawItem, element: Element) -> None:
+    def handler(_scope: DocumentScope, raw: RawFeed | RawItem, element: "Element") -> None:
         setattr(raw, name, words(element) or getattr(raw, name))
 
     return handler
 
 
-def add_author(scope: DocumentScope, raw: RawFeed | RawItem, element: Element) -> None:
+def add_author(scope: DocumentScope, raw: RawFeed | RawItem, element: "Element") -> None:
     """A person, as Atom and RSS write one."""
     add(raw.authors, scope.person(element))
 
 
-def add_creator(_scope: DocumentScope, raw: RawFeed | RawItem, element: Element) -> None:
+def add_creator(_scope: DocumentScope, raw: RawFeed | RawItem, element: "Element") -> None:
     """A name, as Dublin Core and iTunes write one."""
     add(raw.authors, author_of(words(element)))

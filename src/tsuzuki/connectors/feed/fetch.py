@@ -41,13 +41,14 @@ def visit(
     *,
     headers: Mapping[str, str] | None = None,
     with_all_keys: bool = False,
+    known: bytes = b"",
 ) -> Visit[FeedOutcome]:
     """Call a feed once. Raises NotAFeed for an answer that is none, such as a captive portal's page.
 
-    `with_all_keys`: it gave several items the same key before (R93).
+    `with_all_keys`: it gave several items the same key before (R93). `known` are digests of entries that are stored.
     """
     reply: Reply = yield Ask(url, headers={"Accept": ACCEPT, **(headers or {})}, validators=validators)
-    return (yield from read_outcome(reply, validators, previous_body_hash, with_all_keys=with_all_keys))
+    return (yield from read_outcome(reply, validators, previous_body_hash, with_all_keys=with_all_keys, known=known))
 
 
 def read_outcome(
@@ -56,6 +57,7 @@ def read_outcome(
     previous_body_hash: bytes | None = None,
     *,
     with_all_keys: bool = False,
+    known: bytes = b"",
 ) -> Visit[FeedOutcome]:
     """What an answer says of the feed that was asked for; NotAFeed where it is none."""
     if reply.status == 304:
@@ -63,15 +65,17 @@ def read_outcome(
         kept = Validators(new.etag or validators.etag, new.last_modified or validators.last_modified, reply.url)
         return _outcome(reply, None, validators=kept, body_hash=previous_body_hash)
     digest = body_hash(reply.body)
-    harvest = None if digest == previous_body_hash else (yield from read_reply(reply, with_all_keys=with_all_keys))
+    is_same = digest == previous_body_hash
+    harvest = None if is_same else (yield from read_reply(reply, with_all_keys=with_all_keys, known=known))
     return _outcome(reply, harvest, validators=reply.validators, body_hash=digest)
 
 
-def read_reply(reply: Reply, *, with_all_keys: bool = False) -> Visit[FeedHarvest]:
-    """The harvest in an answer; NotAFeed where there is none."""
+def read_reply(reply: Reply, *, with_all_keys: bool = False, known: bytes = b"") -> Visit[FeedHarvest]:
+    """The harvest in an answer, without what is known; NotAFeed where there is none."""
     if not reply.body.strip(b"\x00 \t\r\n"):
         raise NotAFeed("The answer is empty.", status=reply.status)
-    harvest: FeedHarvest = yield Parse(parse_anyhow, (reply.body, reply.url, reply.charset, with_all_keys))
+    arguments = (reply.body, reply.url, reply.charset, None if with_all_keys else known)
+    harvest: FeedHarvest = yield Parse(parse_anyhow, arguments)
     return harvest
 
 

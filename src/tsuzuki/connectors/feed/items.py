@@ -1,8 +1,7 @@
 """One entry of RSS, RDF or Atom: a table from element names to what they add to the entry."""
 
 import re
-
-from lxml.etree import _Element as Element
+from typing import TYPE_CHECKING
 
 from tsuzuki.connectors.feed.elements import (
     RDF_ABOUT,
@@ -18,6 +17,9 @@ from tsuzuki.connectors.feed.elements import (
 )
 from tsuzuki.connectors.feed.raw import MAX_LIST, RawItem, RawMedia, add
 from tsuzuki.connectors.html.addresses import file_url, http_url
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
 
 _CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,4}):(\d{1,2})(?:\.\d+)?")
 _SECONDS = re.compile(r"(\d{1,7})(?:\.\d+)?(?:\s*(?:s|sec|seconds))?", re.IGNORECASE)
@@ -40,7 +42,7 @@ def length_of(text: str | None) -> int | None:
     return int(text) or None if text.isascii() and text.isdigit() and len(text) < 16 else None
 
 
-def enclosure_of(element: Element, base: str, address: str | None, *, title: str | None = None) -> RawMedia | None:
+def enclosure_of(element: "Element", base: str, address: str | None, *, title: str | None = None) -> RawMedia | None:
     """The file at an address, with what an element's attributes say of it."""
     url = file_url(address, base)
     if url is None:
@@ -69,14 +71,14 @@ _OF_A_PICTURE = frozenset({"media:title", "media:description"})
 _WEB_PAGES = frozenset({"", "html", "text/html", "xhtml", "application/xhtml+xml"})
 
 
-def read_item(scope: DocumentScope, element: Element) -> RawItem:
+def read_item(scope: DocumentScope, element: "Element") -> RawItem:
     """The entry that an `item` or `entry` element holds."""
     item = RawItem(guid=element.get(RDF_ABOUT))
     _read_children(scope.within(element), item, element)
     return item
 
 
-def _read_children(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _read_children(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     names = scope.names
     for child in element:
         handler = _HANDLERS.get(names[child.tag])
@@ -84,16 +86,16 @@ def _read_children(scope: DocumentScope, item: RawItem, element: Element) -> Non
             handler(scope, item, child)
 
 
-def _title(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _title(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     if item.title is None:
         item.title = scope.text(element, "text")
 
 
-def _spare_title(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _spare_title(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     item.spare_title = item.spare_title or scope.text(element, "text")
 
 
-def _guid(_scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _guid(_scope: DocumentScope, item: RawItem, element: "Element") -> None:
     value = words(element)
     if not value:
         return
@@ -103,7 +105,7 @@ def _guid(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.guid = value
 
 
-def _link(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _link(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     has_any = bool(element.keys())
     href, rel = (attribute(element, "href"), attribute(element, "rel")) if has_any else (None, None)
     if href is None and rel is None:
@@ -129,32 +131,32 @@ def _link(scope: DocumentScope, item: RawItem, element: Element) -> None:
             item.other_link = (is_page and address) or item.other_link or address
 
 
-def _original_link(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _original_link(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     item.original_link = http_url(words(element), scope.base_of(element)) or item.original_link
 
 
-def _description(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _description(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     if item.summary is None:
         item.summary = scope.text(element, "html" if scope.is_rss else "text")
 
 
-def _summary(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _summary(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     if item.summary is None:
         item.summary = scope.text(element, "text")
 
 
-def _content(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _content(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     if item.content is None and not attribute(element, "src"):
         item.content = scope.text(element, "text")
 
 
-def _encoded(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _encoded(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     if item.content is None:
         item.content = scope.text(element, "html")
 
 
 def _spare_text(name: str, default: str) -> Handler:
-    def handler(scope: DocumentScope, item: RawItem, element: Element) -> None:
+    def handler(scope: DocumentScope, item: RawItem, element: "Element") -> None:
         text = None if name in item.spare_texts else scope.text(element, default, guess=True)
         if text is not None:
             item.spare_texts[name] = text
@@ -162,31 +164,31 @@ def _spare_text(name: str, default: str) -> Handler:
     return handler
 
 
-def _source(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _source(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     for child in element:
         if scope.names[child.tag] == "author":
             add(item.source_authors, scope.person(child))
 
 
-def _category(_scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _category(_scope: DocumentScope, item: RawItem, element: "Element") -> None:
     add(item.categories, attribute(element, "label") or attribute(element, "term") or words(element) or None)
 
 
-def _keywords(_scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _keywords(_scope: DocumentScope, item: RawItem, element: "Element") -> None:
     for word in words(element).split(",", MAX_LIST)[:MAX_LIST]:
         add(item.categories, word.strip() or None)
 
 
-def _enclosure(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _enclosure(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     add(item.media, enclosure_of(element, scope.base_of(element), attribute(element, "url")))
 
 
-def _rdf_enclosure(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _rdf_enclosure(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     address = attribute(element, "resource") or element.get(RDF_RESOURCE) or attribute(element, "url")
     add(item.media, enclosure_of(element, scope.base_of(element), address))
 
 
-def _media_content(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _media_content(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     """A file; what is said inside of a picture is of the picture, often its alternative text, and not of the entry."""
     inside = {scope.names[child.tag]: child for child in element}
     titles = [words(inside[name]) for name in ("media:title", "media:description") if name in inside]
@@ -199,18 +201,18 @@ def _media_content(scope: DocumentScope, item: RawItem, element: Element) -> Non
             _HANDLERS[name](scope, item, child)
 
 
-def _media_group(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _media_group(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     """The same in several forms, by the specification: the first is enough."""
     before = len(item.media)
     _read_children(scope, item, element)
     del item.media[before + 1 :]
 
 
-def _thumbnail(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _thumbnail(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     add(item.thumbnails, file_url(attribute(element, "url") or words(element), scope.base_of(element)))
 
 
-def _image(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _image(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     item.image = file_url(attribute(element, "href") or attribute(element, "url"), scope.base_of(element)) or item.image
 
 
@@ -223,13 +225,13 @@ def is_address(said: str) -> bool:
     )
 
 
-def _comments(scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _comments(scope: DocumentScope, item: RawItem, element: "Element") -> None:
     said = words(element)
     if is_address(said):
         item.comments = scope.address(said, element) or item.comments
 
 
-def _number(_scope: DocumentScope, item: RawItem, element: Element) -> None:
+def _number(_scope: DocumentScope, item: RawItem, element: "Element") -> None:
     item.number = item.number or words(element) or None
 
 

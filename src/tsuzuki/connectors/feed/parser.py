@@ -18,17 +18,20 @@ from tsuzuki.connectors.feed.jsonfeed import looks_like_json, read_json
 from tsuzuki.connectors.feed.lenient import read_leniently
 from tsuzuki.connectors.feed.raw import RawFeed
 from tsuzuki.connectors.feed.repairs import balanced, with_sound_references
+from tsuzuki.connectors.html.lexbor import LIBRARIES
 from tsuzuki.model.errors import NotAFeed
 from tsuzuki.model.harvest import FeedHarvest, with_hash
 
+FOR_PARSERS = LIBRARIES
 
-def parse_fast(body: bytes, url: str, charset: str | None = None) -> FeedHarvest | None:
+
+def parse_fast(body: bytes, url: str, charset: str | None = None, *, known: bytes = b"") -> FeedHarvest | None:
     """The harvest of a sound document; None when the forgiving reader should look at it.
 
     Raises NotAFeed and TooLarge, both of which the forgiving reader could not better.
     """
     raw = read_fast(body, url, charset)
-    return None if raw is None else assemble(raw)
+    return None if raw is None else assemble(raw, known)
 
 
 def read_fast(body: bytes, url: str, charset: str | None = None) -> RawFeed | None:
@@ -43,7 +46,7 @@ def read_fast(body: bytes, url: str, charset: str | None = None) -> RawFeed | No
         return None
 
 
-def parse_leniently(body: bytes, url: str, charset: str | None = None) -> FeedHarvest:
+def parse_leniently(body: bytes, url: str, charset: str | None = None, *, known: bytes = b"") -> FeedHarvest:
     """The harvest of a document that is not well-formed; NotAFeed when there is nothing to find."""
     check_bytes(body)
     text = without_forbidden(root_text(decode(body, charset)))
@@ -51,7 +54,7 @@ def parse_leniently(body: bytes, url: str, charset: str | None = None) -> FeedHa
     raw = read_repaired(with_sound_references(text), url)
     if raw is None:
         raise NotAFeed("The answer looks like a feed but is too damaged to be read.")
-    return assemble(raw)
+    return assemble(raw, known)
 
 
 def read_repaired(text: str, url: str) -> RawFeed | None:
@@ -74,13 +77,14 @@ def _read(text: str, url: str, *, recover: bool = False) -> RawFeed:
     return read_document(parse_tree(text, recover=recover), url, has_bases="xml:base" in text)
 
 
-def parse_anyhow(
-    body: bytes,
-    url: str,
-    charset: str | None = None,
-    with_all_keys: bool = False,  # noqa: FBT001, FBT002  arguments travel to another process by their place
-) -> FeedHarvest:
-    """The fast reader, then the forgiving one. With `with_all_keys` each item has what else it may be stored as."""
-    harvest = parse_fast(body, url, charset) or parse_leniently(body, url, charset)
-    items = map(with_other_keys, harvest.items) if with_all_keys else harvest.items
-    return msgspec.structs.replace(harvest, items=tuple(map(with_hash, items)))
+def parse_anyhow(body: bytes, url: str, charset: str | None = None, known: bytes | None = b"") -> FeedHarvest:
+    """The fast reader, then the forgiving one; without the entries whose digests are known.
+
+    None where several had the same key before (R93): then none is known, and each has what else it may be stored as.
+    """
+    digests = known or b""
+    harvest = parse_fast(body, url, charset, known=digests) or parse_leniently(body, url, charset, known=digests)
+    if known is None:
+        items = map(with_hash, map(with_other_keys, harvest.items))
+        return msgspec.structs.replace(harvest, items=tuple(items), digests=b"")
+    return msgspec.structs.replace(harvest, items=tuple(map(with_hash, harvest.items)))

@@ -6,8 +6,6 @@ from functools import lru_cache
 from html import escape
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-import nh3
-
 MAX_ADDRESS = 4096
 
 _NOT_IN_ADDRESSES = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
@@ -96,6 +94,8 @@ def stable_url(url: str) -> str:
 @lru_cache(1000)
 def _is_readable(origin: str) -> bool:
     """Whether the sanitiser can read it: it has the last word, and knows which hosts there cannot be."""
+    import nh3
+
     return "src" in nh3.clean(f'<img src="{escape(origin)}">')
 
 

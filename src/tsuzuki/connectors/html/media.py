@@ -6,11 +6,14 @@ This step makes nothing safe; the sanitiser comes after it and sees everything i
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote, unquote
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
-
 from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, largest_of, parts_of, stable_url
+from tsuzuki.connectors.html.lexbor import parse_html
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _COUNTERS = """
 ad.doubleclick.net ads.pheedo.com api.pheedo.com b.scorecardresearch.com bat.bing.com da.feedsportal.com
@@ -52,7 +55,7 @@ def is_anchor(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def keep_anchors(tree: LexborHTMLParser, base: str, page: str) -> None:
+def keep_anchors(tree: "LexborHTMLParser", base: str, page: str) -> None:
     """Give links to places of this text, which stands on these pages, and those places names that agree."""
     pages = {_page(base), _page(page)} - {""}
     links = [(node, name) for node in tree.css("a[href]") if (name := _place(node, base, pages))]
@@ -72,7 +75,7 @@ def keep_anchors(tree: LexborHTMLParser, base: str, page: str) -> None:
             node.attrs["href"] = f"#{found[name]}"
 
 
-def _place(link: LexborNode, base: str, pages: set[str]) -> str:
+def _place(link: "LexborNode", base: str, pages: set[str]) -> str:
     """The place in this text that a link leads to; empty for one that leads elsewhere."""
     page, _, name = (link.attributes.get("href") or "").strip().partition("#")
     return unquote(name) if name and (not page or _page(http_url(page, base) or "") in pages) else ""
@@ -145,7 +148,7 @@ def reveal(html: str, base: str, page: str = "") -> str:
     has_places = "#" in html and ("id=" in lowered or "name=" in lowered)
     if not has_places and not any(word in lowered for word in _WORTH_A_LOOK):
         return html
-    tree = LexborHTMLParser(html, is_fragment=True)
+    tree = parse_html(html, is_fragment=True)
     if has_places:
         keep_anchors(tree, base, page)
     for node in tree.css("img, source, video, audio"):
@@ -157,11 +160,11 @@ def reveal(html: str, base: str, page: str = "") -> str:
     return tree.html or ""
 
 
-def _attribute(node: LexborNode, name: str) -> str:
+def _attribute(node: "LexborNode", name: str) -> str:
     return node.attributes.get(name) or ""
 
 
-def _reveal_source(node: LexborNode, base: str) -> None:
+def _reveal_source(node: "LexborNode", base: str) -> None:
     attributes = node.attributes
     srcset = next((value for name in _LAZY_SETS if (value := attributes.get(name))), None) or attributes.get("srcset")
     current = attributes.get("src") or ""
@@ -199,7 +202,7 @@ def _is_placeholder(name: str) -> bool:
     return bool(places) and _PICTURE_FILE.search(name, min(places)) is not None
 
 
-def _settle_fallback(noscript: LexborNode) -> None:
+def _settle_fallback(noscript: "LexborNode") -> None:
     """A noscript image stands for the placeholder before it, unless that one shows the picture already."""
     if noscript.css_first("img") is None:
         noscript.decompose()
@@ -214,14 +217,14 @@ def _settle_fallback(noscript: LexborNode) -> None:
     noscript.unwrap()
 
 
-def _element_before(node: LexborNode) -> LexborNode | None:
+def _element_before(node: "LexborNode") -> "LexborNode | None":
     before = node.prev
     while before is not None and not before.is_element_node and not (before.text_content or "").strip():
         before = before.prev
     return before if before is not None and before.is_element_node else None
 
 
-def _frame_to_link(tree: LexborHTMLParser, frame: LexborNode, base: str) -> None:
+def _frame_to_link(tree: "LexborHTMLParser", frame: "LexborNode", base: str) -> None:
     source = next((text for name in ("src", "data-src", "data") if (text := _attribute(frame, name))), "")
     source = source or next((_attribute(node, "value") for node in frame.css(_ADDRESS_OF_OBJECT)), "")
     known = link_for(source, base, title=_attribute(frame, "title").strip())

@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from itertools import islice
-from typing import NewType
-
-import nh3
-from selectolax.lexbor import LexborHTMLParser
+from typing import TYPE_CHECKING, NewType
 
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url
+from tsuzuki.connectors.html.lexbor import LIBRARIES, parse_html
 from tsuzuki.connectors.html.media import is_anchor, reveal
 from tsuzuki.connectors.html.tags import normalise
 from tsuzuki.model.titles import unescaped
+
+if TYPE_CHECKING:
+    import nh3
+
+FOR_PARSERS = LIBRARIES
 
 SafeHtml = NewType("SafeHtml", str)
 """Markup that went through `sanitise`; a template may show this type unescaped, and no other."""
@@ -128,7 +131,7 @@ class Sanitiser:
         self._kept = _Kept()
 
     @cached_property
-    def _cleaner(self) -> nh3.Cleaner:
+    def _cleaner(self) -> "nh3.Cleaner":
         # Not a method of ours: no collector sees through a cleaner, and what it holds must not hold it.
         return _cleaner(self._kept.value)
 
@@ -144,17 +147,17 @@ class Sanitiser:
         cleaned = self._cleaner.clean(reveal(settled.html, base, page))
         safe = _trimmed(_with_plain_breaks(valid_text(cleaned)))  # a reference may have meant one of those
         if self._kept.has_dropped:  # the cleaner then leaves attributes in another order than it would write itself
-            safe = _trimmed(_PROOF.clean(safe))
+            safe = _trimmed(_proof().clean(safe))
         if is_deep(safe):
             return flattened(SafeHtml(safe))
         if (cut := _cut(safe, MAX_TAGS)) != safe:
-            safe = _trimmed(_PROOF.clean(cut))
+            safe = _trimmed(_proof().clean(cut))
         # Nesting that a second parser reads differently is where filters are passed. Where another parser writes the
         # same again, nothing is left to argue about; where it does not, repeat until the sanitiser agrees with itself.
-        if LexborHTMLParser(safe, is_fragment=True).html == safe:
+        if parse_html(safe, is_fragment=True).html == safe:
             return SafeHtml(safe)
         for _ in range(_ROUNDS):
-            again = _trimmed(_PROOF.clean(safe))
+            again = _trimmed(_proof().clean(safe))
             if again == safe:
                 return SafeHtml(safe)
             safe = again
@@ -210,7 +213,9 @@ class _Kept:
         return value
 
 
-def _cleaner(keep: Callable[[str, str, str], str | None]) -> nh3.Cleaner:
+def _cleaner(keep: Callable[[str, str, str], str | None]) -> "nh3.Cleaner":
+    import nh3
+
     return nh3.Cleaner(
         tags=TAGS,
         clean_content_tags=_DROPPED_WHOLE,
@@ -223,7 +228,11 @@ def _cleaner(keep: Callable[[str, str, str], str | None]) -> nh3.Cleaner:
     )
 
 
-_PROOF = _cleaner(_Kept().value)
+@cache
+def _proof() -> "nh3.Cleaner":
+    return _cleaner(_Kept().value)
+
+
 """The same where addresses are absolute already: what it leaves alone is well nested, and so safe whoever parses it."""
 
 
@@ -257,7 +266,7 @@ def plain_text(html: str) -> str:
     settled = normalise(html, MAX_NESTING)
     if settled.is_too_deep:
         return one_line(_without_tags(html))
-    tree = LexborHTMLParser(_BLOCK.sub(" ", settled.html), is_fragment=True)
+    tree = parse_html(_BLOCK.sub(" ", settled.html), is_fragment=True)
     if _MAYBE_DROPPED.search(settled.html):
         for node in tree.css(_DROPPED_SELECTOR):
             node.decompose()
