@@ -6,6 +6,7 @@ Text for a terminal, JSON lines otherwise, always on stderr: stdout belongs to w
 import logging
 import sys
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext, suppress
 from typing import Any, Literal, TextIO
 
 import msgspec
@@ -32,19 +33,19 @@ def set_up_logging(
     out = stream or sys.stderr
     text = style == "text" or (style == "auto" and out.isatty())
     shared = _shared_processors()
-    _set_up_structlog(level, shared)
+    rendering: list[Processor] = [
+        structlog.processors.format_exc_info,
+        SecretMask(secrets),
+        *_render(text=text, colors=text and out.isatty()),
+    ]
     handler = logging.StreamHandler(out)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.format_exc_info,
-                SecretMask(secrets),
-                *_render(text=text, colors=text and out.isatty()),
-            ],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
         )
     )
+    _set_up_structlog(level, [*shared, *rendering], handler)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
@@ -63,13 +64,31 @@ def _shared_processors() -> list[Processor]:
     ]
 
 
-def _set_up_structlog(level: str, shared: list[Processor]) -> None:
+def _set_up_structlog(level: str, processors: list[Processor], handler: "logging.StreamHandler[TextIO]") -> None:
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
+        processors=processors,
+        logger_factory=lambda name="tsuzuki": _Lines(name, handler),
         wrapper_class=structlog.make_filtering_bound_logger(level),
         cache_logger_on_first_use=False,
     )
+
+
+class _Lines:
+    """Writes finished lines where the handler does. Records of the standard module would cost as much again."""
+
+    __slots__ = ("_handler", "name")
+
+    def __init__(self, name: str, handler: "logging.StreamHandler[TextIO]") -> None:
+        self.name = name
+        self._handler = handler
+
+    def msg(self, line: str) -> None:
+        """Write one; what cannot be written is lost, as with the handler."""
+        with suppress(OSError, ValueError), self._handler.lock or nullcontext():
+            self._handler.stream.write(line + self._handler.terminator)
+            self._handler.flush()
+
+    debug = info = warning = error = critical = exception = msg
 
 
 def _render(*, text: bool, colors: bool) -> list[Processor]:

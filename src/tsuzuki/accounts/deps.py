@@ -1,5 +1,7 @@
 """What every service of accounts is given."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from tsuzuki.accounts.activity import ActivityPublisher
@@ -16,7 +18,7 @@ class AccountDeps(msgspec.Struct, frozen=True):
     clock: Clock
     random_bytes: RandomBytes
     publisher: ActivityPublisher = msgspec.field(default_factory=ActivityPublisher)
-    protocols: tuple[Protocol, ...] = ()
+    protocols: Callable[[], tuple[Protocol, ...]] = tuple
     """Those that this server answers."""
 
     def new_id(self, now: Millis) -> PublicId:

@@ -32,6 +32,8 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     clock: Clock = "auto"
     marks_on_scroll: bool = False
     """Whether what scrolled out of sight above counts as read."""
+    opds_turns_pages: bool = False
+    """Whether a page that an OPDS app fetches counts as read: apps fetch pages ahead, too."""
     library_look: LibraryLook = "grid"
     time_zone: str = ""
     """As the tz database names it; empty until a browser has said."""

@@ -66,7 +66,7 @@ class Tokens:
     @property
     def protocols(self) -> tuple[Protocol, ...]:
         """What device passwords can be made for."""
-        return self._deps.protocols
+        return self._deps.protocols()
 
     async def make(self, caller: Caller, request: TokenRequest) -> IssuedToken:
         """A token of the caller's own. A token makes none that may do more, or lives longer, than itself."""
@@ -105,7 +105,7 @@ class Tokens:
             made_in=maker.key_public_id if maker and maker.session_id else None,
             now=now,
         )
-        for protocol in self._deps.protocols:
+        for protocol in self._deps.protocols():
             if protocol.name in request.protocols and protocol.digest is not None:
                 await add_device_key_tx(tx, token.id, protocol.name, protocol.digest(user.username, key))
         after = {"name": token.name, "kind": token.kind, "scopes": token.scopes, "user": user.username}
@@ -177,7 +177,7 @@ class Tokens:
         problems = []
         if bool(request.scopes) == bool(request.protocols):
             problems.append(Problem("scopes", "Choose either scopes or protocols."))
-        known = [protocol.name for protocol in self._deps.protocols]
+        known = [protocol.name for protocol in self._deps.protocols()]
         if strange := sorted(set(request.protocols) - set(known)):
             said = f"A protocol must be one of {', '.join(known)}, not {', '.join(strange)}."
             problems.append(Problem("protocols", said))

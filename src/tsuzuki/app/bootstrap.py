@@ -5,9 +5,9 @@ A new part is opened here, in the order in which parts stand on one another; wha
 
 import asyncio
 import os
-import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,48 +17,42 @@ from starlette.types import ASGIApp
 from tsuzuki import __version__
 from tsuzuki.accounts.credentials import USUAL_COST, HashCost
 from tsuzuki.accounts.services import Accounts
-from tsuzuki.api.build import build_api
-from tsuzuki.api.endpoints import AccountsGate
+from tsuzuki.app.fetching import folder_of
+from tsuzuki.app.memory import giving_memory_back
+from tsuzuki.app.opening import accounts_of, make_data_dir, open_sealed, prepare, rules_of, sealed_options, wall_clock
 from tsuzuki.app.pipeline import (
     QUEUES,
     ExtraWork,
     Pipeline,
     Work,
     files_of,
-    folder_of,
     ids_of,
     open_pipeline,
     worker_loops,
 )
-from tsuzuki.app.probes import ProbeDeps, probe_app, probes_of, timed_by
+from tsuzuki.app.probes import BuiltLater, ProbeDeps, probe_app, timed_by
 from tsuzuki.app.wiring import (
-    accounts_of,
     billing_of,
     catalogue_of,
     crawling_of,
-    effective_settings,
     image_deps,
+    imports_of,
     oidc_deps,
     reading_of,
-    rules_of,
 )
 from tsuzuki.billing.services import started
+from tsuzuki.books.articles import ArticleFiles
+from tsuzuki.books.chapters import ChapterFiles
+from tsuzuki.books.export import FolderExport
+from tsuzuki.catalogue.linking import SeriesLinks
 from tsuzuki.catalogue.merges.service import SeriesMerges
 from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.trials import Trials
-from tsuzuki.db import Database, DatabaseOptions, open_database
-from tsuzuki.db.deadlines import long_deadline
-from tsuzuki.db.legacy import is_legacy
+from tsuzuki.db import Database, DatabaseOptions
 from tsuzuki.db.measured import MeasuredDatabase
-from tsuzuki.db.migrate import migrate
-from tsuzuki.db.sealed_columns import seal_stored
-from tsuzuki.db.sqlite_file import path_of, refuse_read_only
-from tsuzuki.db.vault import load_vault
-from tsuzuki.files.stores import IMAGES
+from tsuzuki.files.stores import IMAGES, SYNCED
 from tsuzuki.http.auth import Callers
 from tsuzuki.http.metrics import Metrics
-from tsuzuki.http.middleware import build_app
-from tsuzuki.http.routing import Resource
 from tsuzuki.http.services import About, Services
 from tsuzuki.images.app_pictures import AppPictures
 from tsuzuki.images.downloads import DOWNLOADS, Downloads
@@ -73,24 +67,21 @@ from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.search.turns import SearchTurns
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.inbox.sync import SyncInbox
-from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.errors import Invalid, Unavailable
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.notifications.channels import Channels
 from tsuzuki.polling.articles import Articles
-from tsuzuki.protocols.access import ProtocolDeps
-from tsuzuki.protocols.build import build_protocols
 from tsuzuki.protocols.feed_documents import write_feed
 from tsuzuki.queue.workers import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
+from tsuzuki.transfer.imports.running import IMPORTS_QUEUE
+from tsuzuki.transfer.mihon.export import MihonExport
 from tsuzuki.transfer.opml import Lists
-from tsuzuki.web.build import build_web
-from tsuzuki.web.renderer import Pages
-from tsuzuki.web.site import SettingRow, Site
-from tsuzuki.web.texts import InReadersLanguage, load_languages
+from tsuzuki.transfer.synced import SyncedBackups
 from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.maintenance import Chore
 from tsuzuki.worker.news_loop import NewsLoop
@@ -134,89 +125,6 @@ class Tsuzuki(Parts, frozen=True, kw_only=True):
         self.crawling.follower.close()
 
 
-def wall_clock() -> Millis:
-    """The real time; everyone else is given a clock."""
-    return Millis(time.time_ns() // 1_000_000)
-
-
-def database_options(settings: Settings) -> DatabaseOptions:
-    """What the data layer needs to know."""
-    return DatabaseOptions(settings.database_url, settings.database_min_conns, settings.database_max_conns)
-
-
-def make_data_dir(settings: Settings) -> None:
-    """Make the data folder, readable by its owner only."""
-    try:
-        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise Unavailable(f"The data folder {settings.data_dir} cannot be created: {error.strerror}.") from error
-
-
-def _options(settings: Settings) -> DatabaseOptions:
-    """The same, with the key of its secrets."""
-    if settings.database_url.startswith("sqlite:"):
-        refuse_read_only(path_of(settings.database_url))  # before the key is missed there, which says less
-    vault = load_vault(settings.secret_key, settings.data_dir)
-    return msgspec.structs.replace(database_options(settings), vault=vault)
-
-
-async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
-    """Open the database and seal every secret in it (R123); those that cannot be read are logged."""
-    db = await open_database(options)
-    try:
-        with long_deadline():
-            unreadable = await seal_stored(db, options.vault, clock())
-    except BaseException:
-        await db.close()
-        raise
-    if unreadable:
-        why = (
-            "They were stored with another secret key. Start with that one (TSUZUKI_SECRET_KEY, or secret.key in the "
-            "data folder), or enter these secrets again."
-        )
-        _log.error("secrets_unreadable", why=why, **unreadable)
-    return db
-
-
-async def _prepare(options: DatabaseOptions, clock: Clock) -> int:
-    """Apply every migration, to a database of ReedMe or Fusion after it was made ours; the version of the schema."""
-    if options.url.startswith("sqlite:") and await asyncio.to_thread(is_legacy, path_of(options.url)):
-        from tsuzuki.transfer.reedme.adoption import adopt
-
-        with long_deadline():
-            await adopt(options, clock)
-    outcome = await migrate(options, now=clock())
-    if 0 < outcome.before < outcome.after:
-        _log.info("schema_migrated", version=outcome.after, before=outcome.before)
-    return outcome.after
-
-
-@asynccontextmanager
-async def open_accounts(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[Accounts]:
-    """Migrate and open no more than the commands about people need."""
-    async with _open_migrated(settings, clock) as db:
-        yield accounts_of(settings, db, clock)
-
-
-@asynccontextmanager
-async def open_retention(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[tuple[Pruner, Preview]]:
-    """Migrate and open no more than removing what is old needs, and showing it before."""
-    async with _open_migrated(settings, clock) as db:
-        yield Pruner(db, clock, rules_of(settings)), Preview(db, clock, rules_of(settings))
-
-
-@asynccontextmanager
-async def _open_migrated(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
-    make_data_dir(settings)
-    options = _options(settings)
-    await _prepare(options, clock)
-    db = await _open_sealed(options, clock)
-    try:
-        yield db
-    finally:
-        await db.close()
-
-
 async def _welcome(accounts: Accounts, settings: Settings) -> str | None:
     """Make sure that somebody can sign in, and log how; the set-up code, if there is one."""
     prepared = await accounts.setup.prepare(password=settings.password, is_open=settings.allow_empty_password)
@@ -252,8 +160,8 @@ async def open_tsuzuki(
     `environ` is where the settings came from; the operator is shown which of them. `hash_cost` is that of passwords.
     """
     make_data_dir(settings)
-    options = _options(settings)
-    schema_version = await _prepare(options, clock)
+    options = sealed_options(settings)
+    schema_version = await prepare(options, clock)
     async with _open_parts(settings, options, clock, hash_cost) as parts:
         setup_code = await _welcome(parts.accounts, settings)
         await _try_files(settings)
@@ -268,11 +176,17 @@ async def open_tsuzuki(
             extra_work=_extra_work(parts),
         )
         probe_deps = copied(ProbeDeps, parts, tasks=parts.pipeline.tasks)
-        app = _build_app(parts, probes_of(probe_deps, loops), effective_settings(settings, environ))
+        probes = probe_app(probe_deps, loops, is_https=settings.is_https)
+
+        def build() -> ASGIApp:
+            from tsuzuki.app.front import build_front
+
+            return build_front(parts, parts.metrics, settings, environ=environ, clock=clock)
+
         yield Tsuzuki(
             **msgspec.structs.asdict(parts),
-            app=app,
-            probe_app=probe_app(probe_deps, loops),
+            app=BuiltLater(probes, build),
+            probe_app=probes,
             worker_loops=loops,
             setup_code=setup_code,
             schema_version=schema_version,
@@ -284,8 +198,9 @@ async def _open_parts(
     settings: Settings, options: DatabaseOptions, clock: Clock, hash_cost: HashCost
 ) -> AsyncIterator[Parts]:
     async with AsyncExitStack() as opening:
-        opened = await _open_sealed(options, clock)
+        opened = await open_sealed(options, clock)
         opening.push_async_callback(opened.close)
+        await opening.enter_async_context(giving_memory_back(opened))
         metrics = Metrics(version=__version__, engine=opened.engine)
         db = MeasuredDatabase(opened, metrics.transacted)
         redis = _open_redis(opening, settings)
@@ -294,11 +209,14 @@ async def _open_parts(
         billing = await opening.enter_async_context(started(billing_of(settings, accounts, pipeline)))
         fetching, new_id = pipeline.fetching, ids_of(clock)
         reading = reading_of(pipeline, db, clock)
+        crawling = crawling_of(settings, pipeline, db, clock)
         inbox, turns = Inbox(db, clock, pipeline.wakeup.wake), SearchTurns()
         downloads = Downloads(db, pipeline.wakeup, clock)
         catalogue = catalogue_of(settings, pipeline, db, clock, downloads=downloads)
         opening.push_async_callback(catalogue.close)
         pictures = await opening.enter_async_context(open_images(image_deps(settings, pipeline, catalogue, downloads)))
+        articles = Articles(db, fetching.driver, clock)
+        merging = SeriesMerges(db, clock, new_id, after_commit=pipeline.wakeup.wake)
         yield Parts(
             settings=settings,
             clock=clock,
@@ -317,18 +235,24 @@ async def _open_parts(
             feeds_out=FeedsOut(db, clock, new_id=new_id, after_commit=pipeline.wakeup.wake, turns=turns),
             hub=Hub(db, fetching.client, clock, pipeline.wakeup.wake),
             billing=billing,
-            crawling=crawling_of(settings, pipeline, db, clock),
+            crawling=crawling,
             catalogue=catalogue,
             pictures=pictures,
             icons=pictures.icons,
+            chapter_files=ChapterFiles(db, pictures.images, catalogue.chapters),
+            article_files=ArticleFiles(db, inbox, articles, pictures.images, parsers=fetching.parsers, clock=clock),
             app_pictures=await AppPictures.open(db, os.urandom, clock()),
             lists=Lists(reading.deps, reading.subscriptions),
+            imports=imports_of(settings, pipeline, reading, crawling),
+            synced=SyncedBackups(db, files_of(settings, SYNCED), clock),
+            mihon_export=MihonExport(db, fetching.parsers, fetching.registry, clock),
             search=Search(db, pipeline.fetching.parsers, turns),
             events=_open_events(opening, pipeline, db, clock),
             channels=Channels(db, fetching.client, pipeline.wakeup, clock=clock),
             trier=fetching.trier,
-            articles=Articles(db, fetching.driver, clock),
-            merging=SeriesMerges(db, clock, new_id, after_commit=pipeline.wakeup.wake),
+            articles=articles,
+            merging=merging,
+            series_links=SeriesLinks(catalogue.addresses, merging),
             media=MediaService(fetching.client),
             media_links=await MediaLinks.open(db, os.urandom, clock),
             figures=Figures(db, pipeline.tasks, clock),
@@ -356,18 +280,31 @@ def _extra_work(parts: Parts) -> ExtraWork:
         Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=parts.catalogue.forget_old),
         Chore(name="images", every=Millis(10 * MINUTE), work=room.tidy),
         Chore(name="image files", every=DAY, at=Millis(6 * HOUR), work=room.sweep),
+        Chore(name="synchronised files", every=DAY, at=Millis(6 * HOUR), work=parts.synced.tidy),
+        Chore(name="old imports", every=DAY, at=Millis(6 * HOUR), work=parts.imports.tidy),
         Chore(name="unused icons", every=DAY, at=Millis(6 * HOUR), work=parts.icons.forget_unused),
     ]
+    if parts.settings.export_folder is not None:
+        chores.append(Chore(name="folder of chapters", every=MINUTE, work=folder_export(parts).work))
     if parts.settings.icons:
         chores.append(Chore(name="icons", every=MINUTE, work=parts.icons.work))
     client = parts.pipeline.fetching.client
     works: list[Work] = [
         (DOWNLOADS, parts.pictures.downloader),
+        (IMPORTS_QUEUE, parts.imports.runner),
         (CHECKS, Checker(parts.db, client, parts.clock)),
         (PUSHES, Pusher(parts.db, client, parts.clock, feeds=parts.feeds_out, write=write_feed)),
     ]
     looks = [(PUSHES, NewsLoop(parts.hub.look, parts.pipeline.wakeup))]
     return ExtraWork(chores, works, looks)
+
+
+def folder_export(parts: Parts, folder: Path | None = None) -> FolderExport:
+    """What writes downloaded chapters into a folder, that of the setting if no other is named."""
+    to = folder or parts.settings.export_folder
+    if to is None:
+        raise Invalid("Name a folder, or set TSUZUKI_EXPORT_FOLDER.")
+    return FolderExport(parts.db, parts.chapter_files, parts.pictures.images, to)
 
 
 def _open_events(parts: AsyncExitStack, pipeline: Pipeline, db: Database, clock: Clock) -> Events:
@@ -392,20 +329,3 @@ def _open_redis(parts: AsyncExitStack, settings: Settings) -> "Redis | None":
     redis = redis_client(settings.redis_url)
     parts.push_async_callback(redis.aclose)
     return redis
-
-
-def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], settings: tuple[SettingRow, ...]) -> ASGIApp:
-    named = {name: getattr(parts, name) for name in Services.__struct_fields__}
-    api = build_api(Services(**named), version=__version__, gate=AccountsGate(parts.callers))
-    protocol_deps = ProtocolDeps(Services(**named), parts.clock, parts.settings.public_url)
-    site = Site(**named, pages=Pages(__version__), settings=settings, public_url=parts.settings.public_url)
-    web = build_web(site, api.document)
-    app = build_app(
-        [*asked_by_machines, *api.resources, *build_protocols(protocol_deps), *web.resources],
-        metrics=parts.metrics,
-        error_page=web.error_page,
-        framed_page=web.framed_page,
-        allowed_origins=parts.settings.cors_allowed_origins,
-        is_https=(parts.settings.public_url or "").startswith("https:"),
-    )
-    return InReadersLanguage(app, load_languages())

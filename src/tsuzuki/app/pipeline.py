@@ -4,23 +4,17 @@ import asyncio
 import os
 import random
 import socket
-import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cache, partial
-from importlib.metadata import EntryPoints, entry_points
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import structlog
 
+from tsuzuki.app.fetching import Fetching, folder_of, open_fetching, pace_of
 from tsuzuki.catalogue.calls import Breakers
-from tsuzuki.connectors.config import SourceConfig
-from tsuzuki.connectors.local import LocalConfig
-from tsuzuki.connectors.registry import ENTRY_POINTS, Registry, builtin, defined, installed
 from tsuzuki.coord.cache import Cache, MemoryCache, RedisCache
-from tsuzuki.coord.pacer import MemoryPacer, Pacer
 from tsuzuki.coord.wakeup import POLL_WAKEUP, MemoryWakeup, SharedWakeup, Wakeup
 from tsuzuki.crawler.discovery import Discovery
 from tsuzuki.crawler.journal import SourceCalls
@@ -46,21 +40,13 @@ from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
 from tsuzuki.ingest.items import ITEMS, FeedItems
 from tsuzuki.ingest.service import Ingest
 from tsuzuki.model.ids import PublicId, uuid7
-from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
-from tsuzuki.net.client import Client
-from tsuzuki.net.guard import AddressGuard, AllowList
-from tsuzuki.net.headers import user_agent
-from tsuzuki.net.localfiles import LocalFiles
-from tsuzuki.net.options import ClientOptions, Deadlines
+from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.notifications.announcer import Announcer
 from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.tasks import NOTICES, SENDS
-from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.addresses import RecentFetches, Trier
 from tsuzuki.polling.claims import PollOptions
-from tsuzuki.polling.driver import Driver, LocalReader
 from tsuzuki.polling.outcomes import PollContext
-from tsuzuki.polling.policy import PullPace
 from tsuzuki.polling.service import Poller
 from tsuzuki.queue.attempts import BatchHandler, Handler
 from tsuzuki.queue.leases import Timed, WorkerContext
@@ -69,6 +55,7 @@ from tsuzuki.queue.tasks import Queue
 from tsuzuki.queue.worker import Worker
 from tsuzuki.queue.workers import WorkerProcess, Workers
 from tsuzuki.settings import Settings
+from tsuzuki.transfer.imports.running import IMPORTS_QUEUE
 from tsuzuki.worker.loops import Heartbeat, Loop, WorkerLoops
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
 from tsuzuki.worker.poll_loop import PollLoop
@@ -91,6 +78,7 @@ QUEUES = (
     DOWNLOADS.name,
     CHECKS.name,
     PUSHES.name,
+    IMPORTS_QUEUE.name,
     MAINTENANCE.name,
 )
 
@@ -107,20 +95,6 @@ class ExtraWork(msgspec.Struct, frozen=True):
     loops: Sequence[tuple[Queue[Any], Loop]] = ()
 
 
-class Fetching(msgspec.Struct, frozen=True, kw_only=True):
-    """What fetching needs; no database."""
-
-    client: Client
-    driver: Driver
-    """For what people ask for."""
-    poll_driver: Driver
-    """For polls: a document that is slow to read keeps no reader waiting."""
-    parsers: ParsePool
-    poll_parsers: ParsePool
-    registry: Registry
-    trier: Trier
-
-
 class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     """What the rest of the program needs of the pipeline."""
 
@@ -130,27 +104,6 @@ class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
     wakeup: Wakeup
     cache: Cache
     crawler: Crawler
-
-
-@asynccontextmanager
-async def open_fetching(settings: Settings, *, clock: Clock, redis: "Redis | None" = None) -> AsyncIterator[Fetching]:
-    """Open the client and the parsers."""
-    async with AsyncExitStack() as parts:
-        # In a thread: to read what is shipped takes tens of milliseconds, and others may be served already.
-        registry = await asyncio.to_thread(read_registry, settings.data_dir / "sources")
-        client = await parts.enter_async_context(Client(client_options(settings), pacer(redis), now=clock))
-        parsers = await parts.enter_async_context(ParsePool(PoolOptions()))
-        poll_parsers = await parts.enter_async_context(ParsePool(PoolOptions()))
-        driver = Driver(client, parsers)
-        yield Fetching(
-            client=client,
-            driver=driver,
-            poll_driver=Driver(client, poll_parsers),
-            parsers=parsers,
-            poll_parsers=poll_parsers,
-            registry=registry,
-            trier=Trier(driver, registry, pace_of(settings)),
-        )
 
 
 @asynccontextmanager
@@ -231,11 +184,6 @@ def _crawler(
 def ids_of(clock: Clock) -> Callable[[], PublicId]:
     """Makes the ids that people see."""
     return lambda: uuid7(clock(), os.urandom(10))
-
-
-def pace_of(settings: Settings) -> PullPace:
-    """The operator's bounds for polling."""
-    return PullPace(settings.pull_interval, settings.pull_max_backoff)
 
 
 def worker_loops(
@@ -342,26 +290,6 @@ def files_of(settings: Settings, area: Area) -> FileStore:
     return S3Store(read_address(settings.files_url), area, drafts=drafts)
 
 
-def client_options(settings: Settings) -> ClientOptions:
-    """The client, as the operator wants it."""
-    return ClientOptions(
-        guard=AddressGuard(allow=AllowList.read(str(network) for network in settings.allow_private_networks)),
-        user_agent=user_agent(settings.contact_url),
-        deadlines=Deadlines(total=settings.pull_timeout / SECOND),
-        longest_hold=settings.pull_max_backoff,
-        solver_url=settings.flaresolverr_url,
-    )
-
-
-def pacer(redis: "Redis | None") -> Pacer:
-    """Shared by all processes where there is a Redis."""
-    if redis is None:
-        return MemoryPacer(_steady_micros)
-    from tsuzuki.coord.redis_client import RedisPacer
-
-    return RedisPacer(redis, _steady_micros)
-
-
 async def _open_wakeup(parts: AsyncExitStack, settings: Settings) -> Wakeup:
     """In memory on SQLite, whose processes see each other's work at the polling floor; else through Redis or NOTIFY."""
     if settings.redis_url is not None:
@@ -382,24 +310,3 @@ async def _open_wakeup(parts: AsyncExitStack, settings: Settings) -> Wakeup:
 
     parts.push_async_callback(end)
     return wakeup
-
-
-def read_registry(definitions: Path) -> Registry:
-    """The built-in connectors, the operator's definitions, and installed ones; whatever is wrong stops the start."""
-    files = sorted(definitions.glob("*.y*ml")) if definitions.is_dir() else []
-    own = defined((str(file), file.read_text("utf-8")) for file in files)
-    return Registry([*builtin(), *own, *installed(_entry_points())])
-
-
-@cache  # packages are not installed while a process runs, and their descriptions are many files
-def _entry_points() -> EntryPoints:
-    return entry_points(group=ENTRY_POINTS)
-
-
-def folder_of(config: SourceConfig) -> LocalReader | None:
-    """Where a local source's files are; None for sources that are called."""
-    return LocalFiles(Path(config.folder)) if isinstance(config, LocalConfig) else None
-
-
-def _steady_micros() -> int:
-    return time.monotonic_ns() // 1000

@@ -1,18 +1,20 @@
 """Health, readiness and metrics of a process."""
 
+import asyncio
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tsuzuki.app.pipeline import QUEUES
 from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.crawler.figures import Figures, WatchFigures
 from tsuzuki.db import Database
 from tsuzuki.http.errors import json_failure
-from tsuzuki.http.metrics import Check, Metrics, NotReady, probes
+from tsuzuki.http.metrics import PATHS, Check, Metrics, NotReady, probes
 from tsuzuki.http.middleware import build_app
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Unavailable
@@ -65,9 +67,34 @@ def probes_of(deps: ProbeDeps, worker_loops: WorkerLoops) -> list[Resource]:
     )
 
 
-def probe_app(deps: ProbeDeps, worker_loops: WorkerLoops) -> ASGIApp:
+def probe_app(deps: ProbeDeps, worker_loops: WorkerLoops, *, is_https: bool = False) -> ASGIApp:
     """Nothing but the probes, for a process that serves no pages."""
-    return build_app(probes_of(deps, worker_loops), metrics=deps.metrics, error_page=json_failure)
+    resources = probes_of(deps, worker_loops)
+    return build_app(resources, metrics=deps.metrics, error_page=json_failure, is_https=is_https)
+
+
+class BuiltLater:
+    """The probes, and an application that is built when something else is first asked for."""
+
+    def __init__(self, probes: ASGIApp, build: Callable[[], ASGIApp]) -> None:
+        self._probes = probes
+        self._build = build
+        self._built: ASGIApp | None = None
+        self._lock = threading.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        app = self._probes if scope["path"] in PATHS else self._built
+        if app is None:
+            app = await asyncio.to_thread(self.built)  # others are answered meanwhile
+        await app(scope, receive, send)
+
+    def built(self) -> ASGIApp:
+        """The application; whoever asks while it is built waits."""
+        with self._lock:
+            if self._built is None:
+                self._built = self._build()
+            return self._built
 
 
 def _somebody_works(workers: Workers, worker_loops: WorkerLoops) -> Check:

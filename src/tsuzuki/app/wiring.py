@@ -1,49 +1,33 @@
 """Builds each area's services from the settings and the parts below it."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from tsuzuki.accounts.credentials import USUAL_COST, HashCost, Passwords
-from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.policy import FailureLimits
-from tsuzuki.accounts.services import Accounts, build_accounts
+from tsuzuki.accounts.services import Accounts
 from tsuzuki.api import PREFIX
-from tsuzuki.app.pipeline import Pipeline, client_options, files_of, folder_of, ids_of
+from tsuzuki.app.fetching import client_options, folder_of
+from tsuzuki.app.pipeline import Pipeline, files_of, ids_of
 from tsuzuki.billing.services import Billing, build_billing
 from tsuzuki.catalogue.calls import Calls
 from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, Ttls, build_catalogue
 from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
 from tsuzuki.db import Database
 from tsuzuki.delivery.portions import deliver_before_leaving_tx
-from tsuzuki.files.stores import IMAGES
+from tsuzuki.files.stores import IMAGES, IMPORTS
 from tsuzuki.http.auth import OidcDeps
 from tsuzuki.images.downloads import Downloads
 from tsuzuki.images.files import ImageFiles
 from tsuzuki.images.services import ImageDeps
-from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
-from tsuzuki.protocols.build import PROTOCOLS
-from tsuzuki.retention.policy import RetentionRules
-from tsuzuki.settings import Settings, effective
+from tsuzuki.settings import Settings
 from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.services import ShelfServices, build_reading
-from tsuzuki.web.site import SettingRow
+from tsuzuki.transfer.imports.service import Imports
 
 Clock = Callable[[], Millis]
 
 CALLBACK = f"{PREFIX}/oidc/callback"
-
-
-def accounts_of(settings: Settings, db: Database, clock: Clock, hash_cost: HashCost = USUAL_COST) -> Accounts:
-    """The services of accounts, as the settings want them."""
-    limits = FailureLimits(settings.login_limit, settings.login_window, settings.login_block)
-    return build_accounts(
-        AccountDeps(db, clock, os.urandom, protocols=PROTOCOLS),
-        limits,
-        is_open=settings.allow_empty_password,
-        passwords=Passwords(hash_cost),
-    )
 
 
 def oidc_deps(settings: Settings, accounts: Accounts) -> OidcDeps:
@@ -80,11 +64,6 @@ def reading_of(pipeline: Pipeline, db: Database, clock: Clock) -> ShelfServices:
     return build_reading(deps)
 
 
-def rules_of(settings: Settings) -> RetentionRules:
-    """How long things are kept."""
-    return copied(RetentionRules, settings, hours=settings.prune_hours)
-
-
 def billing_of(settings: Settings, accounts: Accounts, pipeline: Pipeline) -> Billing:
     """The services of renting and paying."""
     secret = settings.stripe_webhook_secret if settings.stripe else None
@@ -106,6 +85,18 @@ def crawling_of(settings: Settings, pipeline: Pipeline, db: Database, clock: Clo
         tasks=pipeline.tasks,
     )
     return build_crawling(deps)
+
+
+def imports_of(settings: Settings, pipeline: Pipeline, reading: ShelfServices, crawling: Crawling) -> Imports:
+    """What takes in files from elsewhere."""
+    return Imports(
+        reading.subscriptions,
+        reading.follows,
+        crawling.sources,
+        registry=pipeline.fetching.registry,
+        files=files_of(settings, IMPORTS),
+        client=pipeline.fetching.client,
+    )
 
 
 def catalogue_of(
@@ -143,12 +134,4 @@ def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, dow
         random_bytes=os.urandom,
         files=ImageFiles(files_of(settings, IMAGES), settings.data_dir / IMAGES.name),
         size=settings.image_cache_size,
-    )
-
-
-def effective_settings(settings: Settings, environ: Mapping[str, str]) -> tuple[SettingRow, ...]:
-    """The settings as the operator sees them."""
-    return tuple(
-        copied(SettingRow, one, is_set=one.origin == "environment", group=one.variable.group, says=one.variable.says)
-        for one in effective(settings, environ)
     )

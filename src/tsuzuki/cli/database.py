@@ -46,11 +46,11 @@ def copy_database(target: str) -> None:
     compared row by row; the SQLite file is not changed. Then set TSUZUKI_DATABASE_URL to TARGET and start Tsuzuki.
     """
     settings = start()
-    from tsuzuki.app import bootstrap
+    from tsuzuki.app import opening
 
     there = load_settings(environment(database_url=target))  # TARGET is read as the setting would be
-    source, to = bootstrap.database_options(settings), bootstrap.database_options(there)
-    copied = asyncio.run(_copy(source, to, bootstrap.wall_clock()))
+    source, to = opening.database_options(settings), opening.database_options(there)
+    copied = asyncio.run(_copy(source, to, opening.wall_clock()))
     click.echo(
         f"{copied.rows:,} rows in {copied.tables} tables were copied and compared: both databases are identical."
     )
@@ -86,19 +86,19 @@ def migrate(*, dry_run: bool, recreate: bool, yes: bool) -> None:
     if recreate and dry_run:
         raise click.UsageError("Use either --recreate or --dry-run, not both.")
     settings = start()
-    from tsuzuki.app import bootstrap
+    from tsuzuki.app import opening
     from tsuzuki.db import migrate as steps
 
-    options = bootstrap.database_options(settings)
-    now = bootstrap.wall_clock()
+    options = opening.database_options(settings)
+    now = opening.wall_clock()
     if recreate:
         if not yes:
             click.confirm("All data will be removed from the database. Recreate it?", abort=True)
-        bootstrap.make_data_dir(settings)
+        opening.make_data_dir(settings)
         click.echo(f"Recreated; {asyncio.run(steps.recreate(options, now=now))}.")
         return
     if not dry_run:
-        bootstrap.make_data_dir(settings)
+        opening.make_data_dir(settings)
     click.echo(_outcome_text(asyncio.run(steps.migrate(options, now=now, dry_run=dry_run)), dry_run=dry_run))
 
 
@@ -141,14 +141,14 @@ def prune(*, dry_run: bool) -> None:
 
 
 async def _preview(settings: "Settings") -> "list[RemovableRows]":
-    from tsuzuki.app.bootstrap import open_retention
+    from tsuzuki.app.opening import open_retention
 
     async with open_retention(settings) as (_, preview):
         return await preview.removable(patience=None)
 
 
 async def _prune(settings: "Settings") -> "Mapping[str, int]":
-    from tsuzuki.app.bootstrap import open_retention
+    from tsuzuki.app.opening import open_retention
 
     async with open_retention(settings) as (pruner, _):
         return await pruner.prune()

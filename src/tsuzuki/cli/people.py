@@ -27,7 +27,7 @@ REASON = "command line"
 def _with_accounts(work: "Callable[[Accounts], Awaitable[T]]") -> T:
     """Do this with the database open."""
     settings = start()
-    from tsuzuki.app.bootstrap import open_accounts
+    from tsuzuki.app.opening import open_accounts
 
     async def run() -> T:
         async with open_accounts(settings) as accounts:

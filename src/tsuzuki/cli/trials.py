@@ -41,8 +41,8 @@ def poll(url: str, *, as_json: bool) -> None:
 
 
 async def _try(settings: Settings, url: str) -> "TriedAddress":
-    from tsuzuki.app.bootstrap import wall_clock
-    from tsuzuki.app.pipeline import open_fetching
+    from tsuzuki.app.fetching import open_fetching
+    from tsuzuki.app.opening import wall_clock
 
     async with open_fetching(settings, clock=wall_clock) as outside:
         tried = await outside.trier.try_url(url, wall_clock())
@@ -78,8 +78,8 @@ def try_source(file: Path, text: str | None, series_url: str | None) -> None:
 async def _try_source(
     settings: Settings, definition: tuple[str, str], text: str | None, series_url: str | None
 ) -> tuple[list[str], bool]:
-    from tsuzuki.app.bootstrap import wall_clock
-    from tsuzuki.app.pipeline import open_fetching
+    from tsuzuki.app.fetching import open_fetching
+    from tsuzuki.app.opening import wall_clock
     from tsuzuki.connectors.config import decode_config
     from tsuzuki.connectors.selectors.connector import SelectorsSource
     from tsuzuki.connectors.selectors.reader import load_definition

@@ -1,11 +1,14 @@
 """The whole text of a page, for feeds that show only its beginning. Pure; the reading runs in the process pool."""
 
 from tsuzuki.connectors.feed.document import decode
+from tsuzuki.connectors.html.lexbor import LIBRARIES
 from tsuzuki.connectors.html.sanitiser import sanitise
 from tsuzuki.connectors.html.tags import is_bomb
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import NotAFeed, TooLarge
 from tsuzuki.model.requests import Ask, Parse, Reply
+
+FOR_PARSERS = LIBRARIES
 
 MAX_BYTES = 3 * 1024 * 1024
 SHORTEST = 200

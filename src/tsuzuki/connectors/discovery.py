@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
-from http.client import responses
 from urllib.parse import urljoin
 
 import msgspec
@@ -85,7 +84,7 @@ def _explained(url: str, problem: SourceError) -> str:
     """What became of the address that was asked for, in one sentence."""
     if problem.status is None:
         return str(problem)
-    phrase = responses.get(problem.status, "")
+    phrase = next((each.phrase for each in HTTPStatus if each == problem.status), "")
     return f"{url} answered {problem.status}" + (f" ({phrase.lower()})." if phrase else ".")
 
 

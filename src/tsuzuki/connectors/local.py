@@ -7,7 +7,6 @@ from typing import Annotated
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import msgspec
-from lxml import etree
 from msgspec import Meta
 
 from tsuzuki.connectors.chapter_names import newest_first, read_name, without_restarts
@@ -92,6 +91,8 @@ def read_comic_info(data: bytes) -> ComicInfo:
     """What the file says; nothing at all when it is too large, has a DTD or is not readable (SEC-19, SEC-20)."""
     if len(data) > MAX_BYTES or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         return ComicInfo()
+    from lxml import etree
+
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=False)
     try:
         root = etree.fromstring(data, parser)

@@ -7,14 +7,19 @@ grow (SEC-19), and depth and size are bounded (SEC-20). Written by a serializer,
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import msgspec
-from lxml import etree
-from lxml.etree import _Element as Element
 
 from tsuzuki.connectors.feed.document import NeedsLenientReader, decode, parse_tree, without_forbidden
+from tsuzuki.connectors.html.lexbor import LIBRARIES
 from tsuzuki.connectors.html.sanitiser import one_line
 from tsuzuki.model.errors import NotAFeed, TooLarge
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+
+FOR_PARSERS = LIBRARIES
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FEEDS = 10_000
@@ -59,7 +64,7 @@ def read_opml(body: bytes) -> list[Outline]:
     return outlines
 
 
-def _tree(text: str) -> Element:
+def _tree(text: str) -> "Element":
     try:
         return parse_tree(text)
     except NeedsLenientReader:
@@ -70,7 +75,7 @@ def _tree(text: str) -> Element:
     raise NotAFeed("This is not OPML: its XML is damaged.")
 
 
-def _outlines(root: Element, lines_before: int) -> Iterator[Outline]:
+def _outlines(root: "Element", lines_before: int) -> Iterator[Outline]:
     groups: list[tuple[Element, str]] = []
     for element in root.iter("{*}outline"):
         while groups and groups[-1][0] is not element.getparent():
@@ -96,6 +101,8 @@ def _outlines(root: Element, lines_before: int) -> Iterator[Outline]:
 
 def write_opml(title: str, feeds: dict[str, list[Outline]]) -> bytes:
     """OPML 2.0 of feeds by their groups; those of the group '' stand at the top."""
+    from lxml import etree
+
     root = etree.Element("opml", version="2.0")
     etree.SubElement(etree.SubElement(root, "head"), "title").text = without_forbidden(title)
     body = etree.SubElement(root, "body")

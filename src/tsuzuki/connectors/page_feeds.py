@@ -3,17 +3,23 @@
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
-from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.feed.document import decode
 from tsuzuki.connectors.html.addresses import http_url, path_of
+from tsuzuki.connectors.html.lexbor import LIBRARIES, parse_html
 from tsuzuki.connectors.html.sanitiser import one_line
 from tsuzuki.connectors.html.tags import is_bomb
 from tsuzuki.connectors.wellknown import feeds_told, generator_paths, known_feeds
 from tsuzuki.model.errors import RefusedAddress, TooLarge
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+FOR_PARSERS = LIBRARIES
 
 _FEED_SCHEME = re.compile(r"(?:feed|pcast|itpc|rss):/{0,2}(?=[^/])", re.IGNORECASE)
 """An address that says it is a feed: `feed:https://...`, `feed://...`."""
@@ -133,7 +139,7 @@ class _Page:
     def __init__(self, text: str, url: str, link_header: str) -> None:
         self._url = url
         self._link_header = link_header
-        self._tree = LexborHTMLParser(text)
+        self._tree = parse_html(text)
         base = self._tree.css_first("base[href]")
         self._base = (http_url(_attribute(base, "href"), url) if base else None) or url
         node = self._tree.css_first("title")
@@ -177,7 +183,7 @@ class _Page:
                 looks[address] = None
         return list(said | looks)[:MAX_NAMED]
 
-    def _address(self, node: LexborNode) -> str | None:
+    def _address(self, node: "LexborNode") -> str | None:
         href = _attribute(node, "href")
         path = _FEED_PATH.match(href)
         address = http_url(href[path.end() :] if path else web_address(href), self._base)
@@ -187,15 +193,15 @@ class _Page:
         return DiscoveredFeed(address, one_line(title[: 10 * LONGEST_TITLE])[:LONGEST_TITLE] or self.title or address)
 
 
-def _attribute(node: LexborNode, name: str) -> str:
+def _attribute(node: "LexborNode", name: str) -> str:
     return (node.attributes.get(name) or "").strip()
 
 
-def _media_type(node: LexborNode) -> str:
+def _media_type(node: "LexborNode") -> str:
     return _attribute(node, "type").lower().partition(";")[0].strip()
 
 
-def _label(node: LexborNode) -> str:
+def _label(node: "LexborNode") -> str:
     """What a link calls itself, in words or on its picture; empty where that is a whole sentence."""
     image = node.css_first("img[alt]")
     words = (node.text(), _attribute(node, "title"), _attribute(node, "aria-label"))

@@ -2,13 +2,16 @@
 
 import re
 from itertools import islice
-
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from typing import TYPE_CHECKING
 
 from tsuzuki.connectors.feed.document import decode
 from tsuzuki.connectors.html.addresses import file_url, http_url, path_of
+from tsuzuki.connectors.html.lexbor import parse_html
 from tsuzuki.connectors.html.tags import is_bomb
 from tsuzuki.model.errors import TooLarge
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
 
 MOST_NAMED = 2
 """Addresses that are worth a request."""
@@ -27,7 +30,7 @@ def read_icons(body: bytes, url: str, charset: str | None) -> list[str]:
     text = decode(body, charset).replace("\x00", "")
     if is_bomb(text):
         raise TooLarge("The page is nested too deeply.")
-    tree = LexborHTMLParser(text)
+    tree = parse_html(text)
     base = tree.css_first("base[href]")
     place = (http_url(_attribute(base, "href"), url) if base else None) or url
     sizes: dict[str, int] = {}
@@ -38,7 +41,7 @@ def read_icons(body: bytes, url: str, charset: str | None) -> list[str]:
     return sorted(sizes, key=lambda address: _rank(sizes[address]))[:MOST_NAMED]
 
 
-def _size(node: LexborNode) -> int | None:
+def _size(node: "LexborNode") -> int | None:
     """How large the icon that this link names says it is; None for another link, and for drawings: SVG has scripts."""
     rels = _attribute(node, "rel").lower().split()
     is_touch = any(rel.startswith("apple-touch-icon") for rel in rels)
@@ -55,5 +58,5 @@ def _rank(size: int) -> tuple[bool, int]:
     return (size < _GOOD, size if size >= _GOOD else -size)
 
 
-def _attribute(node: LexborNode, name: str) -> str:
+def _attribute(node: "LexborNode", name: str) -> str:
     return (node.attributes.get(name) or "").strip()

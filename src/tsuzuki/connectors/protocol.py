@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Generator, Mapping
 from copy import copy
 from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
@@ -129,6 +130,15 @@ class Connector:
     def series_at(self, config: Any, url: str) -> SeriesAt | None:
         """The series that an address from anywhere may be of; None where it is none of this source. Asks nobody."""
         return None
+
+    def series_in_backup(self, config: Any, url: str) -> SeriesAt | None:
+        """The series that Mihon's extension of this source calls by this address: most store paths of the site."""
+        return self.series_at(config, urljoin(f"{self.info.base_url}/", url))
+
+    def backup_url(self, series_url: str) -> str:
+        """The other way round: what the extension calls the series."""
+        parts = urlsplit(series_url)
+        return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
     def filters(self, config: Any) -> tuple[Filter, ...]:
         """What a search can be narrowed by."""

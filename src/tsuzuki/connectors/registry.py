@@ -1,8 +1,8 @@
 """Which connectors there are: the built-in ones, the shipped and the operator's definitions, and installed ones."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property
 from importlib import resources
 from importlib.metadata import EntryPoint
 
@@ -22,15 +22,25 @@ _ID = re.compile(r"[a-z][a-z0-9-]*(?:\.[a-z0-9][a-z0-9_-]*)+")
 class Registry:
     """Connectors by their id. Made once, at the start; a connector that is not well-formed refuses it."""
 
-    def __init__(self, connectors: Iterable[tuple[str, Described]]) -> None:
-        """`connectors` come with where they were found, so that a clash can name both."""
+    def __init__(
+        self, connectors: Iterable[tuple[str, Described]] | Callable[[], Iterable[tuple[str, Described]]]
+    ) -> None:
+        """`connectors` come with where they were found, so that a clash can name both. What gives them is called when
+        one is first looked for, which is for those of which none can be wrong.
+        """
+        self._given = connectors
+        if not callable(connectors):
+            _ = self._found
+
+    @cached_property
+    def _found(self) -> Mapping[str, tuple[str, Described]]:
         found: dict[str, tuple[str, Described]] = {}
-        for origin, connector in connectors:
+        for origin, connector in self._given() if callable(self._given) else self._given:
             identity = _checked(origin, connector.info).id
             if identity in found:
                 raise Conflict(f"Two connectors have the id {identity}: {found[identity][0]} and {origin}.")
             found[identity] = (origin, connector)
-        self._found: Mapping[str, tuple[str, Described]] = found
+        return found
 
     def __iter__(self) -> Iterator[Described]:
         return (connector for _, connector in self._found.values())

@@ -1,8 +1,8 @@
 """Rate limits for calls to hosts: the policy, the interface, and the pacer of one process."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 import msgspec
@@ -102,6 +102,31 @@ class _Bucket:
         return self.users == 0 and self.tat <= now and all(until <= now for until in self.penalties.values())
 
 
+class _Place:
+    """One of a bucket's places. A class, not a generator: every poll takes one."""
+
+    __slots__ = ("_bucket", "_places")
+
+    def __init__(self, bucket: _Bucket, limit: int) -> None:
+        self._bucket = bucket
+        places = bucket.places.get(limit)
+        if places is None:
+            places = bucket.places[limit] = asyncio.Semaphore(limit)
+        self._places = places
+
+    async def __aenter__(self) -> None:
+        self._bucket.users += 1
+        try:
+            await self._places.acquire()
+        except BaseException:
+            self._bucket.users -= 1
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._places.release()
+        self._bucket.users -= 1
+
+
 class MemoryPacer:
     """A pacer for one process. `now` is a clock in microseconds that never goes back."""
 
@@ -127,16 +152,9 @@ class MemoryPacer:
         if who in penalties or len(penalties) < MOST_PENALTIES:
             penalties[who] = max(penalties.get(who, 0), now + hold * MILLISECOND)
 
-    @asynccontextmanager
-    async def slot(self, bucket: str, limit: int) -> AsyncIterator[None]:
+    def slot(self, bucket: str, limit: int) -> "_Place":
         """One of `limit` places at the same time; entering waits for it."""
-        state = self._bucket(bucket)
-        state.users += 1
-        try:
-            async with state.places.setdefault(limit, asyncio.Semaphore(limit)):
-                yield
-        finally:
-            state.users -= 1
+        return _Place(self._bucket(bucket), limit)
 
     def _bucket(self, name: str) -> _Bucket:
         self._calls += 1

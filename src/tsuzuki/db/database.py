@@ -84,6 +84,10 @@ class Database(Protocol):
         """Return when the database answers."""
         ...
 
+    async def release_memory(self) -> None:
+        """Let go of what is kept only to be quicker, after much work."""
+        ...
+
     async def close(self) -> None:
         """Finish what was begun or waits, then let go of every connection; later calls raise `DatabaseUnavailable`."""
         ...

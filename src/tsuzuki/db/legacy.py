@@ -15,7 +15,7 @@ import apsw
 import msgspec
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
-from tsuzuki.db.sqlite_file import check_version, reason_of
+from tsuzuki.db.sqlite_file import BUSY_TIMEOUT_MS, check_version, reason_of
 from tsuzuki.files.disk import sync
 from tsuzuki.model.times import Millis, from_datetime, from_iso
 
@@ -235,6 +235,7 @@ def _open(path: Path) -> Iterator[apsw.Connection]:
     check_version(apsw.sqlite_lib_version())
     try:
         with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)  # another starter may be migrating it
             connection.execute("pragma query_only = on").fetchall()
             connection.execute("pragma trusted_schema = off").fetchall()
             connection.execute("select count(*) from sqlite_schema").fetchall()

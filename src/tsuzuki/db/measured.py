@@ -21,6 +21,7 @@ class MeasuredDatabase:
         self.engine: Engine = inner.engine
         self.read = inner.read
         self.ping = inner.ping
+        self.release_memory = inner.release_memory
         self.close = inner.close
         self._inner = inner
         self._timed = timed

@@ -134,6 +134,9 @@ class PostgresDatabase:
                     await _ours(connection.execute(_PROOF))
             self._is_full = False
 
+    async def release_memory(self) -> None:
+        """See `Database`. The server has the pages."""
+
     async def close(self) -> None:
         """See `Database`."""
         if not await self._gate.close():

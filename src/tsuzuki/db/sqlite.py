@@ -121,6 +121,11 @@ class SqliteDatabase:
             self._writer.has_lost = False  # it says so again if that is still so
             await self.with_tx(self._writer.prove_tx)
 
+    async def release_memory(self) -> None:
+        """See `Database`: the writer's pages, and those that were read here. Reader threads keep their few."""
+        await self.with_tx(self._writer.release_memory_tx)
+        self._inline.release_memory()
+
     async def close(self) -> None:
         """See `Database`. What waits is still run."""
         if not await self._gate.close():
@@ -212,6 +217,10 @@ class _Writer:
     async def prove_tx(self, _: Tx) -> None:
         """Write a page that says what it said before: nothing else tells whether the disk takes one."""
         self.connection.execute("pragma user_version = 0")  # which we do not use
+
+    async def release_memory_tx(self, _: Tx) -> None:
+        """Let go of the pages that were read or written; a connection is its thread's own."""
+        self.connection.release_memory()
 
     def _write_for_ever(self) -> None:
         _without_event_loop()

@@ -54,6 +54,10 @@ class InlineReader:
         except (apsw.Error, *UNBINDABLE):
             return None  # a thread may wait for the file, and says what is wrong if it is not that
 
+    def release_memory(self) -> None:
+        """Let go of the pages that were read."""
+        self._connection.release_memory()
+
     def close(self) -> None:
         """Let the file go."""
         self._connection.close()

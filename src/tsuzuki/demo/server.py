@@ -19,7 +19,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
+from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.app.server import Server, listen, url_of
 from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.demo.publisher import DemoPublisher

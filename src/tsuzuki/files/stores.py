@@ -30,7 +30,9 @@ class Area(msgspec.Struct, frozen=True):
 
 IMAGES = Area("images", re.compile(r"([0-9a-f]{2})/([0-9a-f]{2})/\1\2[0-9a-f]{60}"), is_by_hash=True)
 ARCHIVE = Area("archive", re.compile(r"crawl_log_\d{4}_\d{2}\.jsonl\.gz", re.ASCII))
-AREAS = (IMAGES, ARCHIVE)
+IMPORTS = Area("imports", re.compile(r"[0-9a-f]{32}\.zip"))
+SYNCED = Area("synced", re.compile(r"[0-9a-f]{32}\.tachibk"))
+AREAS = (IMAGES, ARCHIVE, IMPORTS, SYNCED)
 
 
 class DamagedFile(Unavailable):

@@ -66,6 +66,9 @@ class Route(msgspec.Struct, frozen=True):
     proxy: Proxy | None = None
 
 
+_DIRECT = {lane: Route(lane=lane, way=lane) for lane in Lane}
+
+
 class RefusedDial(OSError):
     """A socket was about to be opened to an address that the lane forbids. An OSError, as the dialler expects."""
 
@@ -127,24 +130,29 @@ class Dialer:
 
         A target that somebody else will dial (`hidden`: behind a proxy, in FlareSolverr) is always resolved here first.
         """
-        literal = url.literal
-        if literal is not None:
-            lane = self._lane_of_literal(literal)
-        elif hidden or self._guard.allow:
-            lane = await self._lane_of_name(url)
-        else:
-            lane = Lane.PUBLIC
+        lane = self._lane_by_form(url, hidden=hidden) or await self._lane_of_name(url)
         if lane is Lane.PUBLIC:
             self._guard.check_public_form(url)
         return lane
+
+    def _lane_by_form(self, url: Url, *, hidden: bool) -> Lane | None:
+        """None where it takes what the name resolves to."""
+        literal = url.literal
+        if literal is not None:
+            return self._lane_of_literal(literal)
+        return None if hidden or self._guard.allow else Lane.PUBLIC
 
     async def route_to(self, url: Url, proxy: str | None) -> Route:
         """The vetted route to a target. Through a proxy both are vetted: the target, and the proxy."""
         lane = await self.lane_of(url, hidden=proxy is not None)
         if proxy is None:
-            return Route(lane=lane, way=lane)
+            return _DIRECT[lane]
         through, way = await self.vetted_proxy(proxy)
         return Route(lane=lane, way=way, proxy=through)
+
+    def takes_lookup(self, url: Url, proxy: str | None) -> bool:
+        """Whether the route to a target depends on what its name resolves to."""
+        return proxy is not None or self._lane_by_form(url, hidden=False) is None
 
     async def vetted_proxy(self, text: str) -> tuple[Proxy, Lane]:
         """The proxy that this text names, itself at an address that may be called (SEC-01), and its lane.

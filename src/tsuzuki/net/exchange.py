@@ -6,10 +6,11 @@ Each source that keeps cookies (R95) has one jar for each proxy: nobody's serve 
 import ssl
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from typing import Any
 
 import aiohttp
-from aiohttp import CookieJar
+from aiohttp import CookieJar, hdrs
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
@@ -26,6 +27,11 @@ from tsuzuki.net.urls import Url
 MOST_JARS = 1000
 MOST_COOKIES = 100
 LONGEST_HEADER = 8192
+
+_OURS = (hdrs.USER_AGENT, hdrs.ACCEPT, hdrs.CONTENT_TYPE)
+"""Headers that aiohttp adds nothing to."""
+_AT_ONCE = nullcontext()
+"""What takes no time needs no deadline."""
 
 
 class Jar:
@@ -127,7 +133,8 @@ class Exchange:
         self, request: OutgoingRequest, cookies: str, origin: SourceIdentity, *, budget: Budget, pace: CallPace | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         url = request.url
-        async with budget.spend(url.host):
+        is_slow = self.dialer.takes_lookup(url, origin.proxy)
+        async with budget.spend(url.host) if is_slow else _AT_ONCE:
             route = await self.dialer.route_to(url, origin.proxy)
         async with self.turns.at(url, origin, route.lane, pace=pace):
             async with budget.spend(url.host, is_head=True):
@@ -138,13 +145,18 @@ class Exchange:
                     data=request.body,
                     allow_redirects=False,
                     timeout=self._timeout,
-                    skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
-                    proxy=None if route.proxy is None else URL(route.proxy.url.origin, encoded=True),
-                    proxy_headers={"User-Agent": self._user_agent, **_login(route.proxy)},
+                    skip_auto_headers=_OURS,
+                    **self._through(route.proxy),
                 )
             timing_body_ourselves(response)
             async with response:
                 yield response
+
+    def _through(self, proxy: Proxy | None) -> dict[str, Any]:
+        if proxy is None:
+            return {}
+        headers = {"User-Agent": self._user_agent, **_login(proxy)}
+        return {"proxy": URL(proxy.url.origin, encoded=True), "proxy_headers": headers}
 
 
 def _sent_headers(request: OutgoingRequest, cookies: str, proxy: Proxy | None) -> dict[str, str]:
@@ -153,7 +165,7 @@ def _sent_headers(request: OutgoingRequest, cookies: str, proxy: Proxy | None) -
     headers = {**request.headers, "accept-encoding": "identity" if is_part else ACCEPT_ENCODING}
     if cookies:
         headers["cookie"] = f"{headers['cookie']}; {cookies}" if "cookie" in headers else cookies
-    return headers | _login(proxy) if request.url.scheme == "http" else headers
+    return headers | _login(proxy) if proxy is not None and request.url.scheme == "http" else headers
 
 
 def _login(proxy: Proxy | None) -> dict[str, str]:

@@ -81,10 +81,12 @@ class Trail:
             raise RedirectLoop(f"More than {MAX_HOPS} redirects: {self._names()}.")
 
     def _conditional(self, request: OutgoingRequest) -> OutgoingRequest:
-        headers = {name: value for name, value in request.headers.items() if name not in CONDITIONS}
+        headers = request.headers
+        if request.is_conditional:
+            headers = {name: value for name, value in headers.items() if name not in CONDITIONS}
         if self._validators.url == str(request.url):
-            headers |= echo(self._validators)
-        return msgspec.structs.replace(request, headers=headers)
+            headers = headers | echo(self._validators)
+        return OutgoingRequest(request.method, url=request.url, headers=headers, body=request.body)
 
     def _names(self) -> str:
         return " -> ".join(hop.url for hop in self.hops[-MAX_HOPS - 1 :])

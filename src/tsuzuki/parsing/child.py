@@ -11,6 +11,7 @@ import resource
 import signal
 import struct
 from collections.abc import Callable
+from functools import cache
 from typing import Any, BinaryIO, get_type_hints
 
 import msgspec
@@ -55,8 +56,8 @@ def serve(connection: int, memory: int) -> None:
 
 def _carried_out(order: Order) -> ParserAnswer:
     try:
-        function = _found(order)
-        arguments = _arguments(function, order.arguments)
+        function, decoders = _found(order.module, order.name)
+        arguments = _arguments(decoders, order.arguments)
         signal.setitimer(signal.ITIMER_PROF, order.cpu_seconds)
         try:
             return ParserAnswer(value=msgspec.msgpack.encode(function(*arguments)))
@@ -72,20 +73,20 @@ def _carried_out(order: Order) -> ParserAnswer:
         )
 
 
-def _found(order: Order) -> Callable[..., Any]:
-    found: Any = importlib.import_module(order.module)
-    for part in order.name.split("."):
+@cache
+def _found(module: str, name: str) -> tuple[Callable[..., Any], list[msgspec.msgpack.Decoder[Any]]]:
+    """A function, and what decodes each of its arguments, by the types that it declares."""
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
         found = getattr(found, part)
-    function: Callable[..., Any] = found
-    return function
+    hints = get_type_hints(found)
+    decoders = [msgspec.msgpack.Decoder(hints.get(each, Any)) for each in inspect.signature(found).parameters]
+    return found, decoders
 
 
-def _arguments(function: Callable[..., Any], encoded: bytes) -> list[Any]:
-    """What was sent, each as the type that the function declares for it."""
+def _arguments(decoders: list[msgspec.msgpack.Decoder[Any]], encoded: bytes) -> list[Any]:
     raws = msgspec.msgpack.decode(encoded, type=list[msgspec.Raw])
-    hints = get_type_hints(function)
-    names = list(inspect.signature(function).parameters)[: len(raws)]
-    return [msgspec.msgpack.decode(raw, type=hints.get(name, Any)) for raw, name in zip(raws, names, strict=True)]
+    return [decoder.decode(raw) for raw, decoder in zip(raws, decoders, strict=False)]
 
 
 def _write(pipe: BinaryIO, frame: bytes) -> None:

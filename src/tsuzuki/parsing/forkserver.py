@@ -32,6 +32,8 @@ class ChildRequest(msgspec.Struct, frozen=True, array_like=True):
     """A child that is wanted: what it will need, and how much memory it may have."""
 
     modules: tuple[str, ...]
+    """Those of its functions. What they import only when they run stands in their `FOR_PARSERS`: our own process has
+    no use for it."""
     memory: int
 
 
@@ -41,7 +43,7 @@ class ChildRequest(msgspec.Struct, frozen=True, array_like=True):
 class ForkServer:
     """Starts the server when it is needed, and again when it has left."""
 
-    def __init__(self, *, idle_seconds: float = 20.0) -> None:
+    def __init__(self, *, idle_seconds: float = 5.0) -> None:
         """`idle_seconds`: after so long without a child it leaves."""
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
@@ -129,9 +131,11 @@ class _Server:
             raise EOFError
         (length,) = LENGTH.unpack(head)
         request = msgspec.msgpack.decode(self._requests.recv(length, socket.MSG_WAITALL), type=ChildRequest)
-        for module in request.modules:
+        for name in request.modules:
             with suppress(Exception):  # the call that needs it is told what is wrong
-                importlib.import_module(module)
+                module = importlib.import_module(name)
+                for needed in getattr(module, "FOR_PARSERS", ()):
+                    importlib.import_module(needed)
         data, told = (socket.socket(fileno=one) for one in handed)
         with data:
             self._fork(data, told, request.memory)

@@ -9,10 +9,12 @@ and no pipe half-way.
 """
 
 import asyncio
+import os
 import signal
 import socket
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import cache
 from typing import Any, Self, TypeVar, get_type_hints
 
 import msgspec
@@ -44,6 +46,13 @@ class PoolOptions(msgspec.Struct, frozen=True):
     memory_bytes: int = 512 * 1024 * 1024
     """Of address space, interpreter and libraries included."""
     answer_bytes: int = 64 * 1024 * 1024
+    idle_seconds: float = 30.0
+    """Until a child that has nothing to do is ended."""
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class ParsePool:
@@ -51,13 +60,14 @@ class ParsePool:
 
     def __init__(self, options: PoolOptions) -> None:
         self._options = options
-        self._idle: asyncio.LifoQueue[_Child | None] = asyncio.LifoQueue()
+        self._free: list[_Child | None] = [None] * options.processes
+        """Places for children; the one that was used last is taken first."""
+        self._places = asyncio.Semaphore(options.processes)
+        self._retiring: asyncio.TimerHandle | None = None
         self._children: set[_Child] = set()
         self._chores: set[asyncio.Task[Any]] = set()
         self._modules: set[str] = set()
         self._closed = asyncio.Event()
-        for _ in range(options.processes):
-            self._idle.put_nowait(None)
 
     async def run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         """What the function returns, or the SourceError it raises; NotAFeed or TooLarge when its process had to end."""
@@ -65,10 +75,18 @@ class ParsePool:
         self._modules.add(order.module)
         if len(order.arguments) > PORTION:
             await asyncio.sleep(0)  # to encode that took milliseconds, as it will to send it: others first
-        child = await self._idle.get()
+        async with self._places:
+            answer = await self._answer(order)
+        if answer.code is not None:
+            raise _ERRORS.get(answer.code, NotAFeed)(answer.message)
+        result: T = await decode(answer.value, _result_type(function))
+        return result
+
+    async def _answer(self, order: Order) -> ParserAnswer:
+        child = self._free.pop()
         try:
             child = await self._fresh(child)
-            answer = await child.call(order, self._options)
+            return await child.call(order, self._options)
         except BaseException as error:
             spoilt, child = child, None
             if spoilt is not None:
@@ -77,11 +95,8 @@ class ParsePool:
                 raise _shut_down() from error
             raise
         finally:
-            self._idle.put_nowait(child)
-        if answer.code is not None:
-            raise _ERRORS.get(answer.code, NotAFeed)(answer.message)
-        result: T = await decode(answer.value, get_type_hints(function).get("return", Any))
-        return result
+            self._free.append(child)
+            self._retire_later()
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,6 +107,8 @@ class ParsePool:
     async def close(self) -> None:
         """End all children; calls under way end as Unavailable, which is no failure of their documents."""
         self._closed.set()
+        if self._retiring is not None:
+            self._retiring.cancel()
         for child in self._children:
             _ = self._begin(child.stop(_GRACE))
         self._children.clear()
@@ -99,6 +116,21 @@ class ParsePool:
         while self._chores:  # one that started a child may have made another, which ends it
             await asyncio.wait(self._chores)
             await asyncio.sleep(0)
+
+    def _retire_later(self) -> None:
+        if self._retiring is None and self._children and not self._closed.is_set():
+            self._retiring = asyncio.get_running_loop().call_later(self._options.idle_seconds / 2, self._retire)
+
+    def _retire(self) -> None:
+        """End those that had nothing to do for a while: each is tens of megabytes."""
+        self._retiring = None
+        since = asyncio.get_running_loop().time() - self._options.idle_seconds
+        used = [child for child in self._free if child is not None and child.used_at > since]
+        for child in self._children.intersection(self._free).difference(used):
+            self._children.discard(child)
+            _ = self._begin(child.stop(_GRACE))
+        self._free = [None] * (len(self._free) - len(used)) + used
+        self._retire_later()
 
     async def _fresh(self, child: "_Child | None") -> "_Child":
         """This child, or a new one where there is none, it died while idle, or it has served long enough."""
@@ -149,6 +181,7 @@ class _Child:
         self._watch = watch
         self._ending: asyncio.Future[int] | None = None
         self.calls = 0
+        self.used_at = 0.0
 
     @property
     def is_fit(self) -> bool:
@@ -184,7 +217,9 @@ class _Child:
         try:
             async with asyncio.timeout(options.wall_seconds):
                 await self._send(msgspec.msgpack.encode(order))
-                return msgspec.msgpack.decode(await self._frame(options.answer_bytes), type=ParserAnswer)
+                answer = await self._frame(options.answer_bytes)
+            self.used_at = asyncio.get_running_loop().time()
+            return msgspec.msgpack.decode(answer, type=ParserAnswer)
         except TimeoutError as error:
             raise NotAFeed(f"The document could not be read within {options.wall_seconds:g} s.") from error
         except (EOFError, OSError, RuntimeError, msgspec.DecodeError) as error:  # RuntimeError: uvloop's closed pipe
@@ -230,6 +265,11 @@ def _status(told: bytes) -> int:
 
 def _shut_down() -> Unavailable:
     return Unavailable("The parsers have been shut down.")
+
+
+@cache
+def _result_type(function: Callable[..., Any]) -> Any:
+    return get_type_hints(function).get("return", Any)
 
 
 def _order(function: Callable[..., Any], arguments: tuple[Any, ...], options: PoolOptions) -> Order:

@@ -76,8 +76,9 @@ where status = 'queued' and losses > 0 and losses >= :suspect and queue = :queue
 limit 1;
 
 -- name: finish_tasks
--- I4: in the transaction of the effect. Fewer rows than were asked for means that a lease was lost.
-update task set status = :status, error = :note, finished_at = :now, lease_until = null
+-- I4: in the transaction of the effect. Fewer rows than were asked for means that a lease was lost. What the task carried
+-- is stored elsewhere by now, or done, and the task itself is remembered for an hour.
+update task set status = :status, error = :note, finished_at = :now, lease_until = null, payload = '{}'
 from {held}
 where {is_held};
 

@@ -108,6 +108,15 @@ class MangaDex(Connector):
             return None
         return SeriesAt(found[0], f"{SITE}/title/{found[0]}")
 
+    def series_in_backup(self, config: MangaDexConfig, url: str) -> SeriesAt | None:
+        """`/manga/` and the id; very old backups have numbers, which lead nowhere any more."""
+        found = _UUID.search(url.lower()) if url.startswith("/manga/") else None
+        return None if found is None else SeriesAt(found[0], f"{SITE}/title/{found[0]}")
+
+    def backup_url(self, series_url: str) -> str:
+        """See `series_in_backup`."""
+        return f"/manga/{_id_in(series_url)}"
+
     def filters(self, config: MangaDexConfig) -> tuple[Filter, ...]:
         """Tags, status, demographic, origin, rating and order."""
         return search.declared(config.contentrating)

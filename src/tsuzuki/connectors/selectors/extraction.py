@@ -8,14 +8,19 @@ import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from itertools import islice
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
-from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from tsuzuki.connectors.feed.document import decode
+from tsuzuki.connectors.html.lexbor import LIBRARIES, parse_html
 from tsuzuki.connectors.html.tags import is_bomb
 from tsuzuki.model.errors import NotAFeed, TooLarge
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+FOR_PARSERS = LIBRARIES
 
 MAX_RESULTS = 20_000
 _STEP = re.compile(
@@ -118,7 +123,7 @@ def extract_html(body: bytes, charset: str | None, plan: ExtractionPlan) -> Extr
     text = decode(body, charset or (found[1].decode("ascii") if found else None))
     if is_bomb(text):
         raise TooLarge("The page has too many tags, is nested too deeply, or has a tag with too many attributes.")
-    return _extract(HtmlPlace(LexborHTMLParser(text).root), plan)
+    return _extract(HtmlPlace(parse_html(text).root), plan)
 
 
 def extract_json(body: bytes, plan: ExtractionPlan) -> Extract:
@@ -143,7 +148,7 @@ def _texts(place: ExtractionScope, expressions: tuple[str, ...]) -> Texts:
 class HtmlPlace:
     """An element. `css@name` is an attribute, `css` the text, `@name` and the empty one are of the element itself."""
 
-    def __init__(self, node: LexborNode | None) -> None:
+    def __init__(self, node: "LexborNode | None") -> None:
         self._node = node
 
     def rows(self, each: str) -> Iterable["HtmlPlace"]:
@@ -158,13 +163,13 @@ class HtmlPlace:
             if text and text.strip():
                 yield text.strip()
 
-    def _matching(self, css: str) -> list[LexborNode]:
+    def _matching(self, css: str) -> list["LexborNode"]:
         if self._node is None:
             return []
         return self._node.css(css) if css else [self._node]
 
 
-def _plain_text(node: LexborNode) -> str:
+def _plain_text(node: "LexborNode") -> str:
     return " ".join(node.text(deep=True, separator=" ").split())
 
 
@@ -193,8 +198,10 @@ def split_expression(expression: str) -> tuple[str, str | None]:
 
 def css_problem(css: str) -> str | None:
     """Why this selector cannot be used; None when it can."""
+    from selectolax.lexbor import SelectolaxError
+
     try:
-        LexborHTMLParser("<p></p>").css(css)
+        parse_html("<p></p>").css(css)
     except SelectolaxError:
         return f"{css!r} is not a CSS selector."
     return None
