@@ -20,7 +20,7 @@ import asyncpg
 from tests import databases
 from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.pacer import MemoryPacer, Rate
 from tsuzuki.coord.wakeup import MemoryWakeup
@@ -35,6 +35,7 @@ from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.options import ClientOptions
+from tsuzuki.parsing.forkserver import FORK_SERVER
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.driver import Driver
@@ -58,6 +59,14 @@ update watch set next_check_at = 1, lease_until = null where host = '127.0.0.1';
 select count(*) from task where status in ('queued', 'running');
 """,
 )
+
+
+def parser_seconds() -> float:
+    """The computing of the parser processes that live now."""
+    server = FORK_SERVER._process
+    pids = [] if server is None else Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    times = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13] for pid in pids]
+    return sum(int(user) + int(system) for user, system in times) / os.sysconf("SC_CLK_TCK")
 
 
 # -- ours
@@ -141,6 +150,7 @@ class TimedDatabase:
         self.with_tx = self._with_tx._timed
         self.read = self._read._timed
         self.ping = db.ping
+        self.release_memory = db.release_memory
         self.close = db.close
 
     @property

@@ -23,7 +23,7 @@ import msgspec
 
 from bench.harness import Line, a_postgres, say, show
 from tests.builders import a_new_item, store_items_tx, stored_feed, stored_shelf
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.migrate import migrate

@@ -19,10 +19,10 @@ from typing import Any
 import msgspec
 import uvloop
 
-from bench._polls import AT_ONCE, EngineSetup, OnPostgres, OnSqlite, Spent, a_publisher, a_setup, q
-from bench._publisher import ITEMS, TAG
+from bench._polls import AT_ONCE, EngineSetup, OnPostgres, OnSqlite, Spent, a_publisher, a_setup, parser_seconds, q
+from bench._publisher import ITEMS, MANY, TAG
 from bench.harness import a_postgres, say
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
@@ -32,7 +32,13 @@ from tsuzuki.polling.policy import PullPace
 from tsuzuki.polling.service import Poller
 
 AIM = 0.5
-KINDS = (("same", "304"), ("mute", "200, unchanged"), ("new", f"200, {ITEMS} new items"))
+KINDS = (
+    ("same", "304"),
+    ("mute", "200, unchanged"),
+    ("stir", f"200, other bytes, {MANY} known items"),
+    ("roll", f"200, {ITEMS} of {MANY} items new"),
+    ("new", f"200, {ITEMS} new items"),
+)
 
 
 class Sizes(msgspec.Struct, frozen=True):
@@ -66,21 +72,24 @@ where not exists (select 1 from watch where watch.feed_id = feed.id);
 
 
 class Best:
-    """The quickest of several runs, by the clock and by the computing of this process: others disturb that less."""
+    """The quickest of several runs, by the clock and by the computing of this process, which others disturb less, and
+    of its parsers.
+    """
 
     def __init__(self) -> None:
-        self.seconds = self.cpu = float("inf")
+        self.seconds = self.cpu = self.parsers = float("inf")
 
     async def run(self, work: Awaitable[float]) -> None:
-        began = time.process_time()
+        began, parsers = time.process_time(), parser_seconds()
         self.seconds = min(self.seconds, await work)
         self.cpu = min(self.cpu, time.process_time() - began)
+        self.parsers = min(self.parsers, max(0.0, parser_seconds() - parsers))
 
 
 async def polls(place: EngineSetup, base: str, sizes: Sizes, *, kind: str, what: str) -> None:
     """Polls a second, ours and bare."""
     urls = [f"{base}/{kind}/{number}" for number in range(sizes.polls)]
-    new, tag = (ITEMS, None) if kind == "new" else (0, TAG if kind == "same" else None)
+    new, tag = ITEMS if kind in {"new", "roll"} else 0, TAG if kind == "same" else None
     mine, theirs = Best(), Best()
     async with a_setup(place, urls) as (ours, bare, watches):
         await ours.poll_all(len(urls))  # the first harvest, and the warm-up
@@ -188,8 +197,11 @@ async def memory(place: EngineSetup, base: str, sizes: Sizes) -> None:
 def line(what: str, count: int, mine: Best, theirs: Best, *, unit: str) -> None:
     ratio = theirs.seconds / mine.seconds
     mark = "ok" if ratio >= AIM else "MISSED"
+    each = f"{mine.cpu / count * 1e3:.2f} and in parsers {mine.parsers / count * 1e3:.2f} ms each"
     rates = f"{count / mine.seconds:>10,.0f}{count / theirs.seconds:>10,.0f}"
-    print(f"{what:36}{rates} {unit:16}{ratio:>6.2f}  aim {AIM} {mark:7} of computing {theirs.cpu / mine.cpu:.2f}")
+    print(
+        f"{what:36}{rates} {unit:16}{ratio:>6.2f}  aim {AIM} {mark:7} of computing {theirs.cpu / mine.cpu:.2f}: {each}"
+    )
 
 
 def resident() -> float:
