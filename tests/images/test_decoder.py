@@ -2,13 +2,16 @@
 
 import random
 from contextlib import suppress
+from io import BytesIO
 
 import pytest
+from PIL import Image as Picture
 
-from tests.images.builders import a_bomb, a_flicker, a_picture, an_animation
+from tests.images.builders import a_bomb, a_flicker, a_picture, an_animation, packed
 from tests.scale import scaled
-from tsuzuki.images.decoder import MOST_FRAMES, ImageHead, Thumbnail, examine, shrink
+from tsuzuki.images.decoder import examine, shrink, to_jpeg
 from tsuzuki.images.fetcher import sniff_image
+from tsuzuki.images.formats import MOST_FRAMES, ImageHead, Thumbnail
 from tsuzuki.images.services import DECODING
 from tsuzuki.model.errors import NotAnImage, TooLarge
 from tsuzuki.parsing.pool import ParsePool
@@ -107,3 +110,12 @@ def test_no_damage_to_an_image_makes_anything_but_a_named_error(written):
             sniff_image(bytes(data), is_whole=True)
         with suppress(NotAnImage, TooLarge):
             examine(written(data))
+
+
+def test_a_jpeg_shows_all_of_a_strip_on_white(written):
+    path = written(packed(Picture.new("RGBA", (100, 1000), (0, 0, 0, 0)), "PNG"))
+    for width, size in ((0, (100, 1000)), (50, (50, 500)), (640, (100, 1000))):
+        made = to_jpeg(path, width)
+        shown = Picture.open(BytesIO(made.data))
+        assert (shown.format, shown.size, made.media_type) == ("JPEG", size, "image/jpeg")
+        assert shown.getpixel((0, 0)) == (255, 255, 255)

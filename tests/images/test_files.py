@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from tests.files.builders import a_store, put_raw
 from tests.images.builders import stored_digests
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.files.stores import DamagedFile
 from tsuzuki.images.files import ImageFiles, key_of
 from tsuzuki.model.times import SECOND

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.images.builders import a_bomb, a_picture, an_animation
-from tsuzuki.images.decoder import MOST_PIXELS, ImageHead, MediaType
 from tsuzuki.images.fetcher import LONGEST_HEADER, sniff_image
+from tsuzuki.images.formats import MOST_PIXELS, ImageHead, MediaType
 from tsuzuki.model.errors import NotAnImage, TooLarge
 
 KINDS: dict[str, MediaType] = {

@@ -1,6 +1,7 @@
 """`tsuzuki files`."""
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -8,6 +9,7 @@ import click
 from tsuzuki.cli.start import environment, load_settings, shown_progress, start
 
 if TYPE_CHECKING:
+    from tsuzuki.books.export import ExportReport
     from tsuzuki.files.move import MovedFiles
     from tsuzuki.files.stores import Area
     from tsuzuki.settings import Settings
@@ -29,14 +31,14 @@ def move(source: str, target: str) -> None:
     old one. If a move is interrupted, run the same command again to continue.
     """
     settings = start()
-    from tsuzuki.app import bootstrap
+    from tsuzuki.app import opening
     from tsuzuki.app.pipeline import files_of
     from tsuzuki.files.stores import AREAS
 
     here, there = _settings_for(source), _settings_for(target)
     if files_of(here, AREAS[0]).name == files_of(there, AREAS[0]).name:
         raise click.UsageError("--from and --to are the same store.")
-    bootstrap.make_data_dir(settings)
+    opening.make_data_dir(settings)
     moved = {area.name: asyncio.run(_move(here, there, area)) for area in AREAS}
     for name, each in moved.items():
         click.echo(f"{name}: {each.files:,} files moved, {each.bytes / 2**20:,.1f} MiB, compared.")
@@ -46,6 +48,35 @@ def move(source: str, target: str) -> None:
             click.echo(f"{name}/{key} is different in the two stores, so both were kept.", err=True)
     if any(each.damaged or each.differing for each in moved.values()):
         raise click.ClickException("Some files were not moved.")
+
+
+@files.command("export")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder. Default: what TSUZUKI_EXPORT_FOLDER names.",
+)
+def export_chapters(folder: Path | None) -> None:
+    """Write every downloaded chapter into a folder as a CBZ file, and remove those that are downloaded no more.
+
+    Files that Tsuzuki did not write there are left alone. Exits with 1 if a chapter could not be written.
+    """
+    settings = start()
+    from tsuzuki.app.bootstrap import folder_export, open_tsuzuki
+    from tsuzuki.db.deadlines import long_deadline
+
+    async def run() -> "ExportReport":
+        with long_deadline():
+            async with open_tsuzuki(settings) as opened:
+                return await folder_export(opened, folder).work(most=None)
+
+    report = asyncio.run(run())
+    for path, why in report.refused.items():
+        click.echo(f"{path}: {why}", err=True)
+    click.echo(f"{report.written:,} chapters written, {report.removed:,} removed.")
+    if report.refused:
+        raise click.ClickException("Some chapters were not written.")
 
 
 def _settings_for(store: str) -> "Settings":

@@ -9,15 +9,18 @@ import binascii
 import hashlib
 import hmac
 from collections.abc import Callable, Sequence
-
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from typing import TYPE_CHECKING
 
 from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, srcset_of
+from tsuzuki.connectors.html.lexbor import parse_html
 from tsuzuki.connectors.html.sanitiser import SafeHtml, flattened
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
 
 q = load_queries("tsuzuki.images")
 
@@ -136,7 +139,7 @@ def rewritten(html: str, url_of: Callable[[str], str | None]) -> str:
     """The markup with another address for each image, or none."""
     if not any(tag in html for tag in _SHOWING):
         return html
-    tree = LexborHTMLParser(flattened(SafeHtml(html)), is_fragment=True)
+    tree = parse_html(flattened(SafeHtml(html)), is_fragment=True)
     for node in tree.css("img, source, video"):
         is_of_picture = node.parent is not None and node.parent.tag == "picture"  # no source of a film or a sound
         if node.tag == "img" or (node.tag == "source" and is_of_picture):
@@ -150,7 +153,7 @@ def rewritten(html: str, url_of: Callable[[str], str | None]) -> str:
     return tree.html or ""
 
 
-def _replace(node: LexborNode, attribute: str, url_of: Callable[[str], str | None]) -> None:
+def _replace(node: "LexborNode", attribute: str, url_of: Callable[[str], str | None]) -> None:
     address = http_url(node.attributes.get(attribute))
     if address is not None:
         node.attrs[attribute] = url_of(address) or ""

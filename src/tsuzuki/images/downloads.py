@@ -3,7 +3,7 @@
 Each page is a transaction of its own, so that whoever takes the task after a crash goes on where it ended.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -144,6 +144,11 @@ class Downloads:
         wanted = {"shelf_id": shelf_id, "release_ids": list(release_ids)}
         found = await self._db.read(lambda tx: tx.many(Download, q.downloads_among, **wanted))
         return {kept.release_id: kept for kept in found}
+
+    async def whole_of_chapters(self, shelf_id: ShelfId, chapters: Iterable[ChapterId]) -> Sequence[Download]:
+        """The shelf's complete downloads of these chapters, also where their source is gone."""
+        wanted = {"shelf_id": shelf_id, "chapter_ids": list(chapters)}
+        return await self._db.read(lambda tx: tx.many(Download, q.downloads_of_chapters, **wanted))
 
     async def downloaded_of(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> set[ReleaseId]:
         """Those of these releases that are completely downloaded: `is_downloaded` in lists."""

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -14,14 +14,16 @@ from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.details import NO_MANGA, DetailsService
 from tsuzuki.connectors.protocol import ImageOutcome
 from tsuzuki.db import Database, load_queries
-from tsuzuki.images.decoder import LONGEST_SIDE, MOST_PIXELS, ImageHead
 from tsuzuki.images.files import Draft, Image, ImageSubject
+from tsuzuki.images.formats import LONGEST_SIDE, MOST_PIXELS, ImageHead
 from tsuzuki.images.policy import IMAGE_CAP
 from tsuzuki.model.errors import NotAnImage, NotFound, RefusedAddress, SourceError, TooLarge
 from tsuzuki.model.ids import SeriesSourceId, ShelfId
 from tsuzuki.model.requests import Ask, ReadFile, Reply, SourceIdentity, Want
-from tsuzuki.net.response import HttpResponse
 from tsuzuki.sources.sites import find_source_tx
+
+if TYPE_CHECKING:
+    from tsuzuki.net.response import HttpResponse
 
 HELD_BACK = 512
 """Bytes; without them no decoder finds the end."""
@@ -151,7 +153,7 @@ _ACCEPT = {"accept": "image/avif,image/webp,image/png,image/jpeg,image/gif"}
 class ImageClient(Protocol):
     """What is needed of the client."""
 
-    def stream(self, ask: Ask, origin: SourceIdentity) -> AbstractAsyncContextManager[HttpResponse]: ...
+    def stream(self, ask: Ask, origin: SourceIdentity) -> AbstractAsyncContextManager["HttpResponse"]: ...
 
     async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply: ...
 
@@ -265,7 +267,7 @@ class ImageFetcher:
             self._tell(call, outcome.ended())
 
     @asynccontextmanager
-    async def _streamed(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator[HttpResponse]:
+    async def _streamed(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator["HttpResponse"]:
         async with self._client.stream(ask, origin) as answer:
             if answer.status != _OK:
                 raise NotAnImage(f"{answer.host} answered {answer.status} instead of an image.", status=answer.status)
@@ -294,7 +296,7 @@ class _Outcome:
         self._is_whole = False
         self._is_cached = False
 
-    def saw(self, answer: HttpResponse) -> None:
+    def saw(self, answer: "HttpResponse") -> None:
         self._is_cached = answer.headers.get("x-cache", "").upper().startswith("HIT")
 
     async def counted(self, pieces: Pieces) -> Pieces:

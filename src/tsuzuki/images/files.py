@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import os
 import secrets
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.locks import DOWNLOAD, check_order
 from tsuzuki.files.folder import DRAFTS, TRASH
 from tsuzuki.files.stores import DamagedFile, FileStore, OpenFile
-from tsuzuki.images.decoder import MediaType
+from tsuzuki.images.formats import MediaType
 from tsuzuki.images.policy import FORGET_FAILURES_AFTER, SWEEP_AFTER, UNREFERENCED_FOR, ceiling
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.ids import ReleaseId, SeriesSourceId
@@ -29,6 +30,10 @@ q = load_queries("tsuzuki.images")
 
 
 # -- rows
+
+
+AS_JPEG = 100_000
+"""Added to the width of one that was made a JPEG; no image is so wide."""
 
 
 class ImageSubject(msgspec.Struct, frozen=True):
@@ -48,6 +53,10 @@ class ImageSubject(msgspec.Struct, frozen=True):
     def at(self, thumbnail: int) -> "ImageSubject":
         """The same, so wide."""
         return msgspec.structs.replace(self, thumbnail=thumbnail)
+
+    def as_jpeg(self, width: int) -> "ImageSubject":
+        """The same as JPEG, at most so wide; 0 for as wide as it is."""
+        return msgspec.structs.replace(self, thumbnail=AS_JPEG + width)
 
 
 def page_of(release_id: ReleaseId, position: int) -> ImageSubject:
@@ -75,6 +84,8 @@ class Image(msgspec.Struct, frozen=True):
     height: int
     bytes: int
     used_at: Millis
+    crc32: int | None
+    """None where it was stored before anybody needed it."""
 
 
 class NewImage(msgspec.Struct, frozen=True):
@@ -85,6 +96,7 @@ class NewImage(msgspec.Struct, frozen=True):
     width: int
     height: int
     bytes: int
+    crc32: int | None = None
 
 
 class KnownImage(msgspec.Struct, frozen=True):
@@ -97,6 +109,7 @@ class KnownImage(msgspec.Struct, frozen=True):
     height: int | None
     bytes: int | None
     used_at: Millis | None
+    crc32: int | None
     is_current: bool
     """False when the source shows another one there by now."""
     error: str | None
@@ -282,6 +295,7 @@ class Draft:
         self._files = files
         self.path = path
         self.size = 0
+        self.crc32 = 0
         self._hash = hashlib.sha256()
         self.descriptor: int | None = None
 
@@ -303,6 +317,7 @@ class Draft:
         while rest:
             rest = rest[os.write(self.descriptor, rest) :]
         self._hash.update(data)
+        self.crc32 = zlib.crc32(data, self.crc32)
         self.size += len(data)
 
     async def keep(self) -> bytes:

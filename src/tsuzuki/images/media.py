@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -16,7 +16,9 @@ from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.requests import Ask, SourceIdentity
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.net.options import Deadlines
-from tsuzuki.net.response import HttpResponse
+
+if TYPE_CHECKING:
+    from tsuzuki.net.response import HttpResponse
 
 PREFIX = "/api/v1/media/"
 SECRET = "articles' media"  # noqa: S105  its name; the secret itself is nobody's to write down
@@ -131,7 +133,7 @@ class MediaClient(Protocol):
 
     def stream(
         self, ask: Ask, origin: SourceIdentity, deadlines: Deadlines | None = None
-    ) -> AbstractAsyncContextManager[HttpResponse]: ...
+    ) -> AbstractAsyncContextManager["HttpResponse"]: ...
 
 
 class MediaResponse(msgspec.Struct, frozen=True):
@@ -167,7 +169,7 @@ class MediaService:
             async with self._asked(link, wanted) as answer, aclosing(answer.chunks(self.limits.size)) as pieces:
                 yield await self._judged(answer, pieces, link, wanted=wanted, known=known)
 
-    def _asked(self, link: MediaLink, wanted: ByteRange | None) -> AbstractAsyncContextManager[HttpResponse]:
+    def _asked(self, link: MediaLink, wanted: ByteRange | None) -> AbstractAsyncContextManager["HttpResponse"]:
         headers = {"accept": "audio/*,video/*;q=0.9"} | ({} if wanted is None else {"range": str(wanted)})
         ask = Ask(link.address, headers=headers, accept_statuses=frozenset({_BEYOND}))
         deadlines = Deadlines(body=self.limits.seconds, total=self.limits.seconds)
@@ -183,7 +185,7 @@ class MediaService:
 
     async def _judged(
         self,
-        answer: HttpResponse,
+        answer: "HttpResponse",
         pieces: Pieces,
         link: MediaLink,
         *,
@@ -214,7 +216,7 @@ class MediaService:
             takes_ranges=part is not None or answer.headers.get("accept-ranges", "").strip().lower() == "bytes",
         )
 
-    async def _beginning(self, answer: HttpResponse, pieces: Pieces) -> bytes:
+    async def _beginning(self, answer: "HttpResponse", pieces: Pieces) -> bytes:
         """The first bytes, enough of them to tell what it is; TimedOut when they do not come."""
         head = bytearray()
         try:
@@ -237,11 +239,11 @@ class MediaService:
         return found
 
 
-def _no_recording(answer: HttpResponse) -> NotMedia:
+def _no_recording(answer: "HttpResponse") -> NotMedia:
     return NotMedia(f"{answer.host} answered {answer.status} instead of a recording.", status=answer.status)
 
 
-def _length(answer: HttpResponse) -> int | None:
+def _length(answer: "HttpResponse") -> int | None:
     """How many bytes come; None where it is not said, or said of what is packed."""
     packed = answer.headers.get("content-encoding", "").strip().lower() not in {"", "identity"}
     if packed and answer.status == _PARTIAL:

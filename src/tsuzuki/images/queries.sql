@@ -1,5 +1,5 @@
 -- fragment: image_columns
-image.id, image.hash, image.media_type, image.width, image.height, image.bytes, image.used_at
+image.id, image.hash, image.media_type, image.width, image.height, image.bytes, image.used_at, image.crc32
 
 -- name: find_known
 -- inline: by key, once for every image that is shown
@@ -20,19 +20,27 @@ left join series_source on series_source.id = image_of.series_source_id
 left join series on series.id = series_source.series_id
 where image_of.subject = :subject and image_of.thumbnail = :thumbnail;
 
+-- name: page_pictures
+select image_of.subject, image.media_type, image.width, image.height, image.bytes
+from image_of join image on image.id = image_of.image_id
+where image_of.release_id = :release_id and image_of.thumbnail = 0;
+
+-- fragment: may_read
+(
+  exists (select 1 from release where release.id = chapter_copy.release_id)
+  or exists (
+    select 1 from kept_chapter join shelf_member on shelf_member.shelf_id = kept_chapter.shelf_id
+    where kept_chapter.copy_id = chapter_copy.id and shelf_member.user_id = :user_id
+  )
+)
+
 -- name: find_copied
 -- I9: what is kept is readable without its source, by those who keep it; while there is a source, by everyone.
 select {image_columns}
 from chapter_copy
 join copy_page on copy_page.copy_id = chapter_copy.id and copy_page.position = :position
 join image on image.id = copy_page.image_id
-where chapter_copy.release_id = :release_id and (
-  exists (select 1 from release where release.id = chapter_copy.release_id)
-  or exists (
-    select 1 from kept_chapter join shelf_member on shelf_member.shelf_id = kept_chapter.shelf_id
-    where kept_chapter.copy_id = chapter_copy.id and shelf_member.user_id = :user_id
-  )
-);
+where chapter_copy.release_id = :release_id and {may_read};
 
 -- name: known_positions
 -- Pages that need not be fetched ahead: they are here, or it is not their time to be tried again.
@@ -47,9 +55,9 @@ where exists (
 update image set used_at = :now where id = :id;
 
 -- name: add_image
-insert into image (hash, media_type, width, height, bytes, created_at, used_at)
-values (:hash, :media_type, :width, :height, :bytes, :now, :now)
-on conflict (hash) do update set used_at = excluded.used_at
+insert into image (hash, media_type, width, height, bytes, crc32, created_at, used_at)
+values (:hash, :media_type, :width, :height, :bytes, :crc32, :now, :now)
+on conflict (hash) do update set used_at = excluded.used_at, crc32 = coalesce(image.crc32, excluded.crc32)
 returning {image_columns};
 
 -- name: drop_thumbnails
@@ -215,6 +223,12 @@ select count(*) from kept_chapter where shelf_id = :shelf_id;
 where kept_chapter.shelf_id = :shelf_id
   and chapter_copy.release_id in (select cast(value as bigint) from json_each(cast(:release_ids as text)));
 
+-- name: downloads_of_chapters
+{kept_chapter}
+where kept_chapter.shelf_id = :shelf_id and chapter_copy.status = 'done'
+  and chapter_copy.chapter_id in (select cast(value as bigint) from json_each(cast(:chapter_ids as text)))
+order by kept_chapter.created_at;
+
 -- name: downloaded_releases
 select chapter_copy.release_id
 from kept_chapter join chapter_copy on chapter_copy.id = kept_chapter.copy_id
@@ -223,6 +237,24 @@ where kept_chapter.shelf_id = :shelf_id and chapter_copy.status = 'done'
 
 -- name: copied_positions
 select position from copy_page where copy_id = :copy_id;
+
+-- name: whole_copy
+-- All pages of a release that was downloaded completely; of one without a source, for those who keep it (I9).
+select {image_columns}
+from chapter_copy
+join copy_page on copy_page.copy_id = chapter_copy.id
+join image on image.id = copy_page.image_id
+where chapter_copy.release_id = :release_id and chapter_copy.status = 'done' and {may_read}
+order by copy_page.position;
+
+-- name: pages_of_copy
+select {image_columns}
+from copy_page join image on image.id = copy_page.image_id
+where copy_page.copy_id = :copy_id
+order by copy_page.position;
+
+-- name: set_crc32
+update image set crc32 = :crc32 where id = :id;
 
 -- name: pin_page
 -- Nothing when the image was evicted in the meantime, or the copy is wanted no more.

@@ -1,8 +1,9 @@
 """Every image from the cache or its source; and the next pages, fetched while a reader looks at this one."""
 
 import asyncio
+import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -11,9 +12,10 @@ import structlog
 
 from tsuzuki.catalogue.calls import CallLocks, SingleFlight
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.images.decoder import ImageHead, Thumbnail, examine, shrink
+from tsuzuki.images.decoder import examine, shrink, to_jpeg
 from tsuzuki.images.fetcher import Arrival, ImageFetcher
 from tsuzuki.images.files import (
+    AS_JPEG,
     Draft,
     Image,
     ImageFiles,
@@ -26,6 +28,7 @@ from tsuzuki.images.files import (
     save_failure_tx,
     save_image_tx,
 )
+from tsuzuki.images.formats import ImageHead, MediaType, Thumbnail, likely_type
 from tsuzuki.images.policy import LONGEST_ERROR, is_due, is_stale_address, retry_delay
 from tsuzuki.model.errors import NotAnImage, NotFound, NotOurTurn, SourceError, TsuzukiError, Unavailable
 from tsuzuki.model.ids import ReleaseId, UserId
@@ -49,12 +52,58 @@ class OpenImage(msgspec.Struct, frozen=True):
     image: Image
     body: bytes | ImageReader
 
+    @property
+    def media_type(self) -> MediaType:
+        """What it is."""
+        return self.image.media_type
+
+    async def pieces(self, start: int, end: int) -> AsyncGenerator[bytes, None]:
+        """These bytes."""
+        if isinstance(self.body, bytes):
+            yield self.body[start:end]
+            return
+        async for piece in self.body.pieces(start, end):
+            yield piece
+
+    def close(self) -> None:
+        """It is read no more."""
+        if isinstance(self.body, ImageReader):
+            self.body.close()
+
 
 class ArrivingImage(msgspec.Struct, frozen=True):
     """An image that is still arriving; whoever got it leaves the arrival at the end."""
 
     head: ImageHead
     arrival: Arrival
+
+    @property
+    def media_type(self) -> MediaType:
+        """What it is."""
+        return self.head.media_type
+
+    def close(self) -> None:
+        """It is not wanted after all."""
+        self.arrival.leave()
+
+
+class PagePicture(msgspec.Struct, frozen=True):
+    """Of what type a page is, and how large; only its type, by its address, where it is not here yet."""
+
+    media_type: str
+    width: int | None = None
+    height: int | None = None
+    bytes: int | None = None
+
+
+class PagePictureRow(msgspec.Struct, frozen=True):
+    """The same as it is stored."""
+
+    subject: str
+    media_type: MediaType
+    width: int
+    height: int
+    bytes: int
 
 
 class _Download(msgspec.Struct):
@@ -138,7 +187,7 @@ class Images:
             if shown is None:
                 raise
             return shown
-        return await self._shown_now(image)
+        return await self.open(image)
 
     async def show_small(
         self, subject: ImageSubject, width: int, *, address: str = "", user_id: UserId | None = None
@@ -149,9 +198,45 @@ class Images:
         shown = await self._shown(None if known is None else known.image)
         if shown is not None:
             return shown
-        key = (small.key, width, user_id)
-        made = await self._shrinking.join(key, lambda: self._shrink(small, address, user_id))
-        return await self._shown_now(made)
+        return await self.open(await self._made(small, address, user_id))
+
+    async def show_jpeg(
+        self, subject: ImageSubject, width: int = 0, *, user_id: UserId | None = None, whole: bool = False
+    ) -> OpenImage | ArrivingImage:
+        """The image as JPEG; as it comes, where it is one and may be as wide as it is (`width` is 0)."""
+        if not width:
+            shown = await self.show(subject, user_id=user_id, whole=whole)
+            if shown.media_type == "image/jpeg":
+                return shown
+            shown.close()
+        return await self.open(await self.jpeg(subject, width, user_id=user_id))
+
+    async def jpeg(
+        self, subject: ImageSubject, width: int = 0, *, address: str = "", user_id: UserId | None = None
+    ) -> Image:
+        """The image as JPEG, for those who know little else; at most this wide, if this is not 0."""
+        whole = await self.ensure(subject, address=address, user_id=user_id)
+        narrowed = width if width < whole.width else 0
+        if whole.media_type == "image/jpeg" and not narrowed:
+            return whole
+        small = subject.as_jpeg(narrowed)
+        known = await self._db.read(lambda tx: find_known_tx(tx, small))
+        here = await self._here(None if known is None else known.image)
+        return here or await self._made(small, address, user_id)
+
+    async def _made(self, small: ImageSubject, address: str, user_id: UserId | None) -> Image:
+        """Made once, for everyone who waits for it."""
+        key = (small.key, small.thumbnail, user_id)
+        return await self._shrinking.join(key, lambda: self._shrink(small, address, user_id))
+
+    async def page_pictures(self, release_id: ReleaseId, addresses: Sequence[str | None]) -> list[PagePicture]:
+        """What is known of each page of a release; `addresses` are those of its images, where they are known."""
+        rows = await self._db.read(lambda tx: tx.many(PagePictureRow, q.page_pictures, release_id=release_id))
+        known = {row.subject: PagePicture(row.media_type, row.width, row.height, row.bytes) for row in rows}
+        return [
+            known.get(page_of(release_id, position).key) or PagePicture(likely_type(address or ""))
+            for position, address in enumerate(addresses)
+        ]
 
     async def ensure(
         self, subject: ImageSubject, *, address: str = "", user_id: UserId | None = None, is_ahead: bool = False
@@ -169,6 +254,35 @@ class Images:
             if image is None:
                 raise
             return image
+
+    async def open(self, image: Image) -> OpenImage:
+        """The image with its bytes; Unavailable when its file went meanwhile."""
+        shown = await self._shown(image)
+        if shown is None:
+            raise Unavailable("The cache is too small: the image was evicted as soon as it arrived.")
+        return shown
+
+    async def whole_copy(self, release_id: ReleaseId, user_id: UserId) -> list[Image]:
+        """Every page of a release, in order, where it is downloaded completely and this person may read it."""
+        wanted = {"release_id": release_id, "user_id": user_id}
+        return await self._db.read(lambda tx: tx.many(Image, q.whole_copy, **wanted))
+
+    async def pages_of_copy(self, copy_id: int) -> list[Image]:
+        """Every page of a download, in order."""
+        return await self._db.read(lambda tx: tx.many(Image, q.pages_of_copy, copy_id=copy_id))
+
+    async def with_crc32(self, image: Image) -> Image:
+        """The image with its checksum, which is read once from its bytes and then remembered."""
+        if image.crc32 is not None:
+            return image
+        crc32, opened = 0, await self.open(image)
+        try:
+            async for piece in opened.pieces(0, image.bytes):
+                crc32 = zlib.crc32(piece, crc32)
+        finally:
+            opened.close()
+        await self._db.with_tx(lambda tx: tx.run(q.set_crc32, id=image.id, crc32=crc32))
+        return msgspec.structs.replace(image, crc32=crc32)
 
     async def _whole(self, subject: ImageSubject, address: str, known: KnownImage | None, *, is_ahead: bool) -> Image:
         arrival = self._arrival(subject, address, known, is_ahead=is_ahead)
@@ -199,13 +313,6 @@ class Images:
         if is_due(image.used_at, now):
             await self._db.with_tx(lambda tx: tx.run(q.touch_image, id=image.id, now=now))
         return OpenImage(image, body)
-
-    async def _shown_now(self, image: Image) -> OpenImage:
-        """The same of one that has just come."""
-        shown = await self._shown(image)
-        if shown is None:
-            raise Unavailable("The cache is too small: the image was evicted as soon as it arrived.")
-        return shown
 
     async def _here(self, image: Image | None) -> Image | None:
         """The image, if its file is here."""
@@ -305,7 +412,7 @@ class Images:
 
     async def _kept(self, draft: Draft, seen: ImageHead) -> NewImage:
         digest = await draft.keep()
-        return NewImage(digest, seen.media_type, seen.width, seen.height, draft.size)
+        return NewImage(digest, seen.media_type, seen.width, seen.height, draft.size, draft.crc32)
 
     async def _save(self, subject: ImageSubject, new: NewImage, address: str | None) -> Image:
         """The file is there before the row: whoever dies in between leaves a file that the sweep finds."""
@@ -330,10 +437,12 @@ class Images:
     async def _shrink(self, small: ImageSubject, address: str, user_id: UserId | None) -> Image:
         whole = await self.ensure(small.whole, address=address, user_id=user_id)
         async with self._files.local(whole.hash) as path:
-            made: Thumbnail = await self._pool.run(shrink, (path, small.thumbnail))
+            is_jpeg = small.thumbnail >= AS_JPEG
+            work = (to_jpeg, (path, small.thumbnail - AS_JPEG)) if is_jpeg else (shrink, (path, small.thumbnail))
+            made: Thumbnail = await self._pool.run(*work)
         with self._files.draft() as draft:
             await asyncio.to_thread(draft.write, made.data)
-            new = await self._kept(draft, ImageHead("image/webp", made.width, made.height))
+            new = await self._kept(draft, ImageHead(made.media_type, made.width, made.height))
             return await self._save(small, new, None)
 
 

@@ -1,0 +1,111 @@
+"""What a file of a chapter says of it: ComicInfo.xml, as Komga, Kavita, Panels and KOReader read it, and its name."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import msgspec
+
+from tsuzuki.model import xml
+from tsuzuki.model.ids import ChapterId, PublicId, ReleaseId
+from tsuzuki.model.times import SECOND, Millis, bounded
+from tsuzuki.model.titles import beside_number
+
+MOST_BYTES = 200
+"""Of a file's name in UTF-8, below what file systems take."""
+_UNFIT = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|;]+')
+_UNSAFE_ON_FAT, _SLASH = re.compile(r'[\\/:*?"<>|]'), re.compile("/")
+_RIGHT_TO_LEFT = "ja"
+
+
+class ReleaseFacts(msgspec.Struct, frozen=True):
+    """A release, its chapter and its series, as far as a file tells of them."""
+
+    release_id: ReleaseId
+    chapter_id: ChapterId
+    series_public_id: PublicId
+    series_title: str
+    author: str | None
+    artist: str | None
+    series_language: str | None
+    is_nsfw: bool
+    number: str | None
+    volume: str | None
+    title: str
+    language: str | None
+    group_name: str | None
+    url: str | None
+    published_at: Millis | None
+
+    @property
+    def name(self) -> str:
+        """What the chapter is called beside its series: "3", "Vol. 2", or its title."""
+        return self.number or (f"Vol. {self.volume}" if self.volume else "") or self.title or str(self.chapter_id)
+
+    @property
+    def is_right_to_left(self) -> bool:
+        """As far as the languages tell."""
+        language = self.language or self.series_language or ""
+        return language.lower().split("-")[0] == _RIGHT_TO_LEFT
+
+
+def full_name(series_title: str, number: str | None, volume: str | None, title: str) -> str:
+    """A chapter with its series and number in front, as catalogues list it: some apps sort by that. Never empty."""
+    numbered = number or (f"Vol. {volume}" if volume else "")
+    beside = beside_number(title, number)
+    named = " ".join(part for part in (series_title, numbered) if part) or "Untitled"
+    return f"{named}: {beside}" if beside else named
+
+
+def device_names(facts: ReleaseFacts) -> set[str]:
+    """What KOReader may call a file of this chapter that it got by a catalogue, on whatever file system."""
+    titles = {full_name(facts.series_title, facts.number, facts.volume, title) for title in (facts.title, "")}
+    named = titles | {f"{facts.author} - {title}" for title in titles if facts.author}
+    return {f"{unsafe.sub('_', name)}.cbz" for name in named for unsafe in (_UNSAFE_ON_FAT, _SLASH)}
+
+
+def file_name(text: str, ending: str) -> str:
+    """A name that every file system takes, and no path."""
+    name = _UNFIT.sub(" ", text)
+    name = " ".join(name.split()).encode("utf-8", "ignore")[:MOST_BYTES].decode("utf-8", "ignore").strip(" .")
+    return (name or "untitled") + ending
+
+
+def ascii_name(name: str, otherwise: str) -> str:
+    """The name in ASCII, for devices that read nothing else; what is left of it must say something."""
+    stem, dot, ending = name.rpartition(".")
+    plain = " ".join(re.sub(r"[^\x20-\x7e]+", " ", stem).split())
+    return (plain if re.search("[A-Za-z]", plain) else otherwise) + dot + ending
+
+
+def comic_info(facts: ReleaseFacts, page_count: int) -> bytes:
+    """The document; nothing in it depends on who asks."""
+    return xml.document(_lines(facts, page_count))
+
+
+def _lines(facts: ReleaseFacts, page_count: int) -> Iterator[str]:
+    yield '<ComicInfo xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">'
+    said = {
+        "Title": beside_number(facts.title, facts.number),
+        "Series": facts.series_title,
+        "Number": facts.number,
+        "Volume": facts.volume if facts.volume and facts.volume.isdecimal() else None,  # the schema takes a number
+        **_date(facts.published_at),
+        "Writer": facts.author,
+        "Penciller": facts.artist,
+        "Translator": facts.group_name,
+        "Web": facts.url,
+        "PageCount": str(page_count),
+        "LanguageISO": facts.language or facts.series_language,
+        "Manga": "YesAndRightToLeft" if facts.is_right_to_left else None,
+        "AgeRating": "Adults Only 18+" if facts.is_nsfw else None,
+    }
+    yield from (xml.element(name, value) for name, value in said.items() if value)
+    yield "</ComicInfo>"
+
+
+def _date(at: Millis | None) -> dict[str, str]:
+    if at is None:
+        return {}
+    day = datetime.fromtimestamp(bounded(at) // SECOND, UTC)
+    return {"Year": str(day.year), "Month": str(day.month), "Day": str(day.day)}
