@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
+import msgspec
 from starlette.requests import Request
 
-from tsuzuki.http.body import MAX_BODY, read_body
+from tsuzuki.http.body import MAX_BODY, read_body, refuse_deep_json
 from tsuzuki.model.errors import Invalid
 
 MOST_PARAMETERS = 20_000
@@ -14,6 +16,9 @@ MOST_PARAMETERS = 20_000
 MOST_PARTS = 200
 _LONGEST_NUMBER = 20
 
+T = TypeVar("T")
+
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _BOUNDARY = re.compile(r';\s{0,10}boundary=(?:"([^"]{1,70})"|([^\s";,]{1,70}))', re.IGNORECASE)
 _NAME = re.compile(rb'content-disposition:[^\r\n]{0,200};\s{0,10}name="?([^"\r\n;]{1,100})"?', re.IGNORECASE)
 _LINE_END = b"\r\n"
@@ -76,6 +81,18 @@ async def read_params(request: Request, limit: int = MAX_BODY) -> Params:
 def query_params(request: Request) -> Params:
     """What the address says, where the body is something else."""
     return Params(_queried(request))
+
+
+async def read_json(request: Request, kind: type[T]) -> T:
+    """The JSON that was sent, whatever type it was said to be; Invalid for anything else."""
+    text = await read_body(request.scope, request.receive)
+    refuse_deep_json(text)
+    if _NUL.search(text):  # PostgreSQL takes none
+        raise Invalid("The body must not contain the character NUL.")
+    try:
+        return msgspec.json.decode(text or b"{}", type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Invalid(f"The body cannot be read: {error}.") from None
 
 
 def _queried(request: Request) -> list[tuple[str, str]]:

@@ -1,0 +1,138 @@
+"""How far a chapter was read, in both drafts of OPDS 2: that of Cantook, and OPDS Progression 1.0."""
+
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import msgspec
+from starlette.responses import Response
+
+from tsuzuki.model.errors import Conflict, Invalid
+from tsuzuki.model.times import Millis, from_iso, iso
+from tsuzuki.protocols.opds.chapters import last_page, opened_chapter
+from tsuzuki.protocols.opds.json_feeds import PROGRESS_TYPE, PROGRESSION_TYPE, answer_json
+from tsuzuki.protocols.opds.requests import SECOND, OpdsRequest
+from tsuzuki.protocols.params import read_json
+from tsuzuki.shelves.library import LibraryChapter
+from tsuzuki.shelves.types import ReportedReading
+
+LONGEST_DEVICE = 100
+
+
+class ReadingDevice(msgspec.Struct, frozen=True):
+    """Who read it."""
+
+    name: str = ""
+
+
+class Locations(msgspec.Struct, frozen=True):
+    """Where: by the page, counted from 1, or by the part of the whole."""
+
+    position: int | None = None
+    totalProgression: float | None = None  # noqa: N815  as it is sent
+
+
+class Locator(msgspec.Struct, frozen=True):
+    """A place in a publication."""
+
+    locations: Locations
+
+
+class ProgressionBody(msgspec.Struct, frozen=True):
+    """As Cantook sends it."""
+
+    modified: str
+    locator: Locator
+    device: ReadingDevice = ReadingDevice()
+
+
+class ProgressBody(msgspec.Struct, frozen=True):
+    """As OPDS Progression has it."""
+
+    modified: str
+    progression: float
+    device: ReadingDevice = ReadingDevice()
+
+
+async def show_progression(asked: OpdsRequest) -> Response:
+    """The page, counted from 1; 204 where nobody began."""
+    row, release = await opened_chapter(asked)
+    page = last_page(row, release.page_count)
+    if page is None:
+        return Response(status_code=204)
+    locations = {"position": page + 1, "totalProgression": _part(page, release.page_count)}
+    href = f"{asked.base}{SECOND}/releases/{release.id}/pages/{page}"
+    locator = {"href": href, "type": "image/jpeg", "locations": locations}
+    return answer_json(_written(row) | {"locator": locator}, PROGRESSION_TYPE)
+
+
+async def show_progress(asked: OpdsRequest) -> Response:
+    """The part of the whole; 204 where nobody began."""
+    row, release = await opened_chapter(asked)
+    page = last_page(row, release.page_count)
+    if page is None:
+        return Response(status_code=204)
+    return answer_json(_written(row) | {"progression": _part(page, release.page_count)}, PROGRESS_TYPE)
+
+
+async def store_progression(asked: OpdsRequest) -> Response:
+    """204; Conflict where something as new is known, so that the app fetches it."""
+    body = await read_json(asked.request, ProgressionBody)
+    row, release = await opened_chapter(asked)
+    place, count = body.locator.locations, release.page_count
+    page = place.position - 1 if place.position is not None else _page(place.totalProgression, count)
+    if not 0 <= page < count:
+        raise Invalid(f"position must be between 1 and {count}.")
+    at = _moment(body.modified)
+    await _store(asked, row, page, at=at, count=count, device=body.device, is_known=at <= (row.read_at or 0))
+    return Response(status_code=204)
+
+
+async def store_progress(asked: OpdsRequest) -> Response:
+    """What is stored now; Conflict where something newer is known."""
+    body = await read_json(asked.request, ProgressBody)
+    row, release = await opened_chapter(asked)
+    page, at = _page(body.progression, release.page_count), _moment(body.modified)
+    is_known = at < (row.read_at or 0)
+    await _store(asked, row, page, at=at, count=release.page_count, device=body.device, is_known=is_known)
+    return await show_progress(asked)
+
+
+async def _store(
+    asked: OpdsRequest,
+    row: LibraryChapter,
+    page: int,
+    *,
+    at: Millis,
+    count: int,
+    device: ReadingDevice,
+    is_known: bool,
+) -> None:
+    asked.user.must_write()
+    if is_known and row.state != "UNREAD":
+        raise Conflict("Another device has read on since then.")
+    name = device.name.strip()[:LONGEST_DEVICE] or "OPDS"
+    reading = ReportedReading(page=page, at=at, device=name, page_count=count)
+    await asked.services.reading.progress.report(asked.shelf_id, row.series_public_id, row.id, reading)
+
+
+def _written(row: LibraryChapter) -> dict[str, Any]:
+    name = row.device or "Tsuzuki"
+    device = {"id": f"urn:uuid:{uuid5(NAMESPACE_URL, f'tsuzuki device {name}')}", "name": name}
+    return {"modified": iso(row.read_at or Millis(0)), "device": device}
+
+
+def _part(page: int, count: int) -> float:
+    return round(page / (count - 1), 4) if count > 1 else 1.0
+
+
+def _page(part: float | None, count: int) -> int:
+    if part is None or not 0 <= part <= 1:
+        raise Invalid("progression must be between 0 and 1.")
+    return round(part * (count - 1))
+
+
+def _moment(text: str) -> Millis:
+    try:
+        return from_iso(text)
+    except ValueError:
+        raise Invalid("modified must be a time such as 2026-01-01T08:30:00Z.") from None
