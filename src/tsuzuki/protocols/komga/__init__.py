@@ -1,0 +1,83 @@
+"""Komga's REST API, as far as comic readers call it: series, books, pages, progress, and Mihon's tracker."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from tsuzuki.model.errors import Forbidden, NotFound
+from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.komga import books, events, readium, series
+from tsuzuki.protocols.komga.requests import KOMGA, Answer, KomgaRequest, KomgaResource, answer_json, done, resource
+
+__all__ = ["KOMGA", "VERSION", "resources"]
+
+VERSION = "1.26.3"
+"""Of the API that apps find here."""
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_NAMES = ("tags", "tags/series", "tags/book", "publishers", "sharing-labels", "age-ratings", "series/release-dates")
+"""Lists of what no series here has."""
+
+
+def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
+    """Everything below `/komga`; what is none of it is told to those who signed in, as all else."""
+    empty = _saying([])
+    return [
+        *series.resources(deps),
+        *books.resources(deps),
+        *readium.resources(deps),
+        *events.resources(deps),
+        resource(deps, "/api/v2/users/me", {"GET": _me}),
+        resource(deps, "/api/v1/users/me", {"GET": _me}),
+        resource(deps, "/api/v1/login/set-cookie", {"GET": _done}),
+        resource(deps, "/api/logout", {"POST": _done, "GET": _done}, reads=True),
+        resource(deps, "/api/v1/readlists", {"GET": _no_read_lists}),
+        resource(deps, "/api/v1/books/{book_id}/readlists", {"GET": empty}),
+        resource(deps, "/actuator/info", {"GET": _saying({"build": {"version": VERSION}})}),
+        resource(deps, "/api/v1/client-settings/global/list", {"GET": _saying({})}),
+        resource(deps, "/api/v1/client-settings/user/list", {"GET": _saying({})}),
+        resource(deps, "/api/v1/announcements", {"GET": _refused}),
+        resource(deps, "/api/v1/releases", {"GET": _refused}),
+        *(resource(deps, f"/api/v1/{name}", {"GET": empty}) for name in _NAMES),
+        resource(deps, "/{rest:path}", dict.fromkeys(_METHODS, _unknown), reads=True),
+    ]
+
+
+def _saying(value: Any) -> Answer:
+    async def answer(_: KomgaRequest) -> Response:
+        return answer_json(value)
+
+    return answer
+
+
+async def _me(asked: KomgaRequest) -> Response:
+    """Nobody administers a server from here."""
+    caller = asked.user.caller
+    return answer_json(
+        {
+            "id": str(caller.user_id),
+            "email": caller.username,
+            "roles": ["USER", "PAGE_STREAMING", "FILE_DOWNLOAD"],
+            "sharedAllLibraries": True,
+            "sharedLibrariesIds": [],
+            "labelsAllow": [],
+            "labelsExclude": [],
+        }
+    )
+
+
+async def _done(_: KomgaRequest) -> Response:
+    return done()
+
+
+async def _no_read_lists(asked: KomgaRequest) -> Response:
+    """There are none here."""
+    return asked.page([], 0)
+
+
+async def _refused(_: KomgaRequest) -> Response:
+    raise Forbidden("Only administrators see this, on this server's pages.")
+
+
+async def _unknown(_: KomgaRequest) -> Response:
+    raise NotFound("There is nothing at this address.")
