@@ -341,6 +341,7 @@ async def test_a_slow_subscriber_keeps_no_other_waiting(tmp_path, empty_database
         slow.waits = 3.0
         await ann.release(feed_id, 1)
         await quick.has(1)
+        await slow.has(1)  # it has begun to wait
         slow.waits = 0.0
 
         async def has_failed() -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.protocols import feeds_out, fever, google_reader, miniflux
+from tsuzuki.protocols import feeds_out, fever, google_reader, komga, koreader, miniflux, opds, syncyomi
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.protocols.icons import icon_resource
 from tsuzuki.protocols.pictures import picture_resources
@@ -22,6 +22,10 @@ SPOKEN = (
     SpokenProtocol(fever.FEVER, fever.resources),
     SpokenProtocol(google_reader.GREADER, google_reader.resources),
     SpokenProtocol(miniflux.MINIFLUX, miniflux.resources),
+    SpokenProtocol(komga.KOMGA, komga.resources),
+    SpokenProtocol(opds.OPDS, opds.resources),
+    SpokenProtocol(koreader.KOREADER, koreader.resources),
+    SpokenProtocol(syncyomi.SYNCYOMI, syncyomi.resources),
 )
 
 PROTOCOLS = tuple(one.protocol for one in SPOKEN)

@@ -126,11 +126,15 @@ def seconds(at: Millis | None) -> int:
 def _title(entry: Entry) -> str:
     if entry.chapter_id is None:
         return title_of(entry.title, entry.content or "") or iso(entry.published_at or entry.sort_at)[:10]
-    numbered = f"Volume {entry.volume}" if entry.volume else ""
-    if entry.number:
-        numbered = f"Chapter {entry.number}"
-    beside = beside_number(entry.title, entry.number)
-    return ": ".join(part for part in (numbered, beside) if part) or UNTITLED
+    return chapter_title(entry.number, entry.volume, entry.title)
+
+
+def chapter_title(number: str | None, volume: str | None, title: str) -> str:
+    """What a chapter is called: its number, else its volume, and its title; never empty."""
+    numbered = f"Volume {volume}" if volume else ""
+    if number:
+        numbered = f"Chapter {number}"
+    return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or UNTITLED
 
 
 def _url(entry: Entry, base: str) -> str:

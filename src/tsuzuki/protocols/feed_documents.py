@@ -1,6 +1,5 @@
 """Documents of feeds out: RSS 2.0, Atom and JSON Feed 1.1, of the same entries."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import formatdate
 from html import escape
@@ -13,6 +12,7 @@ from tsuzuki.inbox.entries import Entry
 from tsuzuki.inbox.feeds_out.policy import changed_at
 from tsuzuki.inbox.feeds_out.types import CONTENT_TYPES, FeedFormat, FeedOut, Topic
 from tsuzuki.inbox.sync import SyncEntry
+from tsuzuki.model import xml
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.times import SECOND, Millis, iso
 from tsuzuki.model.titles import first_words
@@ -21,9 +21,6 @@ from tsuzuki.protocols.content import AppEntry, plain_entry
 GENERATOR = "Tsuzuki"
 SUMMARY = 500
 """Characters of an article that has no summary of its own."""
-
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Everything that is no character of XML 1.0."""
 
 
 class DocumentEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,30 +77,8 @@ def _title(feed: FeedOut, entry: Entry, title: str) -> str:
 # -- XML
 
 
-def _text(text: str, *, quote: bool = False) -> str:
-    return escape(_FORBIDDEN.sub("\ufffd", text), quote=quote)
-
-
-def _element(name: str, text: str, **attributes: str | int | None) -> str:
-    return f"<{name}{_attributes(attributes)}>{_text(text)}</{name}>"
-
-
-def _empty(name: str, **attributes: str | int | None) -> str:
-    return f"<{name}{_attributes(attributes)}/>"
-
-
-def _attributes(attributes: Mapping[str, str | int | None]) -> str:
-    return "".join(
-        f' {name}="{_text(str(value), quote=True)}"' for name, value in attributes.items() if value is not None
-    )
-
-
-def _xml(parts: Iterator[str]) -> bytes:
-    return ("<?xml version='1.0' encoding='utf-8'?>\n" + "\n".join(parts) + "\n").encode()
-
-
 def _write_rss(document: FeedDocument) -> bytes:
-    return _xml(_rss(document))
+    return xml.document(_rss(document))
 
 
 def _rss(document: FeedDocument) -> Iterator[str]:
@@ -112,13 +87,13 @@ def _rss(document: FeedDocument) -> Iterator[str]:
         '<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/elements/1.1/"'
         ' xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel>'
     )
-    yield _element("title", document.feed.name)
-    yield _element("link", f"{topic.base}/")
-    yield _element("description", document.feed.name)
-    yield _empty("atom:link", rel="self", href=topic.url, type=_media_type(topic.form))
-    yield _empty("atom:link", rel="hub", href=topic.hub)
-    yield _element("generator", GENERATOR)
-    yield _element("lastBuildDate", _http_date(document.changed_at))
+    yield xml.element("title", document.feed.name)
+    yield xml.element("link", f"{topic.base}/")
+    yield xml.element("description", document.feed.name)
+    yield xml.empty("atom:link", rel="self", href=topic.url, type=_media_type(topic.form))
+    yield xml.empty("atom:link", rel="hub", href=topic.hub)
+    yield xml.element("generator", GENERATOR)
+    yield xml.element("lastBuildDate", _http_date(document.changed_at))
     for one in document.entries:
         yield from _rss_item(one)
     yield "</channel></rss>"
@@ -127,34 +102,34 @@ def _rss(document: FeedDocument) -> Iterator[str]:
 def _rss_item(one: DocumentEntry) -> Iterator[str]:
     entry = one.entry
     yield "<item>"
-    yield _element("title", entry.title)
-    yield _element("link", entry.url)
-    yield _element("guid", one.guid, isPermaLink="false")
-    yield _element("pubDate", _http_date(entry.published_at))
-    yield _element("dc:creator", entry.author or entry.feed_title)
-    yield from (_element("category", category) for category in one.categories)
-    yield _element("description", escape(one.summary, quote=False))
+    yield xml.element("title", entry.title)
+    yield xml.element("link", entry.url)
+    yield xml.element("guid", one.guid, isPermaLink="false")
+    yield xml.element("pubDate", _http_date(entry.published_at))
+    yield xml.element("dc:creator", entry.author or entry.feed_title)
+    yield from (xml.element("category", category) for category in one.categories)
+    yield xml.element("description", escape(one.summary, quote=False))
     if one.html:
-        yield _element("content:encoded", one.html)
+        yield xml.element("content:encoded", one.html)
     for file in entry.enclosures:
-        yield _empty("enclosure", url=file.url, length=file.length or 0, type=_type_of(file))
+        yield xml.empty("enclosure", url=file.url, length=file.length or 0, type=_type_of(file))
     yield "</item>"
 
 
 def _write_atom(document: FeedDocument) -> bytes:
-    return _xml(_atom(document))
+    return xml.document(_atom(document))
 
 
 def _atom(document: FeedDocument) -> Iterator[str]:
     topic = document.topic
     yield '<feed xmlns="http://www.w3.org/2005/Atom">'
-    yield _element("id", f"urn:uuid:{UUID(bytes=document.feed.public_id)}")
-    yield _element("title", document.feed.name)
-    yield _element("updated", iso(document.changed_at))
-    yield _empty("link", rel="self", href=topic.url, type=_media_type(topic.form))
-    yield _empty("link", rel="hub", href=topic.hub)
-    yield _empty("link", rel="alternate", href=f"{topic.base}/", type="text/html")
-    yield _element("generator", GENERATOR)
+    yield xml.element("id", f"urn:uuid:{UUID(bytes=document.feed.public_id)}")
+    yield xml.element("title", document.feed.name)
+    yield xml.element("updated", iso(document.changed_at))
+    yield xml.empty("link", rel="self", href=topic.url, type=_media_type(topic.form))
+    yield xml.empty("link", rel="hub", href=topic.hub)
+    yield xml.empty("link", rel="alternate", href=f"{topic.base}/", type="text/html")
+    yield xml.element("generator", GENERATOR)
     for one in document.entries:
         yield from _atom_entry(one)
     yield "</feed>"
@@ -163,19 +138,21 @@ def _atom(document: FeedDocument) -> Iterator[str]:
 def _atom_entry(one: DocumentEntry) -> Iterator[str]:
     entry = one.entry
     yield "<entry>"
-    yield _element("id", one.guid)
-    yield _element("title", entry.title)
-    yield _empty("link", rel="alternate", href=entry.url)
-    yield _element("published", iso(entry.published_at))
-    yield _element("updated", iso(one.changed_at))
-    yield f"<author>{_element('name', entry.author or entry.feed_title)}</author>"
-    yield from (_empty("category", term=category) for category in one.categories)
+    yield xml.element("id", one.guid)
+    yield xml.element("title", entry.title)
+    yield xml.empty("link", rel="alternate", href=entry.url)
+    yield xml.element("published", iso(entry.published_at))
+    yield xml.element("updated", iso(one.changed_at))
+    yield f"<author>{xml.element('name', entry.author or entry.feed_title)}</author>"
+    yield from (xml.empty("category", term=category) for category in one.categories)
     if one.summary:
-        yield _element("summary", one.summary)
+        yield xml.element("summary", one.summary)
     if one.html:
-        yield _element("content", one.html, type="html")
+        yield xml.element("content", one.html, type="html")
     for file in entry.enclosures:
-        yield _empty("link", rel="enclosure", href=file.url, length=file.length, type=file.media_type, title=file.title)
+        yield xml.empty(
+            "link", rel="enclosure", href=file.url, length=file.length, type=file.media_type, title=file.title
+        )
     yield "</entry>"
 
 

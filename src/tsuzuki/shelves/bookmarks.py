@@ -66,9 +66,10 @@ async def list_bookmarks_tx(
     return await tx.many(Bookmark, q.list_bookmarks, shelf_id=shelf_id, most=most, **where)
 
 
-async def add_bookmark_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId, new: NewBookmark, *, now: Millis) -> None:
-    """Store it; UniqueViolation when the shelf has this link (R71)."""
-    await tx.run(q.add_bookmark, public_id=public_id, shelf_id=shelf_id, **msgspec.structs.asdict(new), now=now)
+async def add_bookmark_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId, new: NewBookmark, *, now: Millis) -> int:
+    """Store it; its id. UniqueViolation when the shelf has this link (R71)."""
+    said = msgspec.structs.asdict(new)
+    return await tx.one(int, q.add_bookmark, public_id=public_id, shelf_id=shelf_id, **said, now=now)
 
 
 async def delete_bookmark_tx(tx: Tx, bookmark_id: int) -> None:

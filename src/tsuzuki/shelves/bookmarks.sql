@@ -37,7 +37,8 @@ insert into bookmark (
 )
 values (
   :public_id, :shelf_id, :item_id, :feed_id, :link, :title, :content, :feed_name, :note, :published_at, :now
-);
+)
+returning id;
 
 -- name: keep_bookmarks
 -- Of many items: rows are an item and a public id. One of the same link or item is as good (R71).

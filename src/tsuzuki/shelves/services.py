@@ -4,8 +4,10 @@ import msgspec
 
 from tsuzuki.shelves.bookmarks import Bookmarks
 from tsuzuki.shelves.deps import ShelfDeps
+from tsuzuki.shelves.documents import Documents
 from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.groups import Groups
+from tsuzuki.shelves.library import Library
 from tsuzuki.shelves.progress import ReadingProgress
 from tsuzuki.shelves.series import SeriesService
 from tsuzuki.shelves.subscriptions import Subscriptions
@@ -21,6 +23,8 @@ class ShelfServices(msgspec.Struct, frozen=True):
     follows: Follows
     progress: ReadingProgress
     series: SeriesService
+    library: Library
+    documents: Documents
 
 
 def build_reading(deps: ShelfDeps) -> ShelfServices:
@@ -33,4 +37,6 @@ def build_reading(deps: ShelfDeps) -> ShelfServices:
         follows=Follows(deps),
         progress=ReadingProgress(deps),
         series=SeriesService(deps.db),
+        library=Library(deps.db),
+        documents=Documents(deps.db),
     )

@@ -1,6 +1,5 @@
 """A request as Miniflux's clients send it: who asks, by token or Basic, and failures in their shape."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -12,17 +11,16 @@ from starlette.types import Receive, Scope, Send
 
 from tsuzuki.accounts.devices import AppUser
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.http.body import read_body, refuse_deep_json
 from tsuzuki.http.errors import HttpFailure
 from tsuzuki.http.middleware import FAILURES
 from tsuzuki.http.services import Services
 from tsuzuki.inbox.sync import LARGEST, SyncEntry, SyncFeed
-from tsuzuki.model.errors import Invalid, NotFound
+from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.protocols.content import AppEntry, app_entries
-from tsuzuki.protocols.params import Params, query_params, whole_number
+from tsuzuki.protocols.params import Params, query_params, read_json, whole_number
 from tsuzuki.protocols.subscriptions import AppSubscriptions
 from tsuzuki.shelves.groups import Group
 
@@ -34,7 +32,6 @@ MINIFLUX = Protocol(
 
 T = TypeVar("T")
 
-_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _BAD_REQUEST = 400
 _UNAUTHORIZED = 401
 _THEIRS = {409: _BAD_REQUEST, 422: _BAD_REQUEST}
@@ -94,14 +91,7 @@ class MinifluxRequest(msgspec.Struct, frozen=True):
 
     async def body(self, kind: type[T]) -> T:
         """The JSON that was sent, whatever type it was said to be; Invalid for anything else."""
-        text = await read_body(self.request.scope, self.request.receive)
-        refuse_deep_json(text)
-        if _NUL.search(text):  # PostgreSQL takes none
-            raise Invalid("The body must not contain the character NUL.")
-        try:
-            return msgspec.json.decode(text or b"{}", type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Invalid(f"The body cannot be read: {error}.") from None
+        return await read_json(self.request, kind)
 
     async def shown(self, found: Sequence[SyncEntry]) -> list[AppEntry]:
         """These entries as the app shows them."""

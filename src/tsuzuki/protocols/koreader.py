@@ -1,0 +1,242 @@
+"""KOReader's progress sync: five routes. Chapters and articles of ours are read here too; all is kept as it is told."""
+
+import hashlib
+import math
+import re
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tsuzuki.accounts.devices import AppUser
+from tsuzuki.accounts.types import Protocol
+from tsuzuki.books.chapters import KnownDocument
+from tsuzuki.http.errors import HttpFailure
+from tsuzuki.http.middleware import FAILURES
+from tsuzuki.model.errors import Forbidden, Invalid
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.protocols.access import AppResource, ProtocolDeps
+from tsuzuki.protocols.params import read_json
+from tsuzuki.shelves.documents import DocumentProgress
+from tsuzuki.shelves.types import ChapterProgress, ReportedReading
+
+UNKNOWN, UNAUTHORIZED, REGISTRATION, INVALID, NO_DOCUMENT = 2000, 2001, 2005, 2003, 2004
+"""What KOReader knows failures by."""
+OURS = "TSUZUKI"
+"""The id of no KOReader: what it hears with this one comes from elsewhere."""
+_DOCUMENT = re.compile(r"[^:/\x00-\x20]{1,200}")
+_LONGEST_PROGRESS = 1_000
+_LONGEST_DEVICE = 100
+_MOST_PAGES = 100_000
+_END = 0.99
+"""Of a text: its last page counts as read though a line of it may be left."""
+
+
+def key_of(_username: str, password: str) -> str:
+    """What KOReader sends as a password."""
+    return hashlib.md5(password.encode(), usedforsecurity=False).hexdigest()
+
+
+KOREADER = Protocol(name="koreader", title="KOReader", path="/koreader", digest=key_of)
+
+
+class NoDocument(Forbidden):
+    """What was told does not say of which document."""
+
+    code = "NO_DOCUMENT"
+
+
+class KoreaderResource(AppResource):
+    """A path below `/koreader`; whatever fails is said as KOReader reads it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        scope[FAILURES] = _failed
+        await super().__call__(scope, receive, send)
+
+
+def resources(deps: ProtocolDeps) -> Sequence[KoreaderResource]:
+    """Everything below `/koreader`."""
+    sync = Sync(deps)
+    path = KOREADER.path
+    return [
+        KoreaderResource(f"{path}/users/create", {"POST": _create}, is_public=True),
+        KoreaderResource(f"{path}/users/auth", {"GET": sync.authorise}),
+        KoreaderResource(f"{path}/syncs/progress", {"PUT": sync.put}),
+        KoreaderResource(f"{path}/syncs/progress/{{document:path}}", {"GET": sync.get}),
+        KoreaderResource(f"{path}/healthcheck", {"GET": _is_healthy}, is_public=True),
+    ]
+
+
+class Sync(msgspec.Struct, frozen=True):
+    """What is answered to those who signed in."""
+
+    deps: ProtocolDeps
+
+    async def authorise(self, request: Request) -> Response:
+        """Whether name and password are right."""
+        await self._user(request)
+        return _answer({"authorized": "OK"})
+
+    async def put(self, request: Request) -> Response:
+        """Keep it under its document; a chapter of ours is then read so far, here and everywhere."""
+        user = await self._user(request)
+        user.must_write()
+        try:
+            body = await read_json(request, dict[str, Any])
+        except Invalid as error:
+            raise Forbidden(str(error)) from error
+        told = read_told(body, self.deps.clock())
+        await self.deps.services.reading.documents.tell(user.shelf.id, told)
+        known = await self._known(user, told.document)
+        if known is not None:
+            progress = self.deps.services.reading.progress
+            reading = reading_of(told, known.page_count)
+            await progress.report(user.shelf.id, known.series_public_id, known.chapter_id, reading)
+        elif told.percentage >= _END:
+            await self._read_article(user, told.document)
+        return _answer({"document": told.document, "timestamp": told.at // SECOND})
+
+    async def get(self, request: Request) -> Response:
+        """The newer of what a device told, and how far the chapter was read; nothing of what nobody knows."""
+        user, document = await self._user(request), request.path_params["document"]
+        if not _DOCUMENT.fullmatch(document):
+            return _answer({})
+        found = await self.deps.services.reading.documents.find(user.shelf.id, document)
+        known = await self._known(user, document)
+        if known is not None:
+            progress = self.deps.services.reading.progress
+            chapter = await progress.get(user.shelf.id, known.series_public_id, known.chapter_id)
+            found = newer(found, chapter, document, known.page_count)
+        if found is None:
+            return _answer({})
+        said: dict[str, Any] = {
+            "document": document,
+            "percentage": found.percentage,
+            "progress": found.progress,
+            "device": found.device,
+        }
+        if found.device_id is not None:
+            said["device_id"] = found.device_id
+        return _answer(said | {"timestamp": found.at // SECOND})
+
+    async def _user(self, request: Request) -> AppUser:
+        username, key = request.headers.get("x-auth-user", ""), request.headers.get("x-auth-key", "")
+        return await self.deps.sign_in(request, KOREADER, username, key.strip())
+
+    async def _read_article(self, user: AppUser, document: str) -> None:
+        """Mark it read, if it is one of ours, where the password shows articles."""
+        services, shelf_id = self.deps.services, user.shelf.id
+        item_id = None if user.kind == "chapter" else await services.article_files.find(shelf_id, document)
+        if item_id is not None:
+            await services.inbox.mark_items(shelf_id, [item_id], unread=False)
+
+    async def _known(self, user: AppUser, document: str) -> KnownDocument | None:
+        """The chapter that this document is, where the password shows chapters."""
+        if user.kind == "item":
+            return None
+        return await self.deps.services.chapter_files.find(user.shelf.id, document)
+
+
+# -- what is told; pure
+
+
+def read_told(body: dict[str, Any], now: Millis) -> DocumentProgress:
+    """What a device says; Forbidden where something is missing, or is none of what it should be."""
+    document = body.get("document")
+    if not isinstance(document, str) or not _DOCUMENT.fullmatch(document):
+        raise NoDocument("Field 'document' not provided.")
+    progress, device, device_id = body.get("progress"), body.get("device"), body.get("device_id")
+    if isinstance(progress, int | float) and not isinstance(progress, bool):
+        progress = str(progress)
+    if not isinstance(progress, str) or not 0 < len(progress) <= _LONGEST_PROGRESS:
+        raise Forbidden("Field 'progress' not provided.")
+    if not isinstance(device, str) or not device:
+        raise Forbidden("Field 'device' not provided.")
+    return DocumentProgress(
+        document=document,
+        progress=progress,
+        percentage=_percentage(body.get("percentage")),
+        device=device[:_LONGEST_DEVICE],
+        device_id=device_id[:_LONGEST_DEVICE] if isinstance(device_id, str) else None,
+        at=now,
+    )
+
+
+def _percentage(said: object) -> float:
+    try:
+        number = float(said) if isinstance(said, str | int | float) and not isinstance(said, bool) else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number):
+        raise Forbidden("Field 'percentage' not provided.")
+    return min(max(number, 0.0), 1.0)
+
+
+def reading_of(told: DocumentProgress, count: int) -> ReportedReading:
+    """The same of a chapter: by its page, in a text by how much of it; at the end it is read."""
+    page = _page(told.progress)
+    if page is None:
+        page = math.ceil(told.percentage * max(count, 1))
+    page = min(max(page, 1), count if count > 0 else _MOST_PAGES)
+    return ReportedReading(
+        page=page - 1,
+        is_read=True if told.percentage >= 1 else None,
+        at=told.at,
+        device=told.device,
+        page_count=count if count > 0 else None,
+    )
+
+
+def _page(progress: str) -> int | None:
+    """A page, counted from 1; None for a place in a text."""
+    try:
+        number = float(progress)
+    except ValueError:
+        return None
+    return int(min(max(number, 1), _MOST_PAGES)) if math.isfinite(number) else None
+
+
+def newer(
+    told: DocumentProgress | None, chapter: ChapterProgress, document: str, count: int
+) -> DocumentProgress | None:
+    """What was told, unless the chapter was read on elsewhere since; what is only marked read is read to its end."""
+    page, at = chapter.page + 1, chapter.paged_at
+    if at is None and chapter.is_read:
+        page, at = count, chapter.marked_at
+    if at is None or count <= 0 or (told is not None and at <= told.at):
+        return told
+    page = min(page, count)
+    return DocumentProgress(document, str(page), page / count, chapter.device or "Tsuzuki", OURS, at)
+
+
+# -- answers
+
+
+async def _create(_: Request) -> Response:
+    """Nobody registers here; KOReader shows what is said instead."""
+    said = "Make a device password under Account, Device passwords, and log in with it."
+    return _answer({"code": REGISTRATION, "message": said}, HTTPStatus.PAYMENT_REQUIRED)
+
+
+async def _is_healthy(_: Request) -> Response:
+    return _answer({"state": "OK"})
+
+
+def _answer(value: Any, status: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+
+def _failed(failure: HttpFailure) -> Response:
+    code, said = UNKNOWN, failure.body.error
+    if failure.status == HTTPStatus.UNAUTHORIZED:
+        code, said = UNAUTHORIZED, "Unauthorized"
+    elif failure.status == HTTPStatus.FORBIDDEN:
+        code = NO_DOCUMENT if failure.body.code == NoDocument.code else INVALID
+    headers = {name: value for name, value in failure.headers.items() if name != "www-authenticate"}
+    body = msgspec.json.encode({"code": code, "message": said})
+    return Response(body, failure.status, headers, "application/json")

@@ -1,0 +1,47 @@
+"""How far documents were read, for devices that tell each other by us: whatever file it is, we keep what they say."""
+
+from typing import Final
+
+import msgspec
+
+from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.shelves.documents")
+
+MOST_DOCUMENTS: Final = 10_000
+"""Of a shelf; beyond it those are forgotten that nobody told of for longest."""
+
+
+class DocumentProgress(msgspec.Struct, frozen=True):
+    """How far a device has read a document."""
+
+    document: str
+    progress: str
+    percentage: float
+    device: str
+    device_id: str | None
+    at: Millis
+
+
+class Documents:
+    """The documents of shelves."""
+
+    def __init__(self, db: Database, most: int = MOST_DOCUMENTS) -> None:
+        self._db = db
+        self._most = most
+
+    async def find(self, shelf_id: ShelfId, document: str) -> DocumentProgress | None:
+        """What was told of it last."""
+        wanted = {"shelf_id": shelf_id, "document": document}
+        return await self._db.read(lambda tx: tx.maybe(DocumentProgress, q.find_document, **wanted))
+
+    async def tell(self, shelf_id: ShelfId, told: DocumentProgress) -> None:
+        """Keep what a device says: nothing is compared."""
+
+        async def tell(tx: Tx) -> None:
+            await tx.run(q.write_document, **q.write_document.values_of(told, shelf_id=shelf_id))
+            await tx.run(q.forget_documents, shelf_id=shelf_id, most=self._most - 1)
+
+        await self._db.with_tx(tell)

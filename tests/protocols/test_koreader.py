@@ -1,0 +1,338 @@
+"""KOReader's progress sync, as its plugin speaks it."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.people import RunningApp, a_running_app
+from tests.app import Answer, in_settings
+from tests.books.test_chapter_files import partial_md5, path_of
+from tests.images.builders import Gallery, a_gallery
+from tests.images.test_downloads import fill
+from tests.protocols.people import AppReader, an_app_reader
+from tests.protocols.test_pictures import follow_gallery
+from tests.protocols.test_pictures import q as gallery_queries
+from tsuzuki.accounts.sharing import shelf_user
+from tsuzuki.accounts.tokens import TokenRequest
+from tsuzuki.accounts.types import SYSTEM
+from tsuzuki.books.archives import Archive
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.inbox.entries import EntryFilter
+from tsuzuki.model.ids import PublicId, SeriesId
+from tsuzuki.model.pages import FROM_THE_TOP
+from tsuzuki.model.times import MINUTE, SECOND, Millis
+from tsuzuki.shelves.documents import DocumentProgress, Documents
+from tsuzuki.shelves.types import ChapterSelection, ReportedReading
+
+BASE = "/koreader"
+DOCUMENT = "f34024643c82aec13b2fd5eb2842658a"
+TOLD = {"document": DOCUMENT, "progress": "10", "percentage": 0.4167, "device": "Kobo Libra", "device_id": "9A1E0C"}
+
+q = parse_queries(
+    "tests",
+    """
+-- name: public_id
+select public_id from series where id = :id;
+-- name: count
+select count(*) from document_progress where shelf_id = :shelf_id;
+-- name: enable
+update user_account set disabled_at = :disabled_at where id = :id;
+""",
+)
+
+
+class Device(AppReader):
+    """KOReader on one device."""
+
+    name = "Kobo Libra"
+
+    @property
+    def hashed(self) -> str:
+        return hashlib.md5(self.key.encode()).hexdigest()
+
+    async def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> Answer:
+        headers = {
+            "accept": "application/vnd.koreader.v1+json",
+            "x-auth-user": self.user.username,
+            "x-auth-key": self.hashed if key is None else key,
+        }
+        options = {} if body is None else {"json": body}
+        return await self.app.client.ask(method, f"{BASE}{path}", headers=headers, **options)
+
+    async def get(self, document: str) -> Any:
+        answer = await self.call("GET", f"/syncs/progress/{document}")
+        assert answer.status == 200, answer.text
+        return answer.json()
+
+    async def put(self, **said: Any) -> Any:
+        answer = await self.call("PUT", "/syncs/progress", said)
+        assert answer.status == 200, answer.text
+        return answer.json()
+
+    async def read(self, document: str, page: int, count: int) -> None:
+        """The person looks at this page."""
+        device = {"device": self.name, "device_id": self.name}
+        await self.put(document=document, progress=str(page), percentage=page / count, **device)
+
+
+@pytest.fixture
+async def app(empty_database_url, tmp_path) -> AsyncIterator[RunningApp]:
+    async with a_running_app(tmp_path, database_url=in_settings(empty_database_url)) as app:
+        yield app
+
+
+async def a_device(app: RunningApp, **over: Any) -> Device:
+    ann = await an_app_reader(app, "koreader", **over)
+    return Device(app, ann.user, ann.shelf, ann.issued)
+
+
+@pytest.fixture
+async def kobo(app) -> Device:
+    return await a_device(app)
+
+
+# -- the exchange
+
+
+async def test_the_exchange_that_the_plugin_knows(app, kobo):
+    answer = await kobo.call("GET", "/users/auth")
+    assert (answer.status, answer.json()) == (200, {"authorized": "OK"})
+    assert await kobo.get(DOCUMENT) == {}
+    now = app.time() // SECOND
+    said = await kobo.put(**TOLD)
+    assert said["document"] == DOCUMENT
+    assert 0 <= said["timestamp"] - now <= 1
+    assert await kobo.get(DOCUMENT) == TOLD | {"timestamp": said["timestamp"]}
+    created = await app.client.ask("POST", f"{BASE}/users/create", json={"username": "ann", "password": "x"})
+    assert (created.status, created.json()["code"]) == (402, 2005)
+    healthy = await app.client.get(f"{BASE}/healthcheck")
+    assert (healthy.status, healthy.json()) == (200, {"state": "OK"})
+
+
+async def test_hashed_and_plain_keys_open_until_they_end(app, kobo):
+    assert (await kobo.call("GET", "/users/auth", key=kobo.key)).status == 200
+    fever = await an_app_reader(app, "fever")
+    wrong = hashlib.md5(b"wrong").hexdigest()
+    for key in ("", wrong, fever.key, hashlib.md5(fever.key.encode()).hexdigest(), kobo.hashed.upper()):
+        answer = await kobo.call("GET", "/users/auth", key=key)
+        assert (answer.status, answer.json()) == (401, {"code": 2001, "message": "Unauthorized"}), key
+    stranger = Device(app, fever.user, fever.shelf, kobo.issued)
+    assert (await stranger.call("GET", "/users/auth")).status == 401
+    await app.db.with_tx(lambda tx: tx.run(q.enable, id=kobo.user.id, disabled_at=1))
+    assert (await kobo.call("GET", "/users/auth")).status == 401
+    await app.db.with_tx(lambda tx: tx.run(q.enable, id=kobo.user.id, disabled_at=None))
+    caller = (await app.accounts.devices.sign_in(kobo.request, kobo.user.username, kobo.key)).caller
+    await app.accounts.tokens.revoke(caller, kobo.issued.token.public_id)
+    assert (await kobo.call("PUT", "/syncs/progress", TOLD)).status == 401
+
+
+async def test_what_other_clients_send_is_taken(kobo):
+    await kobo.put(document="1", progress=12, percentage="0.5", device="Readest", metadata={"title": "Fog"}, more=[])
+    found = await kobo.get("1")
+    assert (found["progress"], found["percentage"], "device_id" in found) == ("12", 0.5, False)
+    pointer = "/body/DocFragment[10]/body/div/p[1]/text().0"
+    await kobo.put(**TOLD | {"progress": pointer, "percentage": 1e9})
+    found = await kobo.get(DOCUMENT)
+    assert (found["progress"], found["percentage"]) == (pointer, 1.0)
+    await kobo.put(**TOLD | {"percentage": -1})
+    assert (await kobo.get(DOCUMENT))["percentage"] == 0
+
+
+async def test_what_is_wrong_is_refused_and_nothing_kept(app, kobo):
+    for name, code in (("document", 2004), ("progress", 2003), ("percentage", 2003), ("device", 2003)):
+        answer = await kobo.call("PUT", "/syncs/progress", {key: TOLD[key] for key in TOLD if key != name})
+        assert (answer.status, answer.json()["code"]) == (403, code), name
+        values: list[Any] = [None, "", [], {}, True, "NaN" if name == "percentage" else None]
+        for value in values:
+            answer = await kobo.call("PUT", "/syncs/progress", TOLD | {name: value})
+            assert (answer.status, answer.json()["code"]) == (403, code), (name, value)
+    for document in ("x" * 10_000, "a:b", "a/b", "a b", "\n", "a\u0000b", 7):
+        answer = await kobo.call("PUT", "/syncs/progress", TOLD | {"document": document})
+        assert answer.status == 403, document
+    bodies: list[Any] = [[], "x", 1]
+    for body in bodies:
+        assert (await kobo.call("PUT", "/syncs/progress", body)).status == 403
+    assert (await kobo.call("PUT", "/syncs/progress", TOLD | {"progress": "9" * 2000})).status == 403
+    for document in ("x" * 5_000, "a%3Ab", "a%2Fb", "a/b", "%00", "%FF"):
+        assert await kobo.get(document) == {}, document
+    assert await app.db.read(lambda tx: tx.one(int, q.count, shelf_id=kobo.shelf)) == 0
+
+
+async def test_everybody_has_documents_of_their_own(app, kobo):
+    await kobo.put(**TOLD)
+    other = await a_device(app)
+    assert await other.get(DOCUMENT) == {}
+    await other.put(**TOLD | {"progress": "11"})
+    assert (await kobo.get(DOCUMENT))["progress"] == "10"
+
+
+async def test_who_only_reads_a_shelf_tells_nothing_of_it(app, kobo):
+    bob = await app.add()
+    shelf = await app.accounts.current_user.shelf_of(kobo.user)
+    await app.accounts.sharing.share(shelf_user(kobo.user), shelf.public_id, bob.username, "reader")
+    request = TokenRequest(name="App", protocols=("koreader",), shelf=shelf.public_id)
+    device = Device(app, bob, shelf.id, await app.accounts.tokens.make_for(SYSTEM, bob, request))
+    assert (await device.call("PUT", "/syncs/progress", TOLD)).status == 403
+    assert await device.get(DOCUMENT) == {}
+
+
+async def test_a_shelf_keeps_the_documents_told_of_last(app, kobo):
+    documents = Documents(app.db, most=3)
+    for number in range(6):
+        told = DocumentProgress(str(number), "1", 0.5, "Kobo", None, Millis(number))
+        await documents.tell(kobo.shelf, told)
+    kept = [number for number in range(6) if await documents.find(kobo.shelf, str(number)) is not None]
+    assert kept == [3, 4, 5]
+
+
+# -- our own chapters
+
+
+class Library:
+    """A device that has a chapter of ours as a file."""
+
+    def __init__(self, gallery: Gallery, kobo: Device, series: PublicId) -> None:
+        self.gallery = gallery
+        self.kobo = kobo
+        self.series = series
+        self.progress = gallery.app.reading.progress
+        self.time = gallery.app.time
+
+    async def file(self) -> bytes:
+        answer = await self.gallery.reader.get(path_of(self.gallery))
+        assert answer.status == 200
+        return answer.body
+
+    async def digest(self) -> str:
+        return partial_md5(BytesIO(await self.file()))
+
+    async def report(self, **said: Any) -> None:
+        reading = ReportedReading(**said)
+        await self.progress.report(self.kobo.shelf, self.series, self.gallery.chapter_id, reading)
+
+    async def state(self) -> tuple[int, int, bool]:
+        """The page, counted from 0, the furthest, and whether it is read."""
+        found = await self.progress.get(self.kobo.shelf, self.series, self.gallery.chapter_id)
+        return found.page, found.furthest_page, found.is_read
+
+
+@asynccontextmanager
+async def a_library(folder: Path, database_url: str) -> AsyncIterator[Library]:
+    async with a_gallery(folder, database_url, pages=8) as gallery:
+        kobo = await a_device(gallery.app)
+        await follow_gallery(gallery, kobo)
+        fill(gallery)
+        chapter = gallery.chapter_id
+        series = await gallery.db.read(lambda tx: tx.one(SeriesId, gallery_queries.series_of, id=chapter))
+        public_id = await gallery.db.read(lambda tx: tx.one(PublicId, q.public_id, id=series))
+        yield Library(gallery, kobo, public_id)
+
+
+DIGESTS = {
+    0: "d41d8cd98f00b204e9800998ecf8427e",
+    1: "93b885adfe0da089cdf634904fd59f71",
+    500: "07002923d687cd67b695e8c3bdaabff9",
+    1024: "9ee0a0e0c0bc0f1ff29d663d1fdf0743",
+    1025: "3f3789452b88cb32b8cbfbafe715e29a",
+    4096: "1544ef7a46131a30cf328f55979db73d",
+    5000: "e77dcca7f22a949ae8492c260ca19f32",
+    100000: DOCUMENT,
+    2000000: "da96d9df9e3ed2a4e922f3641ba40600",
+}
+"""By KOReader's own arithmetic, of files whose byte k is k mod 251."""
+
+
+async def test_files_have_the_digests_that_koreader_gives_them():
+    nothing: Any = None
+    for size, digest in DIGESTS.items():
+        content = bytes(range(251)) * (size // 251 + 1)
+        archive = Archive("a.cbz", "application/zip", (content[:size],))
+        assert await archive.partial_md5(nothing) == digest, size
+
+
+async def test_a_page_on_the_device_is_a_page_here(tmp_path, empty_database_url):
+    async with a_library(tmp_path, empty_database_url) as library:
+        kobo, digest = library.kobo, await library.digest()
+        assert await library.digest() == digest
+        assert await kobo.get(digest) == {}
+        await kobo.read(digest, 5, 8)
+        assert await library.state() == (4, 4, False)
+        assert (await kobo.get(digest))["device"] == "Kobo Libra"
+        library.time.pass_(MINUTE)
+        await kobo.read(digest, 99, 99)
+        assert await library.state() == (7, 7, True)
+        assert (await library.gallery.app.inbox.count(kobo.shelf)).chapters == 0
+
+
+async def test_pages_read_elsewhere_reach_the_device(tmp_path, empty_database_url):
+    async with a_library(tmp_path, empty_database_url) as library:
+        kobo, digest = library.kobo, await library.digest()
+        await kobo.read(digest, 2, 8)
+        before = await kobo.get(digest)
+        library.time.pass_(MINUTE)
+        await library.report(page=5, device="Phone")
+        found = await kobo.get(digest)
+        assert (found["progress"], found["percentage"], found["device"]) == ("6", 0.75, "Phone")
+        assert found["device_id"] != before["device_id"]
+        assert found["timestamp"] > before["timestamp"]
+        library.time.pass_(MINUTE)
+        await kobo.read(digest, 3, 8)  # it was queued while the device was away
+        assert await library.state() == (2, 5, False)
+        assert (await kobo.get(digest))["progress"] == "3"
+
+
+async def test_what_was_marked_read_here_is_at_its_end_there(tmp_path, empty_database_url):
+    async with a_library(tmp_path, empty_database_url) as library:
+        kobo, digest = library.kobo, await library.digest()
+        await library.progress.mark(kobo.shelf, library.series, ChapterSelection(), is_read=True)
+        found = await kobo.get(digest)
+        assert (found["progress"], found["percentage"], found["device"]) == ("8", 1.0, "Tsuzuki")
+        library.time.pass_(MINUTE)
+        await kobo.read(digest, 2, 8)
+        assert await library.state() == (1, 1, True)  # a late page makes nothing unread
+
+
+async def test_a_file_is_known_by_its_name_too(tmp_path, empty_database_url):
+    async with a_library(tmp_path, empty_database_url) as library:
+        answer = await library.gallery.reader.get(path_of(library.gallery))
+        name = answer.headers["content-disposition"].partition('filename="')[2].partition('"')[0]
+        await library.kobo.read(hashlib.md5(name.encode()).hexdigest(), 4, 8)
+        assert await library.state() == (3, 3, False)
+
+
+async def test_a_chapter_of_another_shelf_is_only_a_document(tmp_path, empty_database_url):
+    async with a_library(tmp_path, empty_database_url) as library:
+        digest = await library.digest()
+        other = await a_device(library.gallery.app)
+        await other.read(digest, 5, 8)
+        assert (await other.get(digest))["progress"] == "5"
+        assert await library.state() == (0, 0, False)
+        articles = await a_device(library.gallery.app, kinds="item")
+        await follow_gallery(library.gallery, articles)
+        await articles.read(digest, 5, 8)
+        assert (await articles.get(digest))["progress"] == "5"
+
+
+async def test_an_article_that_was_read_to_its_end_is_read_here(app):
+    kobo = await a_device(app)
+    await kobo.add_feed("The Gull Letters", items=2)
+    wanted = EntryFilter(kind="item", unread=True)
+    entry, _ = (await app.inbox.list(kobo.shelf, wanted, after=FROM_THE_TOP, most=9)).rows
+    visitor = await app.signed_in(kobo.user)
+    digest = partial_md5(BytesIO((await visitor.get(f"/items/{entry.item_id}/file")).body))
+    place = {"document": digest, "progress": "/body/DocFragment[2]/body/p[1]/text().0", "device": "Kobo Libra"}
+    await kobo.put(**place, percentage=0.5)
+    assert (await app.inbox.count(kobo.shelf)).items == 2
+    await kobo.put(**place, percentage=1)
+    assert (await kobo.get(digest))["progress"] == place["progress"]
+    left = (await app.inbox.list(kobo.shelf, wanted, after=FROM_THE_TOP, most=9)).rows
+    assert entry.item_id not in [one.item_id for one in left]
+    assert len(left) == 1
+    other = await a_device(app)
+    await other.put(**place, percentage=1)
+    assert (await app.inbox.count(kobo.shelf)).items == 1
