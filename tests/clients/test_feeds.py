@@ -2,13 +2,12 @@
 
 import asyncio
 import random
-from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
 from tests.api.people import a_running_app
 from tests.app import in_settings
+from tests.clients.conftest import run
 from tests.net.builders import a_server, always, answer
 from tests.protocols.people import AppReader, an_app_reader
 from tsuzuki.inbox.sync import LARGEST, SyncFilter
@@ -37,18 +36,6 @@ async def disturb(reader: AppReader, feed: FeedId, until: asyncio.Event) -> int:
         await reader.app.inbox.mark_entries(reader.shelf, ids, unread=dice.random() < 0.5)
         await asyncio.sleep(0.05)
     return arrived
-
-
-async def run(program: Path, *said: str) -> dict[str, list[str]]:
-    """What the program printed, by the first word of each line."""
-    process = await asyncio.create_subprocess_exec(program, *said, stdout=asyncio.subprocess.PIPE)
-    printed, _ = await process.communicate()
-    lines = defaultdict[str, list[str]](list)
-    for line in printed.decode().splitlines():
-        word, _, rest = line.partition(" ")
-        lines[word].append(rest)
-    assert process.returncode == 0, lines["failed"]
-    return lines
 
 
 @pytest.mark.parametrize("protocol", ["fever", "greader", "miniflux"])

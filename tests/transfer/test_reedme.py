@@ -1,5 +1,6 @@
 """What people had in ReedMe or Fusion comes along, once, and no kill loses it."""
 
+import asyncio
 import os
 import random
 import subprocess
@@ -23,6 +24,7 @@ from tsuzuki.db import DatabaseOptions, legacy
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import is_legacy, read_items
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.db.sqlite_file import connect_bare
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, from_iso
@@ -183,6 +185,18 @@ def test_a_start_looks_only_at_the_header_and_the_tables(tmp_path, monkeypatch):
     whole = file.read_bytes()
     file.write_bytes(whole[:4096] + bytes(len(whole) - 4096))  # its rows are damaged, which nobody looks for yet
     assert is_legacy(file)
+
+
+async def test_a_start_waits_while_another_process_migrates_the_file(tmp_path):
+    path = tmp_path / "tsuzuki.db"
+    with closing(connect_bare(path)) as other:
+        other.execute("create table x (y)")
+        other.execute("begin exclusive")
+        asked = asyncio.create_task(asyncio.to_thread(is_legacy, path))
+        await asyncio.wait([asked], timeout=0.2)
+        assert not asked.done()
+        other.execute("commit")
+        assert not await asked
 
 
 @pytest.mark.soak

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tsuzuki.model.ids import ShelfId
     from tsuzuki.transfer.archive.format import Manifest
     from tsuzuki.transfer.archive.journal import ImportReport
+    from tsuzuki.transfer.imports.types import ShelfImportRow
     from tsuzuki.transfer.reedme.service import ReedmeReport
 
 T = TypeVar("T")
@@ -136,29 +137,112 @@ def import_reedme(file: Path, choice: ShelfChoice) -> None:
         sys.exit(1)
 
 
+@import_.command("file")
+@click.argument("file", type=FILE)
+@click.option("--preview", "is_preview", is_flag=True, help="Only say what is in the file.")
+@shelf_options
+def import_file(file: Path, choice: ShelfChoice, *, is_preview: bool) -> None:
+    """Import a file of another program: a backup of Mihon (.tachibk), OPML, JSON or XML. It says what the file is.
+
+    The page /import takes the same files. Exits with 1 if something was skipped.
+    """
+    body = file.read_bytes()
+
+    async def look(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "ShelfImportRow":
+        return await opened.imports.show(shelf_id, user.id, file.name, body)
+
+    _import_shown(choice, look, is_preview=is_preview)
+
+
+@import_.command("server")
+@click.argument("kind", type=click.Choice(["miniflux", "suwayomi", "komga", "kavita"]))
+@click.argument("url")
+@click.option("--username", default="", help="Not needed for Miniflux and Kavita.")
+@click.password_option(
+    "--password", envvar="TSUZUKI_IMPORT_PASSWORD", confirmation_prompt=False, help="Or the API key."
+)
+@click.option("--preview", "is_preview", is_flag=True, help="Only say what is there.")
+@shelf_options
+def import_server(*, kind: str, url: str, username: str, password: str, choice: ShelfChoice, is_preview: bool) -> None:
+    """Import from a running server. The password, or API key, is used once and not stored.
+
+    Exits with 1 if something was skipped.
+    """
+    from tsuzuki.transfer.servers.kinds import ServerLogin
+
+    login = ServerLogin(kind=kind, url=url, username=username, password=password)
+
+    async def look(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "ShelfImportRow":
+        return await opened.imports.show_server(shelf_id, user.id, login)
+
+    _import_shown(choice, look, is_preview=is_preview)
+
+
+def _import_shown(
+    choice: ShelfChoice,
+    look: "Callable[[Tsuzuki, User, ShelfId], Awaitable[ShelfImportRow]]",
+    *,
+    is_preview: bool,
+) -> None:
+    async def run_import(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "ShelfImportRow":
+        shown = await look(opened, user, shelf_id)
+        _tell_preview(shown)
+        if is_preview:
+            await opened.imports.drop(shelf_id, shown.public_id)
+            return shown
+        return await opened.imports.import_now(shelf_id, shown.public_id)
+
+    done = with_person(choice, run_import, writes=True)
+    if done.error is not None:
+        raise click.ClickException(done.error)
+    if done.report is None:
+        return
+    for note in done.report.notes:
+        click.echo(note, err=True)
+    for part, counts in done.report.parts.items():
+        said = f"{counts.created:,} created, {counts.existing:,} existing, {counts.left_out:,} skipped"
+        if counts.created or counts.existing or counts.left_out:
+            click.echo(f"{part}: {said}.")
+    if any(counts.left_out for counts in done.report.parts.values()):
+        sys.exit(1)
+
+
+def _tell_preview(shown: "ShelfImportRow") -> None:
+    preview = shown.preview
+    counts = ", ".join(f"{count:,} {part}" for part, count in preview.counts.items())
+    click.echo(f"{shown.name} ({shown.kind}): {counts}.")
+    for name, count in preview.unlinked.items():
+        click.echo(f"Without a source here: {name}, {count:,} series.", err=True)
+    for left in preview.left_out:
+        click.echo(f"Not imported: {left.count:,} {left.what}. {left.why}", err=True)
+
+
 @click.command()
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["opml", "archive"]),
+    type=click.Choice(["opml", "archive", "mihon"]),
     default="opml",
     show_default=True,
-    help="opml: the list of feeds; archive: the whole shelf.",
+    help="opml: the list of feeds; archive: the whole shelf; mihon: the series as a .tachibk.",
 )
 @shelf_options
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A new file. Default: stdout for OPML, USER-shelf.zip for an archive.",
+    help="A new file. Default: stdout for OPML, USER-shelf.zip for an archive, app.mihon_DATE.tachibk for Mihon.",
 )
 def export(kind: str, choice: ShelfChoice, output: Path | None) -> None:
-    """Export the followed feeds as OPML 2.0, or a shelf with everything on it as an archive.
+    """Export the followed feeds as OPML 2.0, a shelf with everything on it as an archive, or its series for Mihon.
 
     Import the archive with `tsuzuki import shelf`. It contains no passwords or tokens, but everything that its reader
     has read, so keep it private.
     """
     if kind == "archive":
         _export_archive(choice, output or Path(f"{choice.name}-shelf.zip"))
+        return
+    if kind == "mihon":
+        _export_backup(choice, output)
         return
     body = with_shelf(choice, lambda opened, shelf_id: opened.lists.write(shelf_id), writes=False)
     if output is None:
@@ -168,6 +252,16 @@ def export(kind: str, choice: ShelfChoice, output: Path | None) -> None:
 
     with new_file(output) as file:
         file.write(body)
+
+
+def _export_backup(choice: ShelfChoice, output: Path | None) -> None:
+    from tsuzuki.transfer.archive.container import new_file
+
+    backup = with_shelf(choice, lambda opened, shelf_id: opened.mihon_export.write(shelf_id), writes=False)
+    path = output or Path(backup.name)
+    with new_file(path) as file:
+        file.write(backup.body)
+    click.echo(f"{path}")
 
 
 def _export_archive(choice: ShelfChoice, output: Path) -> None:

@@ -116,6 +116,14 @@ select stays.id, stays.title from chapter as stays
 join chapter as gone on gone.series_id = :from_id and gone.key = stays.key
 where stays.series_id = :into_id and stays.title <> '';
 
+-- name: point_former_chapters
+-- What came into a chapter that goes now, goes along.
+update former_chapter set chapter_id = pair.stays_id from {pairs} where former_chapter.chapter_id = pair.gone_id;
+
+-- name: add_former_chapters
+-- Apps keep ids of chapters for ever.
+insert into former_chapter (id, chapter_id) select pair.gone_id, pair.stays_id from {pairs};
+
 -- name: drop_joined_chapters
 delete from chapter
 where series_id = :from_id and exists (
@@ -190,6 +198,9 @@ delete from former_follow
 where series_id = :from_id and exists (
   select 1 from former_follow as kept where kept.series_id = :into_id and kept.shelf_id = former_follow.shelf_id
 );
+
+-- name: move_backups
+update backup_series set series_id = :into_id where series_id = :from_id;
 
 -- name: move_former_follows
 update former_follow set series_id = :into_id where series_id = :from_id;

@@ -75,6 +75,8 @@ async def join_chapters_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> tuple[Move
     both = {"from_id": gone, "into_id": into}
     await tx.run(q.fill_chapters, **both)
     titled = await tx.many(CopiedChapter, q.titled_pairs, **both)
+    await tx.run(q.point_former_chapters, **both)
+    await tx.run(q.add_former_chapters, **both)
     joined = await tx.run(q.drop_joined_chapters, **both)
     return MovedRows(await tx.run(q.move_chapters, **both), joined), titled
 
@@ -93,6 +95,7 @@ async def join_follows_tx(tx: Tx, gone: SeriesId, into: SeriesId, now: Millis) -
     await tx.run(q.join_former_follows, **both)
     await tx.run(q.drop_joined_former_follows, **both)
     await tx.run(q.move_former_follows, **both)
+    await tx.run(q.move_backups, **both)
     joined = await tx.run(q.join_follows, **both, now=now)
     await tx.run(q.drop_joined_follows, **both)
     return MovedRows(await tx.run(q.move_follows, **both, now=now), joined)

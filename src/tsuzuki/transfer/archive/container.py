@@ -89,6 +89,11 @@ def _packed(name: str) -> zipfile.ZipInfo:
     return info
 
 
+def encoded(line: ArchiveLine) -> bytes:
+    """As it stands in a part."""
+    return msgspec.json.encode(line, order="deterministic") + b"\n"
+
+
 class PartWriter:
     """Writes lines, and counts and hashes them."""
 
@@ -101,11 +106,14 @@ class PartWriter:
     def write(self, lines: Iterable[ArchiveLine]) -> None:
         """Write more lines."""
         for line in lines:
-            raw = msgspec.json.encode(line, order="deterministic") + b"\n"
-            self._file.write(raw)
-            self._hash.update(raw)
-            self._lines += 1
-            self._bytes += len(raw)
+            self.write_encoded(encoded(line))
+
+    def write_encoded(self, raw: bytes) -> None:
+        """The same of one that is encoded already."""
+        self._file.write(raw)
+        self._hash.update(raw)
+        self._lines += 1
+        self._bytes += len(raw)
 
     @property
     def lines(self) -> int:

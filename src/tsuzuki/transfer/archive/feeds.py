@@ -103,7 +103,10 @@ class FeedImport:
         former = await take_former_subscription_tx(tx, self._shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
         group_id = self._known.group(feed.group)
         public_id = self._deps.new_id()
-        await add_subscription_tx(tx, self._shelf_id, feed_id, feed, group_id=group_id, public_id=public_id, now=now)
+        subscription_id = await add_subscription_tx(
+            tx, self._shelf_id, feed_id, feed, group_id=group_id, public_id=public_id, now=now
+        )
+        await self._import_run.undo_log.note_made_tx(tx, "subscription", subscription_id)
         if how == "made":
             planned = None if feed.next_check_at is None else Millis(feed.next_check_at)
             state = ImportedFetchState(feed.etag, feed.last_modified, planned)
@@ -128,7 +131,12 @@ class FeedImport:
             ImportedItem(item.key, _item_row(item), as_row(item.entry), each.words)
             for each, item in zip(run, items, strict=True)
         ]
+        keep = partial(
+            self._import_run.undo_log.keep_entries_tx, tx, self._shelf_id, feed_id, keys=[item.key for item in items]
+        )
+        await keep(was_there=True)
         counts = await import_items_tx(tx, self._shelf_id, feed_id, brought)
+        await keep(was_there=False)
         texts = [
             as_row(item.full_text, item_id=counts.new[item.key])
             for item in items

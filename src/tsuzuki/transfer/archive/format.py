@@ -51,6 +51,8 @@ class Person(ArchiveLine, frozen=True, kw_only=True):
     preferences: dict[str, Any] = {}
     proxy_images: bool = False
     retention: KeptFor | None = None
+    backup_rest: bytes | None = None
+    """What backups of Mihon said beside series, for the next one that is exported."""
 
 
 class GroupLine(ArchiveLine, frozen=True, kw_only=True):
@@ -209,6 +211,18 @@ class FormerFollowLine(ArchiveLine, frozen=True, kw_only=True):
     left_at: Moment
 
 
+class BackupLine(ArchiveLine, frozen=True, kw_only=True):
+    """What a backup of Mihon said of a series, for the next backup that is exported."""
+
+    source: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+    """The id of its source there."""
+    url: Annotated[str, Meta(max_length=5_000)]
+    """What the source's extension calls the series."""
+    source_name: Annotated[str, Meta(max_length=500)] = ""
+    message: bytes
+    """All of it, as it stood in the backup, packed with zlib."""
+
+
 class ArchivedSeries(ArchiveLine, frozen=True, kw_only=True):
     """A series that the shelf follows, followed or read."""
 
@@ -227,6 +241,7 @@ class ArchivedSeries(ArchiveLine, frozen=True, kw_only=True):
     sources: tuple[SeriesSource, ...] = ()
     follow: FollowLine | None = None
     former: FormerFollowLine | None = None
+    backups: tuple[BackupLine, ...] = ()
 
 
 class ArchivedRelease(ArchiveLine, frozen=True, kw_only=True):

@@ -22,6 +22,7 @@ from tsuzuki.transfer.archive.format import PARTS, FeedKey
 from tsuzuki.transfer.archive.journal import ImportJournal, LineCounts
 from tsuzuki.transfer.archive.sanitiser import clean_lines
 from tsuzuki.transfer.archive.store import has_shelf_tx
+from tsuzuki.transfer.archive.undo_log import UndoLog
 from tsuzuki.transfer.clean_rows import clean_rows
 
 CHUNK = 200
@@ -66,8 +67,10 @@ class ImportRun:
         parsers: Parsers,
         journal: ImportJournal,
         watch: Watch,
+        undo_log: UndoLog,
     ) -> None:
         self.deps = deps
+        self.undo_log = undo_log
         self.shelf_id = shelf_id
         self.archive = archive
         self.journal = journal

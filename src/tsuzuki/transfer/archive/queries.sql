@@ -1,7 +1,8 @@
 -- Out: every list is read in pages, by a key that an index has in order. In: what is there stays, and is not written again.
 
 -- name: archived_person
-select user_account.preferences, shelf.proxy_images, shelf.own_retention as retention
+select user_account.preferences, shelf.proxy_images, shelf.own_retention as retention,
+  (select body from backup_rest where backup_rest.shelf_id = shelf.id) as backup_rest
 from user_account join shelf on shelf.id = :shelf_id
 where user_account.id = :user_id;
 
@@ -138,6 +139,10 @@ update shelf set proxy_images = true, updated_at = :now where id = :shelf_id and
 -- name: keep_read
 update shelf set own_retention = :retention, updated_at = :now where id = :shelf_id and own_retention is null;
 
+-- name: put_backup_rest
+insert into backup_rest (shelf_id, body, updated_at) values (:shelf_id, :body, :now)
+on conflict (shelf_id) do update set body = excluded.body, updated_at = excluded.updated_at;
+
 -- name: add_feed
 -- R70: a feed that is known is shared and stays as it is; a repeat returns no row.
 insert into feed (
@@ -157,7 +162,8 @@ insert into subscription (
 values (
   :public_id, :shelf_id, :feed_id, :group_id, :name, :site_url, :suspended_at, :notify, :full_text, :poll_interval,
   :retention, :created_at, :now
-);
+)
+returning id;
 
 -- fragment: others_have
 -- With those who may still come back to it as it was.
@@ -370,3 +376,55 @@ values (
   :kind, :name, :config, false, :now, :now
 )
 on conflict (shelf_id, name) do nothing;
+
+-- name: note_made
+insert into import_made (shelf_import_id, kind, of_id) values (:import_id, :kind, :of_id)
+on conflict (shelf_import_id, kind, of_id) do nothing;
+
+-- name: keep_progress
+-- What was noted first is what was there before: an import that was cut off goes on under the same id.
+insert into import_progress (
+  shelf_import_id, chapter_id, was_there, page, furthest_page, is_read, is_bookmarked, device, paged_at, marked_at,
+  opened_at
+)
+select
+  cast(:import_id as bigint), chapter.id, progress.chapter_id is not null, coalesce(progress.page, 0),
+  coalesce(progress.furthest_page, 0), coalesce(progress.is_read, false), coalesce(progress.is_bookmarked, false),
+  progress.device, progress.paged_at, progress.marked_at, progress.opened_at
+from json_each(cast(:rows as text))
+cross join chapter
+left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
+where chapter.series_id = :series_id and chapter.key = value ->> 0
+on conflict (shelf_import_id, chapter_id) do nothing;
+
+-- name: keep_entries
+insert into import_entry (shelf_import_id, entry_id, was_there, unread, saved, read_at)
+select
+  cast(:import_id as bigint), entry.id, cast(:was_there as boolean), entry.unread, entry.saved, entry.read_at
+from json_each(cast(:rows as text))
+cross join entry
+join item on item.id = entry.item_id
+where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id and item.key = value ->> 0
+on conflict (shelf_import_id, entry_id) do nothing;
+
+-- name: series_titled
+-- Of a list that names neither source nor author: what the shelf follows under that title.
+select series.id from follow join series on series.id = follow.series_id
+where follow.shelf_id = :shelf_id and substr(series.match_key, 1, length(:title_key)) = :title_key
+order by series.id;
+
+-- name: series_of_backup
+select series_id from backup_series where shelf_id = :shelf_id and source_uid = :source and url = :url;
+
+-- name: put_backup
+-- The newest backup counts.
+insert into backup_series (shelf_id, series_id, source_uid, url, source_name, message, updated_at)
+values (:shelf_id, :series_id, :source, :url, :source_name, :message, :now)
+on conflict (shelf_id, source_uid, url) do update set
+  source_name = excluded.source_name, message = excluded.message, updated_at = excluded.updated_at
+returning id;
+
+-- name: backups_of
+select source_uid as source, url, source_name, message from backup_series
+where shelf_id = :shelf_id and series_id = :series_id
+order by source_uid, url;

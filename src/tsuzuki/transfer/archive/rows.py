@@ -18,6 +18,7 @@ class PersonRow(msgspec.Struct, frozen=True):
     proxy_images: bool
     retention: Millis | None
     """The shelf's own; 0 is for ever."""
+    backup_rest: bytes | None
 
 
 class ArchiveFeedRow(msgspec.Struct, frozen=True):
@@ -202,6 +203,15 @@ class BookmarkRow(msgspec.Struct, frozen=True):
     feed_link: str | None
     feed_proxy: Annotated[str | None, Sealed(PROXY)]
     item_key: str | None
+
+
+class BackupRow(msgspec.Struct, frozen=True):
+    """What a backup of Mihon said of a series."""
+
+    source: int
+    url: str
+    source_name: str
+    message: bytes
 
 
 class AddedChapter(msgspec.Struct, frozen=True):

@@ -37,6 +37,7 @@ from tsuzuki.transfer.archive.format import (
     ArchivedRelease,
     ArchivedSeries,
     ArchivedSource,
+    BackupLine,
     FollowLine,
 )
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
@@ -51,6 +52,7 @@ from tsuzuki.transfer.archive.store import (
     list_sources_tx,
     mappings_tx,
     others_have_series_tx,
+    put_backup_tx,
 )
 
 q = load_queries("tsuzuki.transfer.archive")
@@ -76,14 +78,17 @@ class SeriesImport:
 
     # -- sources
 
-    async def import_sources(self) -> None:
-        """Sources that are not here are registered; what is here stays as it is."""
+    async def import_sources(self, *, may_add: bool) -> None:
+        """Sources that are not here are registered, if that is allowed; what is here stays as it is."""
         here = {source.slug: source for source in await self._deps.db.read(list_sources_tx)}
         async for chunk in self._import_run.chunks("sources.jsonl"):
             for each in chunk:
                 source: ArchivedSource = each.line
                 known = here.get(source.slug)
-                if known is None:
+                if known is None and not may_add:
+                    why = f"{source.slug}: only administrators can add sources; its series are imported without it."
+                    self._import_run.journal.leave_out(each, why)
+                elif known is None:
                     await self._register(each, source)
                 elif known.connector != source.connector:
                     why = f"this server has a different source {source.slug}; its series are imported without it."
@@ -160,15 +165,35 @@ class SeriesImport:
                 tx, each.id, url=each.url, base_url=each.base_url, priority=WARM, due_at=due, now=now
             )
         await followers_changed_tx(tx, series_id, now)
+        for backup in series.backups:
+            await self._put_backup_tx(tx, series_id, backup)
         return series_id, is_new or found is None
 
+    async def _put_backup_tx(self, tx: Tx, series_id: SeriesId, backup: BackupLine) -> None:
+        said = {"shelf_id": self._shelf_id, "source": backup.source, "url": backup.url}
+        is_new = await tx.maybe(SeriesId, q.series_of_backup, **said) is None
+        backup_id = await put_backup_tx(tx, self._shelf_id, series_id, backup, now=self._deps.clock())
+        if is_new:
+            await self._import_run.undo_log.note_made_tx(tx, "backup", backup_id)
+
     async def _find_tx(self, tx: Tx, series: ArchivedSeries) -> SeriesId | None:
+        """By a source's key, by what a backup called it before, else by its name where no source has it."""
         for mapping in series.sources:
             if mapping.source in self._known.sources:
                 found = await tx.maybe(SeriesId, q.series_at, slug=mapping.source, key=mapping.key)
                 if found is not None:
                     return found
+        for backup in series.backups:
+            said = {"shelf_id": self._shelf_id, "source": backup.source, "url": backup.url}
+            found = await tx.maybe(SeriesId, q.series_of_backup, **said)
+            if found is not None:
+                return found
         taken = set(self._known.series.values())
+        if not series.sources and not series.backups and series.author is None:
+            titled = {"shelf_id": self._shelf_id, "title_key": match_key(series.title, None)}
+            for found in await tx.many(SeriesId, q.series_titled, **titled):
+                if found not in taken:
+                    return found
         nameless = await tx.many(
             SeriesId, q.sourceless_series, shelf_id=self._shelf_id, match_key=match_key(series.title, series.author)
         )
@@ -199,7 +224,8 @@ class SeriesImport:
         """That the shelf follows it, or did; whether that is new here."""
         if series.follow is not None:
             former = await take_former_follow_tx(tx, self._shelf_id, series_id)
-            await add_follow_tx(tx, self._shelf_id, self._follow_row(series_id, series.follow))
+            follow_id = await add_follow_tx(tx, self._shelf_id, self._follow_row(series_id, series.follow))
+            await self._import_run.undo_log.note_made_tx(tx, "follow", follow_id)
             if former is not None and former.entries:
                 await restore_entries_tx(tx, self._shelf_id, series_id, former.entries, now=self._deps.clock())
             return True
@@ -282,6 +308,8 @@ class SeriesImport:
             await tx.run(q.put_chapter_entries, rows=entries, shelf_id=self._shelf_id, series_id=series_id)
         progress = [as_row(each.progress, key=each.key) for each in chapters if each.progress is not None]
         if progress:
+            keys = [row["key"] for row in progress]
+            await self._import_run.undo_log.keep_progress_tx(tx, self._shelf_id, series_id, keys=keys)
             await tx.run(q.put_progress, rows=progress, shelf_id=self._shelf_id, series_id=series_id)
         await entries_follow_tx(tx, self._shelf_id, series_id, self._deps.clock())
 

@@ -26,6 +26,7 @@ from tsuzuki.transfer.archive.format import (
     ArchivedSeries,
     ArchivedSource,
     ArchiveLine,
+    BackupLine,
     BookmarkLine,
     ChannelLine,
     EntryLine,
@@ -61,6 +62,7 @@ from tsuzuki.transfer.archive.store import (
     archived_gone_tx,
     archived_items_tx,
     archived_releases_tx,
+    backups_of_tx,
     list_sources_tx,
     mappings_tx,
 )
@@ -141,7 +143,11 @@ class _Run:
             mappings = await self._db.read(partial(mappings_tx, series_id=row.id))
             key = _series_key(row, mappings, twins)
             used |= {mapping.slug for mapping in mappings}
-            found.append((row, _series(row, key, mappings, slugs=slugs, groups=groups)))
+            line = _series(row, key, mappings, slugs=slugs, groups=groups)
+            backups = await self._db.read(partial(backups_of_tx, shelf_id=self._shelf_id, series_id=row.id))
+            found.append(
+                (row, msgspec.structs.replace(line, backups=tuple(copied(BackupLine, each) for each in backups)))
+            )
         found.sort(key=lambda pair: pair[1].key)
         wanted = [_source(source) for source in sources if source.slug in used]
         wanted.sort(key=lambda source: source.slug)

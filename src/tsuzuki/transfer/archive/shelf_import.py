@@ -39,8 +39,11 @@ from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import ImportJournal, ImportReport, LineCounts
 from tsuzuki.transfer.archive.series import SeriesImport
 from tsuzuki.transfer.archive.store import add_channel_tx, has_bookmark_tx
+from tsuzuki.transfer.archive.undo_log import UndoLog
 
 q = load_queries("tsuzuki.transfer.archive")
+
+_NO_UNDO = UndoLog()
 
 
 class ShelfImport:
@@ -52,15 +55,29 @@ class ShelfImport:
         self._sources = sources
         self._parsers = parsers
 
-    async def run(self, path: Path, shelf_id: ShelfId, user: User, watch: Watch) -> ImportReport:
-        """Import what the shelf does not have; Invalid, with nothing written, for an archive that is not whole."""
+    async def run(
+        self,
+        path: Path,
+        shelf_id: ShelfId,
+        user: User,
+        watch: Watch,
+        *,
+        undo_log: UndoLog = _NO_UNDO,
+        adds_sources: bool = True,
+    ) -> ImportReport:
+        """Import what the shelf does not have; Invalid, with nothing written, for an archive that is not whole.
+
+        `adds_sources` is for those who may add sources to this server.
+        """
         archive = await asyncio.to_thread(ArchiveReader, path)
         journal = ImportJournal()
-        import_run = ImportRun(self._deps, shelf_id, archive, parsers=self._parsers, journal=journal, watch=watch)
+        import_run = ImportRun(
+            self._deps, shelf_id, archive, parsers=self._parsers, journal=journal, watch=watch, undo_log=undo_log
+        )
         try:
             await asyncio.to_thread(archive.check, watch)
             await self._refuse_asleep(shelf_id)
-            await self._import_all(import_run, user)
+            await self._import_all(import_run, user, adds_sources=adds_sources)
         except Unavailable as error:
             raise Unavailable(f"{error} {_how_far(journal)}. Run it again; nothing is imported twice.") from error
         except (NotFound, ForeignKeyViolation) as error:
@@ -76,7 +93,7 @@ class ShelfImport:
         if terms.is_billed and terms.status != "active":
             raise LimitExceeded(why_asleep(terms.status))
 
-    async def _import_all(self, import_run: ImportRun, user: User) -> None:
+    async def _import_all(self, import_run: ImportRun, user: User, *, adds_sources: bool) -> None:
         actor = Actor(user.public_id, user.username)
         rest = _OtherLines(import_run, user)
         known = await rest.import_groups()
@@ -85,7 +102,7 @@ class ShelfImport:
         await rest.import_person()
         await feeds.import_feeds()
         await feeds.import_items()
-        await series.import_sources()
+        await series.import_sources(may_add=adds_sources)
         await series.import_series()
         await series.import_chapters()
         await rest.import_bookmarks(known)
@@ -129,6 +146,8 @@ class _OtherLines:
                 changed += 1
             if person.proxy_images:
                 await tx.run(q.proxy_images, shelf_id=self._shelf_id, now=now)
+            if person.backup_rest is not None:
+                await tx.run(q.put_backup_rest, shelf_id=self._shelf_id, body=person.backup_rest, now=now)
             if person.retention is not None:
                 await tx.run(q.keep_read, shelf_id=self._shelf_id, retention=Millis(person.retention), now=now)
         return LineCounts(created=changed, existing=len(run) - changed)
@@ -160,6 +179,7 @@ class _OtherLines:
             if found is None:
                 found = await add_group_tx(tx, self._shelf_id, self._deps.new_id(), name=group.name, now=now)
                 await tx.run(q.place_group, id=found.id, position=group.position)
+                await self._import_run.undo_log.note_made_tx(tx, "group", found.id)
                 created += 1
             known.groups[group.name] = found.id
         return LineCounts(created=created, existing=len(run) - created)
@@ -184,7 +204,8 @@ class _OtherLines:
         if await has_bookmark_tx(tx, self._shelf_id, mark, item_id):
             return False
         new = copied(NewBookmark, mark, item_id=item_id, feed_id=feed_id)
-        await add_bookmark_tx(tx, self._shelf_id, self._deps.new_id(), new, now=Millis(mark.created_at))
+        bookmark_id = await add_bookmark_tx(tx, self._shelf_id, self._deps.new_id(), new, now=Millis(mark.created_at))
+        await self._import_run.undo_log.note_made_tx(tx, "bookmark", bookmark_id)
         if item_id is not None:
             await save_entry_tx(tx, self._shelf_id, item_id, saved=True)
         return True

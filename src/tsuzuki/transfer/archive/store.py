@@ -9,10 +9,18 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ChapterId, FeedId, GroupId, ItemId, PublicId, SeriesId, SeriesSourceId, ShelfId, UserId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.types import ReleasePreferences
-from tsuzuki.transfer.archive.format import ArchivedSeries, BookmarkLine, Feed, FormerFollowLine, SeriesSource
+from tsuzuki.transfer.archive.format import (
+    ArchivedSeries,
+    BackupLine,
+    BookmarkLine,
+    Feed,
+    FormerFollowLine,
+    SeriesSource,
+)
 from tsuzuki.transfer.archive.rows import (
     ArchiveChapterRow,
     ArchiveSourceRow,
+    BackupRow,
     BookmarkRow,
     ItemRow,
     MappingRow,
@@ -89,11 +97,11 @@ async def add_feed_tx(tx: Tx, feed: Feed, now: Millis) -> FeedId | None:
 
 async def add_subscription_tx(
     tx: Tx, shelf_id: ShelfId, feed_id: FeedId, feed: Feed, *, group_id: GroupId, public_id: PublicId, now: Millis
-) -> None:
-    """The subscription with all its settings; UniqueViolation when the shelf has this feed."""
+) -> int:
+    """The id of the subscription with all its settings; UniqueViolation when the shelf has this feed."""
     ids = {"public_id": public_id, "shelf_id": shelf_id, "feed_id": feed_id, "group_id": group_id}
     values = q.add_subscription.values_of(feed, **ids, site_url=feed.own_site_url, now=now)
-    await tx.run(q.add_subscription, **values)
+    return await tx.one(int, q.add_subscription, **values)
 
 
 # -- in: series
@@ -136,6 +144,17 @@ async def add_former_tx(
     ids = {"shelf_id": shelf_id, "series_id": series_id, "group_id": group_id}
     await tx.run(q.add_former, **q.add_former.values_of(former, **ids, preferences=preferences))
     return True
+
+
+async def put_backup_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, backup: BackupLine, *, now: Millis) -> int:
+    """What a backup said of a series; its id."""
+    ids = {"shelf_id": shelf_id, "series_id": series_id}
+    return await tx.one(int, q.put_backup, **q.put_backup.values_of(backup, **ids, now=now))
+
+
+async def backups_of_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> list[BackupRow]:
+    """What backups said of this series."""
+    return await tx.many(BackupRow, q.backups_of, shelf_id=shelf_id, series_id=series_id)
 
 
 # -- in: the rest

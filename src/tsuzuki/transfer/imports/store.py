@@ -1,0 +1,90 @@
+"""Imports as rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tsuzuki.accounts.types import User
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import PublicId, ShelfId, UserId
+from tsuzuki.model.times import Millis
+from tsuzuki.transfer.archive.undo_log import ImportId
+from tsuzuki.transfer.imports.types import ImportAccount, ImportPreview, ImportStatus, ShelfImportRow, plain
+
+q = load_queries("tsuzuki.transfer.imports")
+
+
+async def add_import_tx(
+    tx: Tx,
+    shelf_id: ShelfId,
+    user_id: UserId,
+    public_id: PublicId,
+    *,
+    name: str,
+    preview: ImportPreview,
+    now: Millis,
+) -> ShelfImportRow:
+    """A file that was looked at."""
+    said: dict[str, Any] = {"name": name, "kind": preview.kind, "preview": plain(preview), "now": now}
+    return await tx.one(ShelfImportRow, q.add_import, shelf_id=shelf_id, user_id=user_id, public_id=public_id, **said)
+
+
+async def find_import_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> ShelfImportRow:
+    """The shelf's import; NotFound."""
+    found = await tx.maybe(ShelfImportRow, q.find_import, shelf_id=shelf_id, public_id=public_id)
+    if found is None:
+        raise NotFound("There is no such import.")
+    return found
+
+
+async def get_import_tx(tx: Tx, import_id: ImportId) -> ShelfImportRow | None:
+    """An import, whoever's it is."""
+    return await tx.maybe(ShelfImportRow, q.get_import, id=import_id)
+
+
+async def set_status_tx(
+    tx: Tx, import_id: ImportId, status: ImportStatus, *, before: ImportStatus, now: Millis
+) -> bool:
+    """From one status to another; False when it is in a third by now."""
+    return bool(await tx.run(q.set_status, id=import_id, status=status, before=before, now=now))
+
+
+async def finish_import_tx(
+    tx: Tx,
+    import_id: ImportId,
+    status: ImportStatus,
+    *,
+    report: ImportAccount | None = None,
+    error: str | None = None,
+    now: Millis,
+) -> None:
+    """Nothing more happens to it by itself."""
+    said = None if report is None else plain(report)
+    await tx.run(q.finish_import, id=import_id, status=status, report=said, error=error, now=now)
+
+
+async def person_tx(tx: Tx, user_id: UserId) -> User:
+    """Whose import it is."""
+    return await tx.one(User, q.person, id=user_id)
+
+
+async def known_tx(tx: Tx, shelf_id: ShelfId, links: Sequence[str], series: Sequence[Sequence[Any]]) -> dict[str, int]:
+    """How many of these feeds, and of these series by slug and key or by source and address, are followed."""
+    feeds = await tx.one(int, q.known_feeds, shelf_id=shelf_id, rows=[[link] for link in links])
+    return {"feeds": feeds, "series": await tx.one(int, q.known_series, shelf_id=shelf_id, rows=series)}
+
+
+async def undo_made_tx(tx: Tx, found: ShelfImportRow) -> None:
+    """What is neither a feed nor a series; to be called with what the shelf reads locked."""
+    said: dict[str, Any] = {"shelf_id": found.shelf_id, "id": found.id}
+    until = found.finished_at or found.updated_at
+    await tx.run(q.restore_progress, until=until, **said)
+    await tx.run(q.remove_progress, until=until, **said)
+    await tx.run(q.remove_bookmarks, **said)
+    await tx.run(q.restore_entries, **said)
+    await tx.run(q.remove_entries, **said)
+    await tx.run(q.remove_backups, **said)
+    await tx.run(q.remove_groups, **said)
+    await tx.run(q.forget_log, id=found.id)
+    await tx.run(q.forget_progress_log, id=found.id)
+    await tx.run(q.forget_entry_log, id=found.id)

@@ -1,0 +1,1 @@
+"""Backups of Mihon and its relatives (.tachibk), in and out."""

@@ -1,0 +1,91 @@
+"""Which of our sources the sources of a backup are: by their ids (R9), by their names, else by their sites."""
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
+
+import msgspec
+
+from tsuzuki.connectors.protocol import Connector
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.model.errors import Invalid, NotFound, ShapeChanged
+from tsuzuki.model.structs import copied
+from tsuzuki.sources.types import Source
+from tsuzuki.transfer.archive.format import ArchivedSource
+from tsuzuki.transfer.mihon.lines import Place
+from tsuzuki.transfer.mihon.unpack import SeriesHead
+
+
+class CallableSource(msgspec.Struct, frozen=True):
+    """A source with who answers for it."""
+
+    source: Source
+    connector: Connector
+    config: object
+
+
+class BackupSources:
+    """The sources of this server, as backups know them."""
+
+    def __init__(self, registry: Registry, sources: Iterable[Source]) -> None:
+        self._by_uid: dict[int, CallableSource] = {}
+        self._by_slug: dict[str, Source] = {}
+        self._by_name: dict[str, CallableSource] = {}
+        self._by_host: dict[str, CallableSource] = {}
+        for source in sources:
+            found = _callable(registry, source)
+            if found is None:
+                continue
+            self._by_uid[source.uid] = found
+            self._by_slug[source.slug] = source
+            for name in (source.name, found.connector.info.name):
+                self._by_name.setdefault(name.casefold(), found)
+            host = urlsplit(source.base_url).hostname
+            if host:
+                self._by_host.setdefault(host, found)
+
+    def by_uid(self, uid: int) -> CallableSource | None:
+        """The source with this id."""
+        return self._by_uid.get(uid)
+
+    def line(self, slug: str) -> ArchivedSource:
+        """A source as an archive names it; here it is known."""
+        return copied(ArchivedSource, self._by_slug[slug], config={}, is_enabled=True)
+
+    def place(self, head: SeriesHead, names: Mapping[int, str]) -> Place | None:
+        """Where a series of a backup can be read here; None when no source has it."""
+        found = self._find(head, names)
+        if found is None:
+            return None
+        place = found.connector.series_in_backup(found.config, head.url)
+        if place is None:
+            return None
+        parts = urlsplit(place.url)
+        base = f"{parts.scheme}://{parts.netloc}" if parts.netloc else found.source.base_url
+        language = None if found.source.lang == "all" else found.source.lang
+        return Place(found.source.slug, place.key, place.url, base.rstrip("/"), language)
+
+    def _find(self, head: SeriesHead, names: Mapping[int, str]) -> CallableSource | None:
+        name = names.get(head.source, "").casefold()
+        return (
+            self._by_uid.get(head.source)
+            or (self._by_name.get(name) if name else None)
+            or self._by_host.get(_host(head.url))
+        )
+
+
+def _callable(registry: Registry, source: Source) -> CallableSource | None:
+    if source.connector is None:
+        return None
+    try:
+        connector = registry.comics(source.connector)
+        config = connector.read_config(source.config)
+    except (NotFound, Invalid, ShapeChanged):
+        return None
+    return CallableSource(source, connector.for_source(config, source.base_url), config)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,60 @@
+"""Calls to another server, by the polite client and its guard."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import msgspec
+
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.requests import Ask, Reply, SourceIdentity
+from tsuzuki.transfer.servers.kinds import ServerLogin
+
+MOST_BYTES = 64 * 1024 * 1024
+_PER_SECOND = 20.0
+_REFUSED = (401, 403)
+
+
+class Fetcher(Protocol):
+    """The client."""
+
+    async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply: ...
+
+
+class ServerCalls:
+    """Asks one server for one reader."""
+
+    def __init__(self, client: Fetcher, login: ServerLogin) -> None:
+        self._client = client
+        self.base = login.url.rstrip("/")
+        self._identity = SourceIdentity(source="import", home_url=self.base, ratelimit=_PER_SECOND)
+
+    async def get(self, path: str, headers: Mapping[str, str], **query: object) -> bytes:
+        """What the server answers; SourceError says why not."""
+        return await self._ask(Ask(self._url(path, query), headers=headers, max_bytes=MOST_BYTES))
+
+    async def post(self, path: str, headers: Mapping[str, str], body: Any, **query: object) -> bytes:
+        """The same for what is asked by POST."""
+        sent = {**headers, "content-type": "application/json"}
+        ask = Ask(
+            self._url(path, query), method="POST", headers=sent, body=msgspec.json.encode(body), max_bytes=MOST_BYTES
+        )
+        return await self._ask(ask)
+
+    def _url(self, path: str, query: Mapping[str, object]) -> str:
+        return f"{self.base}{path}?{urlencode(query)}" if query else f"{self.base}{path}"
+
+    async def _ask(self, ask: Ask) -> bytes:
+        try:
+            return (await self._client.fetch(ask, self._identity)).body
+        except SourceError as error:
+            if error.status in _REFUSED:
+                raise SourceError("The server refused the username, the password or the API key.") from error
+            raise
+
+
+def basic(login: ServerLogin) -> dict[str, str]:
+    """HTTP Basic."""
+    pair = base64.b64encode(f"{login.username}:{login.password}".encode()).decode()
+    return {"authorization": f"Basic {pair}"}

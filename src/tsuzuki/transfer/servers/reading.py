@@ -1,0 +1,29 @@
+"""Asks a server of any kind."""
+
+from collections.abc import AsyncIterator, Callable
+
+from tsuzuki.model.errors import Invalid
+from tsuzuki.model.requests import Parsers
+from tsuzuki.model.times import Millis
+from tsuzuki.transfer.foreign import ForeignLines
+from tsuzuki.transfer.servers.calls import ServerCalls, basic
+from tsuzuki.transfer.servers.comics import read_kavita, read_komga
+from tsuzuki.transfer.servers.kinds import ServerLogin
+from tsuzuki.transfer.servers.miniflux import read_miniflux
+
+ReadServer = Callable[[ServerCalls, ServerLogin, Parsers, Millis], AsyncIterator[ForeignLines]]
+
+_READERS: dict[str, ReadServer] = {"miniflux": read_miniflux, "komga": read_komga, "kavita": read_kavita}
+
+
+def server_lines(calls: ServerCalls, login: ServerLogin, parsers: Parsers, now: Millis) -> AsyncIterator[ForeignLines]:
+    """What it has of this reader."""
+    if login.kind not in _READERS:
+        raise Invalid("There is no such kind of server.")
+    return _READERS[login.kind](calls, login, parsers, now)
+
+
+async def suwayomi_backup(calls: ServerCalls, login: ServerLogin) -> bytes:
+    """Suwayomi makes a backup of Mihon itself."""
+    headers = basic(login) if login.username else {}
+    return await calls.get("/api/v1/backup/export/file", headers)
