@@ -19,6 +19,7 @@ import pytest
 
 from tests import databases, engines, servers
 from tests.scale import SEED, SOAK
+from tests.stopwatch import stalls_counted
 from tests.turns import in_turn
 from tsuzuki.db import Database, DatabaseOptions, locks, open_database
 
@@ -47,9 +48,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[SOAK] = "1"  # properties fix their counts when they are imported
     if (memory := servers.in_memory()) is not None:  # a commit waits for its disk, and tests make ten thousands of them
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
-    if config.getoption("--no-servers") or hasattr(config, "workerinput") or config.option.collectonly:
+    if hasattr(config, "workerinput") or config.option.collectonly:
         return
     config.stash[_stack] = stack = contextlib.ExitStack()
+    stack.enter_context(stalls_counted())
+    if config.getoption("--no-servers"):
+        return
     os.environ[POSTGRES], os.environ[REDIS] = stack.enter_context(servers.servers())
     asyncio.run(databases.make_template(os.environ[POSTGRES]))
 

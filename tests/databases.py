@@ -20,7 +20,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 
 from tests.servers import in_memory, shared_folder
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sqlite_file import path_of

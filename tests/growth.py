@@ -7,9 +7,11 @@ short text lie around each on the long one, so that whatever slows the machine f
 import gc
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 TENFOLD = 20
 """Ten times the text may take this many times as long: linear, with some room; by the square it is a hundred."""
@@ -67,6 +69,19 @@ def growth(
     if looks > 1 and large < SQUARE * small:
         return growth(work, text, 4 * size, name=name, looks=looks - 1)
     return Slow(name, small, large)
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """What the work gives; it fails when it takes longer, three times in a row.
+
+    A virtual machine that stands still for a second counts that second as computed.
+    """
+    for _ in range(TURNS - 1):
+        started = time.thread_time()
+        result = work()
+        if time.thread_time() - started < seconds:
+            return result
+    raise AssertionError(f"it computes longer than {seconds} s")
 
 
 def must_be_linear(work: Callable[[Any], object], text: Callable[[int], Any], size: int = 5_000) -> None:

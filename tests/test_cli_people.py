@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from tests.app import settings_for
 from tsuzuki.accounts.devices import AppRequest
 from tsuzuki.accounts.sessions import Device
-from tsuzuki.app.bootstrap import open_accounts
+from tsuzuki.app.opening import open_accounts
 from tsuzuki.cli import main
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.protocols.fever import digest

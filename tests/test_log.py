@@ -106,3 +106,10 @@ def test_sec_39_a_secret_is_in_no_line_however_it_gets_there(style):
     assert CANARY not in out.getvalue()
     assert out.getvalue().count("***") >= 10
     assert "ValueError" in out.getvalue()
+
+
+def test_a_line_that_cannot_be_written_is_lost_and_hurts_nobody():
+    out = io.StringIO()
+    set_up_logging(style="json", stream=out)
+    out.close()
+    structlog.stdlib.get_logger("tsuzuki.test").warning("nobody reads this")

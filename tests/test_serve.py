@@ -81,9 +81,11 @@ from tsuzuki.cli import main
 from tsuzuki.cli.start import start_server
 settings = start_server()
 from tsuzuki.app.bootstrap import open_tsuzuki
+UNUSED = {"rich", "cryptography", "asyncpg", "authlib", "babel", "redis", "trafilatura", "aiohttp", "PIL", "jinja2"}
+UNUSED |= {"lxml", "selectolax", "nh3"}
 async def opened():
     async with open_tsuzuki(settings):
-        print(*{"rich", "cryptography", "asyncpg", "authlib", "babel", "redis", "trafilatura"} & set(sys.modules))
+        print(*UNUSED & set(sys.modules))
 asyncio.run(opened())
 """
 

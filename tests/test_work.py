@@ -15,7 +15,7 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher, state
 from tests.test_serve import PATIENCE_S, environment, line_of, process
 from tests.waiting import eventually
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.app.pipeline import QUEUES
 from tsuzuki.db.migration_steps import available
 from tsuzuki.queue.workers import Workers

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 LONGEST_PAUSE_S = 0.05
 
 

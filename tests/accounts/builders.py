@@ -68,7 +68,7 @@ class AccountServices:
         self.db = db
         self.time = Time()
         self.passwords = CountedPasswords(hash_cost)
-        deps = AccountDeps(db, self.time, os.urandom, protocols=(PLAIN, HASHED))
+        deps = AccountDeps(db, self.time, os.urandom, protocols=lambda: (PLAIN, HASHED))
         self.all = build_accounts(deps, limits or FailureLimits(), is_open=is_open, passwords=self.passwords)
         self.limiter = self.all.limiter
         self.sessions = self.all.sessions

@@ -10,7 +10,7 @@ from typing import Any
 from tests.api.people import RunningApp, Visitor, a_running_app
 from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_S, eventually
 from tsuzuki.accounts.types import SYSTEM
 
 LOOPBACK = "127.0.0.0/8"
@@ -81,7 +81,7 @@ class Reader:
         feed = await self.post("/feeds", {"link": link, **over})
         return await self.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == items)
 
-    async def until(self, path: str, check: Callable[[Any], bool], within: float = 15.0) -> Any:
+    async def until(self, path: str, check: Callable[[Any], bool], within: float = PATIENCE_S) -> Any:
         """What the path answers as soon as that is as it should be."""
 
         async def look() -> Any:

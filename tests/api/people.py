@@ -13,7 +13,8 @@ from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.accounts.types import SYSTEM, User
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
+from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import Millis
 
@@ -76,6 +77,7 @@ class RunningApp:
         self.channels = opened.channels
         self.feeds_out = opened.feeds_out
         self.hub = opened.hub
+        self.imports = opened.imports
         self.inbox = opened.inbox
         self.sync = opened.sync
         self.worker_loops = opened.worker_loops

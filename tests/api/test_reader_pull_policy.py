@@ -16,7 +16,7 @@ from tests.app import settings_for
 from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed
 from tests.waiting import eventually
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.model.times import MINUTE, SECOND
 from tsuzuki.polling.policy import SPREAD

@@ -18,7 +18,7 @@ from tests.scale import scaled
 from tests.servers import free_port
 from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.accounts.types import SYSTEM
-from tsuzuki.app.bootstrap import open_accounts
+from tsuzuki.app.opening import open_accounts
 
 CHECKS = (
     "not_a_server_error",
@@ -29,7 +29,7 @@ CHECKS = (
 )
 
 EXAMPLES = scaled(5, 50)
-PATIENCE_S = scaled(300, 1800)
+PATIENCE_S = scaled(600, 1800)
 """Half a minute is enough where nothing else runs."""
 
 FEW_VARIABLES = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}

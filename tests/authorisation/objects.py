@@ -93,6 +93,9 @@ async def _bookmark_of(app: RunningApp, user: User) -> PublicId:
     return (await app.reading.bookmarks.add(await _shelf_of(app, user), new)).public_id
 
 
+LIST = b'<opml version="2.0"><body><outline text="A" xmlUrl="http://93.184.216.34/a"/></body></opml>'
+
+
 async def _channel_of(app: RunningApp, user: User) -> PublicId:
     config = {"url": "http://93.184.216.34/hook"}
     added = await app.channels.add(await _shelf_of(app, user), "webhook", name=secrets.token_hex(8), config=config)
@@ -106,6 +109,12 @@ async def _feed_out_of(app: RunningApp, user: User) -> PublicId:
 async def feed_out_on(app: RunningApp, user: User, shelf_id: ShelfId) -> PublicId:
     """A feed out of somebody's, on a shelf that they have."""
     return (await app.feeds_out.add(shelf_id, user.id, NewFeedOut(name="A feed"))).public_id
+
+
+async def _import_of(app: RunningApp, user: User) -> PublicId:
+    shelf = await _shelf_of(app, user)
+    shown = await app.imports.show(shelf, user.id, "feeds.opml", LIST)
+    return (await app.imports.import_now(shelf, shown.public_id)).public_id
 
 
 async def _source_of(app: RunningApp, _: User) -> str:
@@ -235,6 +244,7 @@ OBJECTS: dict[str, Callable[[RunningApp, User], Awaitable[Filling]]] = {
     "bookmark_id": _bookmark_of,
     "channel_id": _channel_of,
     "feed_out_id": _feed_out_of,
+    "import_id": _import_of,
     "source_id": _source_of,
     "job_id": _job_of,
     "comic_id": _comic_of,

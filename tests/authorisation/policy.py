@@ -8,6 +8,7 @@ from typing import Any
 from tests.api.people import API
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Endpoint
+from tsuzuki.app.probes import BuiltLater
 from tsuzuki.http.routing import Resource, Routes
 from tsuzuki.protocols.access import AppResource
 
@@ -52,12 +53,24 @@ POLICY = {
     "POST /series/{series_id}/reading": WRITE,
     "POST /series/{series_id}/keep": WRITE,
     "GET /series/{series_id}/chapters/{chapter_id}": READ,
+    "GET /komga/series/{series_id}": READ,
+    "GET /komga/book/{chapter_id}": READ,
     "GET /feeds": READ,
     "GET /feeds/add": READ,
     "POST /feeds/add": WRITE,
     "POST /feeds/find": WRITE,
     "GET /feeds/import": READ,
     "POST /feeds/import": WRITE,
+    "GET /import": READ,
+    "POST /import": WRITE,
+    "GET /import/server": READ,
+    "POST /import/server": WRITE,
+    "GET /import/{import_id}": READ,
+    "POST /import/{import_id}/start": WRITE,
+    "GET /import/{import_id}/undo": READ,
+    "POST /import/{import_id}/undo": WRITE,
+    "POST /import/{import_id}/drop": WRITE,
+    "POST /series/{series_id}/link": WRITE,
     "POST /feeds/refresh": WRITE,
     "GET /feeds/{feed_id}": READ,
     "POST /feeds/{feed_id}": WRITE,
@@ -241,6 +254,14 @@ POLICY = {
     "PATCH /api/v1/items/-/read": WRITE,
     "PATCH /api/v1/items/-/unread": WRITE,
     "PATCH /api/v1/items/-/undo": WRITE,
+    "POST /api/v1/imports": WRITE,
+    "POST /api/v1/imports/server": WRITE,
+    "GET /api/v1/imports": READ,
+    "GET /api/v1/imports/{import_id}": READ,
+    "POST /api/v1/imports/{import_id}/start": WRITE,
+    "POST /api/v1/imports/{import_id}/undo": WRITE,
+    "DELETE /api/v1/imports/{import_id}": WRITE,
+    "GET /api/v1/library/backup": READ,
     "POST /api/v1/opml": WRITE,
     "GET /api/v1/opml": READ,
     "GET /api/v1/search": READ,
@@ -362,6 +383,9 @@ POLICY = {
     "GET /api/v1/manga/{manga_id}/chapters": READ,
     "GET /api/v1/chapters/{release_id}/pages": READ,
     "GET /api/v1/chapters/{release_id}/pages/{position}/image": READ,
+    "GET /api/v1/chapters/{release_id}/file": READ,
+    "GET /api/v1/items/-/digest": READ,
+    "GET /api/v1/items/{item_id}/file": READ,
     "GET /api/v1/manga/{manga_id}/cover": READ,
     "GET /api/v1/images/{signature}/{picture}": READ,
     "GET /api/v1/media/{terms}/{seal}/{medium}": READ,
@@ -389,7 +413,7 @@ def routes(app: Any) -> dict[str, Resource]:
     """Every method and path that the router knows, found by walking down to it."""
     return {
         f"{method} {resource.path}": resource
-        for resource in routes_of(app).resources
+        for resource in (*routes_of(app).resources, *routes_of(app._probes).resources)
         for method in resource.handlers
         if method != "HEAD" and not isinstance(resource, AppResource)
     }
@@ -403,7 +427,7 @@ def app_resources(app: Any) -> list[AppResource]:
 def routes_of(app: Any) -> Routes:
     """The innermost of an application."""
     while not isinstance(app, Routes):
-        app = getattr(app, "_app", None) or app.app
+        app = app.built() if isinstance(app, BuiltLater) else getattr(app, "_app", None) or app.app
     return app
 
 

@@ -43,6 +43,7 @@ async def _follow(app: RunningApp) -> dict[str, Any]:
 # Bodies for routes that have no object in their path.
 BODIES: dict[str, Callable[[RunningApp], Awaitable[Any]] | dict[str, Any]] = {
     "POST /api/v1/groups": {"name": "*"},
+    "POST /api/v1/imports/server": {"kind": "komga", "url": "http://10.0.0.1", "password": "*"},
     "POST /api/v1/feeds": {"link": "http://93.184.216.34/*"},
     "POST /api/v1/feeds/batch": {"feeds": [{"link": "http://93.184.216.34/*"}]},
     "PATCH /api/v1/items/-/read": {"all": True},
@@ -89,8 +90,11 @@ async def _made(app: RunningApp, parameters: list[str], people: tuple[User, User
     return await PERSONAL[parameters[-1]](app, other if is_in else owner, shelf.id)
 
 
-NOT_JSON = {"POST /api/v1/opml": {400}}
-"""Whoever is let in is told that this is no list."""
+NOT_JSON = {"POST /api/v1/opml": {400}, "POST /api/v1/imports": {400}, "POST /api/v1/imports/server": {400}}
+"""Whoever is let in is told that this is no list, no file, or no address."""
+
+NOTHING_HERE = b"Nothing arrived in that time."
+"""What whoever is let in is told of a day without articles."""
 
 
 async def test_every_route_of_a_shelf_asks_for_its_role(app):
@@ -108,7 +112,8 @@ async def test_every_route_of_a_shelf_asks_for_its_role(app):
             who = await app.signed_in(other)
             ask = who.begin if name in STREAMS else who.ask
             body = await _body(app, name, made) if signature.body else None
-            status = (await ask(endpoint.method, path, body)).status
+            answer = await ask(endpoint.method, path, body)
+            status = 0 if NOTHING_HERE in answer.body else answer.status
             asked += 1
             is_odd = status in {400, 500} - NOT_JSON.get(name, set())
             if (status if status in (401, 403, 404) else 0) != table[POLICY[name]] or is_odd:

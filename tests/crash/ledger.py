@@ -11,7 +11,7 @@ from tests.crash.publisher import Publisher, definition
 from tests.crash.script import BACK_CATALOGUE, SITES
 from tests.delivery.builders import a_reader
 from tests.notifications.receivers import a_notifier
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import ShelfId

@@ -21,7 +21,7 @@ from tests.crash.ledger import Ledger
 from tests.crash.publisher import publishing
 from tests.crash.script import cast_for, write
 from tests.scale import SOAK
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.times import SECOND

@@ -23,7 +23,7 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.scale import SOAK
 from tests.web.guests import Guest
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.queue.workers import LOST_AFTER
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.api.people import RunningApp
 from tests.crawler.builders import Site, a_mapped_comic, claimed, made, the_admin
-from tsuzuki.app.pipeline import Pipeline, folder_of
+from tsuzuki.app.fetching import folder_of
+from tsuzuki.app.pipeline import Pipeline
 from tsuzuki.crawler.discovery import Discovery
 from tsuzuki.crawler.journal import JobLog, SourceCalls
 from tsuzuki.crawler.types import BegunJob

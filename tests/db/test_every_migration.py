@@ -28,6 +28,8 @@ values ({id}, 1, {hash}, 1, 2, 3);
 insert into api_token (public_id, user_id, name, kind, key_hash, scopes, created_at)
 values ({id}, 1, 'A', 'token', {hash}, 'read write', 1), ({id}, 1, 'B', 'device', {hash}, 'opds', 1);
 insert into audit (at, actor, action, entity_type, entity_id) values (1, 'ann', 'a', 'user', '1');
+insert into image (hash, media_type, width, height, bytes, created_at, used_at)
+values ({hash}, 'image/png', 1, 2, 3, 4, 5);
 insert into source (id, uid, name, slug, base_url, created_at, updated_at)
 values (100001, 7, 'S', 's', 'https://s.example', 1, 2), (100002, 8, 'T', 't', 'https://t.example', 1, 2);
 insert into series (id, public_id, title, match_key, created_at, updated_at) values (1, {id}, 'One', 'one', 1, 2);

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from tests.files.builders import a_store, keys, put, put_raw
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.files.stores import ARCHIVE, DamagedFile, FileStore
 from tsuzuki.images.files import key_of
 from tsuzuki.model.times import SECOND

@@ -18,7 +18,7 @@ from tests.polling.builders import a_feed, a_publisher
 from tests.scale import scaled
 from tests.waiting import eventually
 from tests.worker.test_pipeline import running
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.model.times import Millis

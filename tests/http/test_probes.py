@@ -1,8 +1,10 @@
 import asyncio
 import re
+import time
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.types import ASGIApp
 from structlog.testing import capture_logs
 
 from tests.app import Client, in_settings, running_app, serving, serving_resources, settings_for
@@ -10,12 +12,14 @@ from tests.builders import a_public_id, stored_feed, stored_watch
 from tests.servers import free_port
 from tests.waiting import eventually
 from tsuzuki.app import probes as probes_module
-from tsuzuki.app.bootstrap import open_tsuzuki, wall_clock
+from tsuzuki.app.bootstrap import open_tsuzuki
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.app.pipeline import QUEUES
+from tsuzuki.app.probes import BuiltLater
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.http import metrics as metrics_module
-from tsuzuki.http.metrics import Metrics, probes
+from tsuzuki.http.metrics import PATHS, Metrics, probes
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.tasks import enqueue_tx
 from tsuzuki.queue.workers import WorkerProcess, Workers
@@ -140,6 +144,37 @@ async def test_r58_metrics_have_a_histogram_of_how_long_the_tasks_of_each_queue_
         opened.worker_loops.start()
         await eventually(done)
         await opened.worker_loops.stop()
+
+
+async def test_probes_are_answered_before_anything_else_is_built(tmp_path):
+    built = []
+
+    def build() -> ASGIApp:
+        built.append("pages")
+        return probe_app
+
+    async with open_tsuzuki(settings_for(tmp_path)) as opened:
+        probe_app = opened.probe_app
+        async with serving(BuiltLater(probe_app, build)) as client:
+            assert [(await client.get(path)).status for path in PATHS] == [200, 200, 200]
+            assert built == []
+            assert {(await client.get("/inbox")).status for _ in range(3)} == {404}
+            assert built == ["pages"]
+
+
+async def test_requests_that_come_while_the_first_is_answered_wait_for_one_app(tmp_path):
+    built = []
+
+    def build() -> ASGIApp:
+        time.sleep(0.05)
+        built.append("pages")
+        return probe_app
+
+    async with open_tsuzuki(settings_for(tmp_path)) as opened:
+        probe_app = opened.probe_app
+        async with serving(BuiltLater(probe_app, build)) as client:
+            answers = await asyncio.gather(*(client.get("/inbox") for _ in range(5)))
+    assert ({answer.status for answer in answers}, built) == ({404}, ["pages"])
 
 
 async def test_metrics_count_transactions_by_how_they_ended(tmp_path):

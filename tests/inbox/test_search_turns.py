@@ -2,14 +2,22 @@
 
 import asyncio
 import tracemalloc
+from typing import Any
 
 import pytest
 
-from tests.builders import HERE, NOON, a_new_item, store_items_tx, stored_feed
+from tests.builders import HERE, NOON, a_new_item, a_public_id, store_items_tx, stored_feed
 from tests.delivery.builders import a_reader, deliver_items_tx
+from tests.inbox.builders import an_inbox
+from tests.shelves.builders import shelf_deps
+from tsuzuki.inbox.feeds_out.service import FeedsOut
+from tsuzuki.inbox.feeds_out.types import FeedOut, FeedOutId
 from tsuzuki.inbox.search.service import Search
-from tsuzuki.inbox.search.turns import MOST_WAITING
+from tsuzuki.inbox.search.turns import MOST_WAITING, SearchTurns
+from tsuzuki.inbox.sync import SyncFilter, SyncInbox
 from tsuzuki.model.errors import NotAFeed, TooManyRequests
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.shelves.bookmarks import Bookmarks
 
 
 class Slow:
@@ -60,6 +68,46 @@ async def test_a_shelf_has_one_search_under_way_and_others_wait(db):
     parsers.may_end.set()
     assert [len(found.items) for found in await asyncio.gather(*searches, neighbour)] == [1] * (MOST_WAITING + 1)
     assert len((await search.find(shelf, "gull", 10)).items) == 1
+
+
+async def test_searches_of_apps_and_feeds_out_wait_for_the_same_turn(db):
+    shelf, turns = await a_shelf(db), SearchTurns()
+    apps = SyncInbox(db, an_inbox(db), Bookmarks(shelf_deps(db)), turns)
+    published = FeedsOut(db, lambda: NOON, new_id=a_public_id, after_commit=lambda *_: None, turns=turns)
+
+    def asked(search: str | None) -> list[asyncio.Task[Any]]:
+        feed = a_feed_out(shelf, search)
+        return [
+            asyncio.create_task(apps.refs(shelf, SyncFilter(search=search), most=10)),
+            asyncio.create_task(published.entries(feed, 10)),
+        ]
+
+    async with turns.take(shelf):
+        searches = asked("gull")
+        await asyncio.gather(*asked(None))  # what searches nothing waits for nobody
+        assert not any(search.done() for search in searches)
+    assert [len(found) for found in await asyncio.gather(*searches)] == [1, 1]
+
+
+def a_feed_out(shelf: ShelfId, search: str | None) -> FeedOut:
+    return FeedOut(
+        id=FeedOutId(1),
+        public_id=a_public_id(),
+        shelf_id=shelf,
+        shelf_public_id=a_public_id(),
+        name="Gulls",
+        kind=None,
+        state="all",
+        of_feed=None,
+        of_group=None,
+        of_series=None,
+        search=search,
+        is_full=True,
+        secret="",
+        created_at=NOON,
+        updated_at=NOON,
+        fetched_at=None,
+    )
 
 
 async def test_a_hit_whose_text_cannot_be_read_is_shown_without_it(db):

@@ -10,7 +10,7 @@ import msgspec
 from tests.builders import HERE, stored_feed, stored_watch
 from tests.delivery.builders import a_channel, a_reader
 from tests.ingest.builders import item_batch
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries

@@ -9,11 +9,14 @@ from tests.delivery.builders import a_channel, a_reader, entries_of, events_of, 
 from tests.ingest.builders import a_mapping, chapter_batch, claimed_all, item_batch
 from tests.net.builders import answer
 from tests.polling.builders import Clock, a_feed, a_poller, a_publisher
+from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
 from tsuzuki.ingest.items import ITEMS, FeedItems
 from tsuzuki.ingest.service import Ingest
 from tsuzuki.queue.store import TaskFailure, fail_tx
 from tsuzuki.queue.tasks import enqueue_tx
+
+own = parse_queries("tests", "-- name: forget_digests\ndelete from feed_digest;")
 
 
 def quiet(_):
@@ -109,7 +112,7 @@ async def test_both_at_the_same_moment_tell_of_nothing_old(db, items, told):
 
 
 async def test_a_refresh_by_hand_before_the_first_ingest_announces_no_back_catalogue(db, items, told):
-    """The whole way: two polls, then ingest, the second poll's batch first."""
+    """The whole way: two polls, then ingest, the second poll's batch first. Between them an update voids digests."""
     _, _, shelf = told
     async with a_publisher() as publisher, a_poller(db, Clock()) as poller:
         feed = await stored_feed(db, f"{publisher.url}/feed")
@@ -122,6 +125,7 @@ async def test_a_refresh_by_hand_before_the_first_ingest_announces_no_back_catal
             claimed = await poller.lease(watch)
             assert claimed is not None
             assert (await poller.poll(claimed)).found == len(keys)
+            await db.with_tx(lambda tx: tx.run(own.forget_digests))
     for task in reversed(await claimed_all(db, ITEMS)):
         await items.handle(task)
     assert len(await entries_of(db, reader)) == 3

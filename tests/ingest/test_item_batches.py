@@ -13,7 +13,7 @@ from tests.delivery.builders import events_of, task_keys
 from tests.ingest.builders import claimed_all
 from tests.ingest.builders import q as poison
 from tests.ingest.item_builders import followed_feeds, working
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import Contention
 from tsuzuki.db.queries import parse_queries
@@ -176,6 +176,7 @@ async def test_rel_19d_workers_whose_feeds_overlap_never_lock_each_other_out(db)
         """A database that knows of every transaction that was undone to break a deadlock."""
 
         engine, read, ping, close = db.engine, db.read, db.ping, db.close
+        release_memory = db.release_memory
 
         async def with_tx(self, work):
             try:

@@ -7,7 +7,6 @@ import pytest
 
 from tests.net.builders import (
     FAST,
-    SHORT,
     SOMEONE,
     a_client,
     a_server,
@@ -21,6 +20,7 @@ from tsuzuki.coord.pacer import Rate
 from tsuzuki.model.errors import RateLimited, Unreachable
 from tsuzuki.model.requests import Ask, CallPace, RateHeaders, SourceIdentity
 from tsuzuki.model.times import HOUR, Millis
+from tsuzuki.net.options import Deadlines
 
 FEED = b"<rss/>"
 
@@ -146,9 +146,10 @@ async def test_waiting_for_a_slow_neighbour_does_not_use_up_the_deadline():
         await asyncio.sleep(0.4)
         writer.write(answer(200, FEED))
 
-    async with a_server(handle) as server, a_client(allowed_slots=1, deadlines=SHORT) as client:
-        replies = await asyncio.gather(*(client.fetch(Ask(server.url), SOMEONE) for _ in range(6)))
-    assert [reply.body for reply in replies] == [FEED] * 6
+    deadlines = Deadlines(connect=3, idle=3, body=3, total=3)
+    async with a_server(handle) as server, a_client(allowed_slots=1, deadlines=deadlines) as client:
+        replies = await asyncio.gather(*(client.fetch(Ask(server.url), SOMEONE) for _ in range(9)))
+    assert [reply.body for reply in replies] == [FEED] * 9
 
 
 def test_the_defaults_are_polite():

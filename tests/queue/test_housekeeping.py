@@ -3,13 +3,26 @@
 import apsw
 import pytest
 
-from tests.queue.builders import NOTES, Note, QueueHarness, a_queue, count_by_status, put_ended, put_letters, wall
+from tests.queue.builders import (
+    NOTES,
+    Effects,
+    Note,
+    QueueHarness,
+    a_queue,
+    count_by_status,
+    put_ended,
+    put_letters,
+    wall,
+)
 from tsuzuki.db import Database
+from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite import path_of
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.store import claim_tx, q
 from tsuzuki.queue.tasks import NewTask, enqueue_many_tx
+
+_rows = parse_queries("tests", "-- name: payloads\nselect payload from task;")
 
 
 async def kept(db: Database, status: str) -> int:
@@ -26,6 +39,14 @@ async def test_r58_finished_tasks_are_kept_an_hour_and_no_more_than_a_thousand(h
     assert await kept(harness.db, status) == 1_000
     assert len(await harness.statuses()) >= 10
     assert await harness.tasks.prune() == 0
+
+
+async def test_a_finished_task_keeps_nothing_of_what_it_carried(harness):
+    """Those of ingest carry the items that are stored by then, and a thousand of them are kept."""
+    await harness.enqueue(*range(3))
+    async with harness.working(Effects(harness.db)):
+        await harness.until_all_are("done")
+    assert await harness.db.read(lambda tx: tx.many(str, _rows.payloads)) == ["{}"] * 3
 
 
 async def test_r58_failed_tasks_are_kept_a_week(harness):

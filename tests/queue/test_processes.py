@@ -6,13 +6,13 @@ import random
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from tests.queue.builders import QueueHarness, a_harness, a_queue
 from tests.servers import Redis, shared_folder
+from tests.stopwatch import Stopwatch
 from tsuzuki.coord.redis_client import redis_client
 
 KILLS, TASKS_PER_KILL = 100, 60
@@ -40,15 +40,16 @@ async def is_stopped(process: "subprocess.Popen[bytes]") -> bool:
         return stat.read().rpartition(")")[2].split()[0] == "T"
 
 
+@pytest.mark.timeout(300)
 async def test_rel_14_a_task_that_kills_its_workers_is_given_up_and_takes_no_other_along(harness: QueueHarness):
     """R42: at the third loss. The others shared a worker with it twice, and are done all the same."""
     queue = a_queue(concurrency=20)
     await harness.enqueue(0, queue=queue, manner="kill")
     await harness.enqueue(*range(1, 20), queue=queue, manner="briskly")
     async with restarting(harness, queue):
-        await harness.until(lambda: is_settled(harness), 60)
+        await harness.until(lambda: is_settled(harness), 150)
         await harness.enqueue(99, queue=queue)
-        await harness.until(lambda: is_settled(harness), 60)
+        await harness.until(lambda: is_settled(harness), 150)
     statuses = await harness.statuses()
     assert [key for key, status in statuses.items() if status != "done"] == ["0"]
     assert statuses["0"] == "failed"
@@ -74,7 +75,7 @@ async def restarting(harness: QueueHarness, queue) -> AsyncIterator[None]:
     async def watch() -> None:
         while not stop.is_set():
             with harness.process(queue) as process:
-                await harness.until(lambda: is_dead_or_enough(process), 60)
+                await harness.until(lambda: is_dead_or_enough(process), 150)
 
     async with asyncio.TaskGroup() as group:
         group.create_task(watch())
@@ -102,10 +103,10 @@ async def test_a_task_that_runs_in_another_process_is_stopped_within_a_second_of
     with harness.process():
         [task_id] = await harness.enqueue(1, manner="endlessly")
         await harness.until(lambda: has_effects(harness, ["begun 1"]))
-        began = time.monotonic()
+        stopwatch = Stopwatch()
         assert await harness.tasks.cancel(task_id)
         await harness.until(lambda: has_effects(harness, ["begun 1", "cancelled 1"]))
-        assert time.monotonic() - began < 1.5
+        assert stopwatch.seconds() < 1.5
     assert (await harness.tasks.find(task_id)).status == "cancelled"
 
 

@@ -38,6 +38,9 @@ async def test_settings_are_kept_and_shown_by_the_first_paint(reader):
     assert 'class="theme-dark density-compact text-large reading-serif width-normal"' in after.text
     assert "data-marks-on-scroll" in (await reader.guest.see("/")).text
     assert "If empty, taken from your browser." in after.text
+    for sent_now, ticked in (({"opds_turns_pages": "on"}, True), ({"is_whole": "1"}, False)):
+        shown = await follow_to(reader.guest, await reader.guest.send("/settings", sent_now))
+        assert ('name="opds_turns_pages" checked' in shown.text) is ticked
     wrong = await reader.guest.send("/settings", {"time_zone": "Atlantis"})
     assert (wrong.status, error_of(wrong, "time_zone")) == (400, "Unknown time zone.")
     assert (await reader.guest.send("/settings", {"theme": "pink"})).status == 400

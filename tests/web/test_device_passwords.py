@@ -120,7 +120,7 @@ WRONG = (
     ({"name": "x" * 101}, "name"),
     ({"protocols": ""}, "protocols"),
     ({"protocols": "gopher"}, "protocols"),
-    ({"protocols": "koreader"}, "protocols"),
+    ({"protocols": "gopher"}, "protocols"),
     ({"kinds": ""}, "kinds"),
     ({"kinds": "comics"}, "kinds"),
     ({"shelf": "none"}, "shelf"),

@@ -8,7 +8,7 @@ from tests.delivery.builders import a_reader, entries_of
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher, q
 from tests.waiting import eventually
-from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.opening import wall_clock
 from tsuzuki.app.pipeline import open_pipeline, worker_loops
 from tsuzuki.model.times import Millis
 

@@ -1,13 +1,12 @@
 """SEC-20: text that is made to be slow takes time by its length, and memory too; what comes out is never deep."""
 
-import time
 from collections.abc import Callable
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from tests.connectors.html.test_sanitiser import BASE, offences_in
-from tests.growth import must_be_linear
+from tests.growth import must_be_linear, within
 from tsuzuki.connectors.html.addresses import srcset_of
 from tsuzuki.connectors.html.media import is_placeholder, is_tracker
 from tsuzuki.connectors.html.sanitiser import MAX_NESTING, MAX_TAGS, SafeHtml, flattened, is_deep, plain_text, sanitise
@@ -21,9 +20,7 @@ def repeated(piece: str) -> Callable[[int], str]:
 @pytest.mark.parametrize("piece", ["a", ",", " ", "a,", "a ,", "1 ", ", 1x", "a 1x,", "a 1.1.1.", "x\t"])
 def test_a_srcset_is_read_in_time_by_its_length(piece: str):
     must_be_linear(lambda text: srcset_of(text, BASE), repeated(piece), 2000)
-    started = time.process_time()
-    srcset_of(repeated(piece)(20_000), BASE)
-    assert time.process_time() - started < 0.5
+    within(0.5, lambda: srcset_of(repeated(piece)(20_000), BASE))
 
 
 @pytest.mark.parametrize("piece", ["pixel", "lazy.", "1x1/", "a", ".gif", "blank.pn"])
@@ -100,10 +97,7 @@ HIDDEN_DEPTH = [
 @pytest.mark.parametrize("piece", HIDDEN_DEPTH)
 def test_what_comes_out_is_never_deeper_than_the_limit(piece: str):
     html = "".join(piece.replace("{n}", str(n)) for n in range(12_000)) + "the end"
-    started = time.process_time()
-    safe = sanitise(html, BASE)
-    words = plain_text(html)
-    assert time.process_time() - started < 3
+    safe, words = within(3, lambda: (sanitise(html, BASE), plain_text(html)))
     assert not is_deep(safe)
     assert depth_of(safe) <= MAX_NESTING + 1
     assert offences_in(safe) == []
@@ -133,9 +127,7 @@ def test_what_people_write_is_not_taken_for_deep():
 
 def test_what_was_stored_too_deep_is_shown_as_text():
     stored = SafeHtml("<div>" * 27_000 + "a &lt; b" + "</div>" * 27_000)
-    started = time.process_time()
-    assert flattened(stored) == "a &lt; b"
-    assert time.process_time() - started < 1
+    assert within(1, lambda: flattened(stored)) == "a &lt; b"
 
 
 def test_what_has_too_many_tags_is_cut_after_them():

@@ -2,7 +2,7 @@
 
 from tests.api.people import PASSWORD, a_running_app
 from tests.web.guests import a_guest
-from tsuzuki.app.wiring import effective_settings
+from tsuzuki.app.front import effective_settings
 from tsuzuki.settings import read_settings, variables
 
 

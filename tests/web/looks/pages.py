@@ -88,8 +88,8 @@ REFUSED = {
 SETUP = "/setup"
 """Shown only while nobody can sign in."""
 
-PARTS = {"/inbox/states"}
-"""Where scripts ask for parts of a page."""
+PARTS = {"/inbox/states", "/komga/series/{series_id}", "/komga/book/{chapter_id}"}
+"""No pages: where scripts ask for parts of one, and what only leads to one."""
 
 
 def _opened_by(name: str) -> str | None:

@@ -40,6 +40,7 @@ TEXTS = {
     "bookmark": ("title", "note", "feed_name"),
     "channel": ("name", "last_error"),
     "feed_out": ("name", "search"),
+    "shelf_import": ("name", "error"),
     "session": ("user_agent", "address"),
     "api_token": ("name", "client"),
     "tenant": ("name",),
