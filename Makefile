@@ -60,7 +60,7 @@ bench: ## Every benchmark, one after the other
 	  echo "== $$script"; $(BIN)/python -m "bench.$$(basename $$script .py)" || exit 1; \
 	done
 
-clients: ## Programs of reader apps against a running server; compiles them with cargo, the first time for minutes
+clients: ## Programs of reader apps against a running server; compiles them with cargo and Maven, the first time for minutes
 	@tools/venv dev
 	$(BIN)/pytest -m clients --all-engines -rs
 

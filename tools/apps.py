@@ -9,7 +9,15 @@ from tsuzuki.web.apps import READER_APPS, ReaderApp, Way
 PAGE = Path(__file__).parent.parent / "docs" / "apps.md"
 SECTION = re.compile(r"(?<= -->\n).*?(?=<!-- /apps -->)", re.DOTALL)
 SERVER = "https://read.example"
-TITLES = {"fever": "Fever", "greader": "Google Reader", "miniflux": "Miniflux"}
+TITLES = {
+    "fever": "Fever",
+    "greader": "Google Reader",
+    "komga": "Komga",
+    "koreader": "KOReader",
+    "miniflux": "Miniflux",
+    "opds": "OPDS",
+    "syncyomi": "SyncYomi",
+}
 
 
 def main() -> None:

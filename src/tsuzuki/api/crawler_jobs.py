@@ -15,9 +15,10 @@ from tsuzuki.api.endpoints import Access, Body, Id, Moment, QueryParameters, dec
 from tsuzuki.api.ids import IdText, PathId, id_in_field, number_in_body
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import ReasonBody
-from tsuzuki.api.views import ListAnswer, PageMeta, Time, event_stream, read_time, view_of
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, read_time, view_of
 from tsuzuki.crawler.service import NO_JOB, Follower, Jobs, NewCrawlJob
 from tsuzuki.crawler.types import Job, JobFilter, JobLogRow, Kind, Level, LogPlace, Sort, Status
+from tsuzuki.http.streams import event_stream
 from tsuzuki.model.errors import Conflict, NotFound, Problem
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.model.times import from_iso, iso

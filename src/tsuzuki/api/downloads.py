@@ -1,15 +1,21 @@
 """Downloaded chapters: on our disk, whatever becomes of their source."""
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
 
+from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Shelf
 from tsuzuki.api import PREFIX
 from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.api.ids import ReleasePath
 from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, view_of
+from tsuzuki.books.chapters import ChapterFiles
+from tsuzuki.http.books import answer_chapter
 from tsuzuki.images.downloads import CopyStatus, Download, Downloads
-from tsuzuki.model.errors import LimitExceeded, NotFound
+from tsuzuki.images.service import Images
+from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound, Unavailable
 
 
 class DownloadView(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +71,16 @@ async def list_downloads(
     return listing(await downloads.list(shelf.id, after=query.after, most=query.limit), _download_view)
 
 
+async def fetch_chapter_file(
+    *, release_id: ReleasePath, request: Request, caller: Caller, chapter_files: ChapterFiles, images: Images
+) -> Response:
+    """The chapter as a CBZ with a ComicInfo.xml: the same bytes each time for the same pages.
+
+    A downloaded chapter is there at once; of another one, all pages are fetched first. Range requests work.
+    """
+    return await answer_chapter(request, chapter_files, images, release_id=release_id, user_id=caller.user_id)
+
+
 _read = declaring("downloads", Access.READ)
 _write = declaring("downloads", Access.WRITE)
 _PATH = "/chapters/{kept_id}/download"
@@ -73,5 +89,12 @@ ENDPOINTS = (
     _write("POST", _PATH, keep_chapter, "Download a chapter", status=202, errors=(NotFound, LimitExceeded)),
     _read("GET", _PATH, show_download, "Show a download", errors=(NotFound,)),
     _write("DELETE", _PATH, drop_download, "Delete a download", errors=(NotFound,)),
+    _read(
+        "GET",
+        "/chapters/{release_id}/file",
+        fetch_chapter_file,
+        "Fetch a chapter as a file",
+        errors=(NotFound, Conflict, Unavailable),
+    ),
     _read("GET", "/downloads", list_downloads, "List downloads", errors=(NotFound,)),
 )

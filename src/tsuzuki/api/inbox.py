@@ -14,7 +14,8 @@ from tsuzuki.api.endpoints import Access, Body, Moment, declaring
 from tsuzuki.api.ids import Number
 from tsuzuki.api.items import MOST_AT_ONCE, MarkedView, marked_view
 from tsuzuki.api.paging import CursorQuery, listing
-from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, event_stream, view_of
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
+from tsuzuki.http.streams import event_stream
 from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope, UnreadCounts
 from tsuzuki.inbox.events import EventMessage, Events
 from tsuzuki.inbox.service import Inbox

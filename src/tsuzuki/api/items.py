@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
 
 from tsuzuki.accounts.types import Shelf
 from tsuzuki.api.decoder import invalid
@@ -12,10 +14,13 @@ from tsuzuki.api.ids import IdText, Number, id_in_field, number_id
 from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, copied, display_title, read_time, view_of
+from tsuzuki.books.articles import ArticleFiles
+from tsuzuki.http.books import answer_archive, answer_item
 from tsuzuki.images.articles import ArticleImages
+from tsuzuki.images.service import Images
 from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope
 from tsuzuki.inbox.service import Inbox
-from tsuzuki.model.errors import NotFound, Problem
+from tsuzuki.model.errors import NotFound, Problem, Unavailable
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, read_number, show_id
 from tsuzuki.model.pages import Page
@@ -42,6 +47,14 @@ class ItemQuery(CursorQuery, frozen=True, kw_only=True):
     search: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
     order_by: Literal["pub_date", "created_at"] = "pub_date"
     content: bool = False
+
+
+class DigestQuery(ShelfQuery, frozen=True, kw_only=True):
+    """Until now, and a day back, if nothing else is said."""
+
+    since: Moment | None = None
+    until: Moment | None = None
+    unread: bool | None = None
 
 
 class OneItemQuery(ShelfQuery, frozen=True, kw_only=True):
@@ -214,6 +227,22 @@ async def _for(shelf: Shelf, views: list[ItemView], pictures: ArticleImages) -> 
     ]
 
 
+async def fetch_item_file(
+    *, item_id: ItemPath, request: Request, shelf: Shelf, article_files: ArticleFiles, images: Images
+) -> Response:
+    """The item as an EPUB, with its pictures."""
+    return await answer_item(request, article_files, images, shelf_id=shelf.id, item_id=item_id)
+
+
+async def fetch_digest(
+    *, query: DigestQuery, request: Request, shelf: Shelf, article_files: ArticleFiles, images: Images
+) -> Response:
+    """The items that arrived in a time, a day at most unless you say otherwise, as one EPUB: the newest hundred."""
+    since, until = [None if at is None else from_datetime(at) for at in (query.since, query.until)]
+    archive = await article_files.digest(shelf.id, since, until, unread=query.unread)
+    return answer_archive(request, archive, images, otherwise="articles")
+
+
 _read = declaring("items", Access.READ)
 _write = declaring("items", Access.WRITE)
 
@@ -222,5 +251,7 @@ ENDPOINTS = (
     _write("PATCH", "/items/-/read", mark_read, "Mark items read", errors=(NotFound,)),
     _write("PATCH", "/items/-/unread", mark_unread, "Mark items unread", errors=(NotFound,)),
     _write("PATCH", "/items/-/undo", undo_mark, "Undo a mark", errors=(NotFound,)),
+    _read("GET", "/items/-/digest", fetch_digest, "Fetch a day's items as a file", errors=(NotFound, Unavailable)),
     _read("GET", "/items/{item_id}", show_item, "Show an item", errors=(NotFound,)),
+    _read("GET", "/items/{item_id}/file", fetch_item_file, "Fetch an item as a file", errors=(NotFound, Unavailable)),
 )

@@ -1,8 +1,6 @@
 """What answers are made of. Every success is `{"data": ...}`; a list adds `"meta"` (R48)."""
 
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
 from operator import attrgetter
@@ -23,9 +21,7 @@ from typing import (
 
 import msgspec
 from msgspec import Meta
-from starlette.responses import StreamingResponse
 
-from tsuzuki.model.errors import NotFound, Unavailable
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis, from_datetime, iso
 from tsuzuki.model.titles import title_of
@@ -100,41 +96,6 @@ class CursorMeta(msgspec.Struct, frozen=True):
 
     total: int
     next_cursor: str | None
-
-
-LONGEST_STREAM_S = 600.0
-"""Then the listener comes back, as one who still may: a session that was ended must not hear on for ever."""
-
-
-async def _always() -> bool:
-    return True
-
-
-def event_stream(
-    messages: AsyncGenerator[T | None, None],
-    written: Callable[[T], bytes],
-    still_may: Callable[[], Awaitable[bool]] = _always,
-) -> StreamingResponse:
-    """A `text/event-stream` of these messages, until they end or the listener may hear no more; None is a heartbeat."""
-    lines = _lines(messages, written, still_may)
-    return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
-
-
-async def _lines(
-    messages: AsyncGenerator[T | None, None], written: Callable[[T], bytes], still_may: Callable[[], Awaitable[bool]]
-) -> AsyncIterator[bytes]:
-    ends_at = time.monotonic() + LONGEST_STREAM_S
-    yield b"retry: 2000\n\n"
-    async with aclosing(messages):
-        try:
-            async for message in messages:
-                if not await still_may():
-                    return
-                yield b": still here\n\n" if message is None else written(message)
-                if time.monotonic() >= ends_at:
-                    return
-        except (NotFound, Unavailable):
-            return  # the listener comes back, and is told then
 
 
 class ViewError(Exception):

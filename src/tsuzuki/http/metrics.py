@@ -137,6 +137,7 @@ class Metrics:
         return generate_latest(self.registry)
 
 
+PATHS = ("/healthz", "/readyz", "/metrics")
 PATIENCE_S = 2.5
 
 Check = Callable[[], Awaitable[object]]
@@ -182,7 +183,7 @@ def probes(
             await _trouble("metrics", measure)
         return Response(metrics.render(), media_type=metrics.content_type)
 
-    return [page("/healthz", alive), page("/readyz", ready), page("/metrics", numbers)]
+    return [page(path, handler) for path, handler in zip(PATHS, (alive, ready, numbers), strict=True)]
 
 
 async def _trouble(name: str, check: Check) -> str | None:

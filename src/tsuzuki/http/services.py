@@ -4,6 +4,9 @@ import msgspec
 
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.billing.services import Billing
+from tsuzuki.books.articles import ArticleFiles
+from tsuzuki.books.chapters import ChapterFiles
+from tsuzuki.catalogue.linking import SeriesLinks
 from tsuzuki.catalogue.merges.service import SeriesMerges
 from tsuzuki.catalogue.services import Catalogue
 from tsuzuki.connectors.registry import Registry
@@ -29,7 +32,10 @@ from tsuzuki.polling.articles import Articles
 from tsuzuki.queue.workers import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.shelves.services import ShelfServices
+from tsuzuki.transfer.imports.service import Imports
+from tsuzuki.transfer.mihon.export import MihonExport
 from tsuzuki.transfer.opml import Lists
+from tsuzuki.transfer.synced import SyncedBackups
 
 
 class About(msgspec.Struct, frozen=True):
@@ -53,8 +59,13 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     catalogue: Catalogue
     pictures: ImageServices
     app_pictures: AppPictures
+    chapter_files: ChapterFiles
+    article_files: ArticleFiles
     icons: Icons
     lists: Lists
+    imports: Imports
+    mihon_export: MihonExport
+    synced: SyncedBackups
     inbox: Inbox
     sync: SyncInbox
     feeds_out: FeedsOut
@@ -65,6 +76,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     trier: Trier
     articles: Articles
     merging: SeriesMerges
+    series_links: SeriesLinks
     media: MediaService
     media_links: MediaLinks
     figures: Figures

@@ -82,6 +82,8 @@ class FeedHarvest(msgspec.Struct, frozen=True):
     self_url: str | None = None
     unstable_keys: bool = False
     """True when the guids could not be trusted (R31), or several items had the same key (R93)."""
+    digests: bytes = b""
+    """Of all its entries, those included that were known and so are not among `items`."""
 
 
 class FoundSeries(msgspec.Struct, frozen=True):

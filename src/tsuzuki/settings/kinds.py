@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -44,6 +45,7 @@ def _switch(text: str) -> bool:
 SWITCH = SettingType("on or off", _switch)
 TEXT = SettingType("text", str)
 FOLDER = SettingType("the path of a folder", str)
+PATH = SettingType("the path of a folder", lambda text: Path(text).expanduser().absolute())
 
 
 def number(lowest: int, highest: int) -> SettingType:

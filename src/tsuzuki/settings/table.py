@@ -80,6 +80,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "not count and are never removed.",
         ),
     ]
+    export_folder: Annotated[
+        Path | None,
+        _data(
+            kinds.PATH,
+            "",
+            "A folder that always has every downloaded chapter as a CBZ file, in one folder for each series, for "
+            "Komga, Kavita or a synchronising program. Files that Tsuzuki did not write there are left alone.",
+        ),
+    ]
     files_url: Annotated[
         str | None,
         Variable(
@@ -314,6 +323,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             secret=True,
         ),
     ]
+
+    @property
+    def is_https(self) -> bool:
+        """Whether people reach this server over HTTPS, whatever lies between."""
+        return (self.public_url or "").startswith("https:")
 
     def secrets(self) -> frozenset[str]:
         """Everything that must not be seen in a log, wherever it turns up."""

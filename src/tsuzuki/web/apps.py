@@ -44,12 +44,31 @@ def _greader(path: str = GREADER, note: str = "", library: str = "") -> Way:
     return Way(protocol="greader", account="FreshRSS", path=path, note=note, library=library)
 
 
+def _komga(note: str = "") -> Way:
+    return Way(protocol="komga", account="Komga", path="/komga", note=note)
+
+
+def _koreader(account: str, note: str = "") -> Way:
+    return Way(protocol="koreader", account=account, path="/koreader", note=note)
+
+
 def _fever(path: str = FEVER, note: str = "", library: str = "") -> Way:
     return Way(protocol="fever", account="Fever", path=path, note=note, library=library)
 
 
+def _opds(note: str = "", library: str = "", path: str = "/opds/v1.2/catalog") -> Way:
+    return Way(protocol="opds", account="OPDS", path=path, note=note, library=library)
+
+
+def _syncyomi() -> Way:
+    note = N_("In its settings for synchronisation. The API key is the device password.")
+    return Way(protocol="syncyomi", account="SyncYomi", path="/syncyomi", note=note)
+
+
 READER_APPS = (
+    ReaderApp("Cantook", "iOS, Android", (_opds(N_("Also shows how far you read."), path="/opds/v2/catalog"),)),
     ReaderApp("Capy Reader", "Android", (_greader("", _ADDS),)),
+    ReaderApp("Chunky", "iOS", (_opds(),)),
     ReaderApp("FeedFlow", "Android, iOS, macOS, Windows, Linux", (_greader(),)),
     ReaderApp("FeedMe", "Android", (_greader(), _fever())),
     ReaderApp("Fiery Feeds", "iOS, macOS", (_greader(), _fever())),
@@ -70,7 +89,33 @@ READER_APPS = (
             ),
         ),
     ),
+    ReaderApp("Foliate", "Linux", (_opds(N_("Downloads only.")),)),
+    ReaderApp("KMReader", "iOS, macOS", (_komga(),)),
+    ReaderApp("Komelia", "Android, Windows, macOS, Linux", (_komga(),)),
+    ReaderApp(
+        "KOReader",
+        "e-readers, Android, Linux",
+        (
+            _opds(N_("Streams pages, or downloads chapters.")),
+            _koreader("Progress sync, custom sync server", N_("Both ways of matching documents work.")),
+        ),
+    ),
+    ReaderApp("KyBook", "iOS", (_opds(),)),
+    ReaderApp("Librera", "Android", (_opds(N_("Downloads only.")),)),
     ReaderApp("lire", "iOS, macOS", (_greader(), _fever())),
+    ReaderApp(
+        "Mihon, TachiyomiSY, Komikku, J2K, Yōkai",
+        "Android",
+        (
+            _komga(
+                N_(
+                    "Enter it in the settings of the extension Komga. Then the tracker Komga works too: what you read "
+                    "there is read here."
+                )
+            ),
+        ),
+    ),
+    ReaderApp("Moon+ Reader", "Android", (_opds(N_("Downloads only.")),)),
     ReaderApp("NetNewsWire", "iOS, macOS", (_greader(),)),
     ReaderApp(
         "Newsboat",
@@ -100,17 +145,27 @@ READER_APPS = (
             _fever(library="fever_api 0.6.0"),
         ),
     ),
-    ReaderApp("Read You", "Android", (_greader(), _fever())),
+    ReaderApp("Panels", "iOS, macOS", (_opds(N_("Streams pages, or downloads chapters.")),)),
+    ReaderApp("Paperback", "iOS", (_komga(N_("In the settings of its Komga extension.")),)),
+    ReaderApp("PocketBook", "e-readers, Android, iOS", (_opds(N_("Downloads only.")),)),
+    ReaderApp("Readest", "Android, iOS, Windows, macOS, Linux", (_koreader("KOReader Sync"),)),
     ReaderApp("Readrops", "Android", (_greader("", _ADDS), _fever("", _ADDS))),
+    ReaderApp("Read You", "Android", (_greader(), _fever())),
     ReaderApp("Reeder Classic", "iOS, macOS", (_greader(), _fever())),
     ReaderApp("RSS Guard", "Windows, macOS, Linux", (_greader("", _ADDS),)),
+    ReaderApp("Suwayomi", "server", (_syncyomi(),)),
+    ReaderApp("TachiyomiSY, Komikku", "Android", (_syncyomi(),)),
     ReaderApp("Unread", "iOS, macOS", (_greader(note=N_("Needs version 5.")), _fever(note=N_("Before version 5.")))),
 )
 
 ABILITIES = {
     "greader": N_("Read, mark and save; add, rename, move and unfollow feeds; change groups."),
     "miniflux": N_("Read, mark and save; add, rename, move and unfollow feeds; change groups."),
+    "opds": N_("Read comics page by page or download them as CBZ; download saved articles as EPUB."),
     "fever": N_("Read, mark and save. Feeds and groups are changed on these pages: Fever has no way to do that."),
+    "komga": N_("Read comics as comics. What you read is read here and in other apps, and the other way round."),
+    "koreader": N_("Go on at your page on another device: in chapters from here, and in any other file."),
+    "syncyomi": N_("Share the library between phones. It is stored here as it is, and not joined to this library."),
 }
 """What apps of a protocol can do, the protocols with which they can do most first."""
 

@@ -17,6 +17,7 @@ from tsuzuki.web.admin.source_form import source_form_pages
 from tsuzuki.web.admin.sources import mapping_add_page, mapping_pages, source_pages
 from tsuzuki.web.admin.tenants import tenant_pages
 from tsuzuki.web.api_docs import Json, docs_page
+from tsuzuki.web.app_links import app_link_pages
 from tsuzuki.web.apps import apps_page
 from tsuzuki.web.article.page import article_page
 from tsuzuki.web.billing import billing_pages
@@ -29,13 +30,14 @@ from tsuzuki.web.feeds.feed import adding_pages, changing_page, feed_acts
 from tsuzuki.web.feeds.groups import group_pages
 from tsuzuki.web.feeds.page import feeds_page, list_page
 from tsuzuki.web.feeds_out import feed_out_acts, feeds_out_page
+from tsuzuki.web.imports import import_pages
 from tsuzuki.web.inbox.marks import mark_pages
 from tsuzuki.web.inbox.page import home_page, states_page
 from tsuzuki.web.library import history_pages, library_pages
 from tsuzuki.web.offline import offline_pages
 from tsuzuki.web.reader import reader_page
 from tsuzuki.web.search import search_page
-from tsuzuki.web.series import chapter_acts, following_acts, series_page, setting_acts
+from tsuzuki.web.series import chapter_acts, following_acts, linking_page, series_page, setting_acts
 from tsuzuki.web.settings import settings_page
 from tsuzuki.web.shelves import own_shelf_pages
 from tsuzuki.web.sign_in import invite_page, provider_page, setup_page, sign_in_page, sign_out_page
@@ -66,7 +68,9 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         *library_pages(site),
         *history_pages(site),
         series_page(site),
+        *app_link_pages(site),
         reader_page(site),
+        linking_page(site),
         *chapter_acts(site),
         *following_acts(site),
         *setting_acts(site),
@@ -79,6 +83,7 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         *feed_acts(site),
         *group_pages(site),
         list_page(site),
+        *import_pages(site),
         search_page(site),
         *bookmark_pages(site),
         *channel_pages(site),

@@ -6,6 +6,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from urllib.parse import urlencode
 
+from tsuzuki.model.ids import PublicId, show_id
+
 Picture = Callable[[str], str | None]
 """Where our server brings a picture of another site from; None when it does not."""
 
@@ -21,6 +23,11 @@ def item_path(item_id: int, **query: str) -> str:
 def series_path(series_id: str, **query: str) -> str:
     """The page of a series."""
     return f"/series/{series_id}" + (f"?{urlencode(query)}" if query else "")
+
+
+def import_path(import_id: PublicId) -> str:
+    """What is in an import, and what became of it."""
+    return f"/import/{show_id(import_id)}"
 
 
 def feed_path(feed_id: str) -> str:

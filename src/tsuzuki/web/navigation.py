@@ -37,6 +37,7 @@ MANAGING = (
     NavigationPlace(name="history", label=N_("History"), path="/history", icon="history", key="h"),
     NavigationPlace(name="bookmarks", label=N_("Bookmarks"), path="/bookmarks", icon="star", key="b"),
     NavigationPlace(name="search", label=N_("Search"), path="/search", icon="search", key="/", is_in_bar=True),
+    NavigationPlace(name="import", label=N_("Import"), path="/import", icon="upload", key="m"),
     NavigationPlace(name="notifications", label=N_("Notifications"), path="/notifications", icon="bell", key="n"),
     NavigationPlace(name="settings", label=N_("Settings"), path="/settings", icon="settings", key=","),
 )

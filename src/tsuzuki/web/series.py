@@ -36,7 +36,7 @@ from tsuzuki.shelves.types import (
     SeriesRelease,
     SeriesSourceState,
 )
-from tsuzuki.web.feeds.feed import chosen_group
+from tsuzuki.web.feeds.feed import LONGEST_URL, chosen_group, read_url
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, problem, read_form, see
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import id_of, number_of, numbers_of, page_of, slice_of
@@ -167,6 +167,7 @@ async def _show(site: Site, request: Request, caller: Caller, form_state: FormSt
         offered=await series_service.offered(public_id),
         statuses=STATUSES,
         choices=CHOICES,
+        longest_url=LONGEST_URL,
         as_feed=as_feed_path(series.details.title, series=values["id"]) if series.follow else None,
         notes=_notes(request, frame, values["id"]),
         failure=find_label("fail", request.query_params.get("fail")),
@@ -251,6 +252,19 @@ def _notes(request: Request, frame: Frame, series_id: str) -> InboxNotes:
 def back_to(series_id: str, **told: str) -> str:
     """The page of a series with what was done to it."""
     return f"{series_path(series_id)}?{urlencode(told)}"
+
+
+def linking_page(site: Site) -> Resource:
+    """`/link`: a series that no source here has becomes one that a source has."""
+    show = partial(_show, site)
+
+    async def link(request: Request, caller: Caller, form: Form) -> Response:
+        shelf_id, series = await site.shelf_id(caller), id_of(request, "series_id")
+        now = await site.series_links.link(caller.actor, shelf_id, series, read_url(form))
+        return see(back_to(show_id(now), done="series_linked"))
+
+    rules = Rules(keep=("url",), beside={SourceError: "url", Invalid: "url"})
+    return Resource(f"{PATH}/link", {"POST": site.signed_in(post_form(link, show, rules), LIBRARY)})
 
 
 PATH = "/series/{series_id}"

@@ -24,6 +24,7 @@ CHOICES = {
     "reading_width": get_args(ReadingWidth),
     "clock": get_args(Clock),
 }
+TICKS = ("marks_on_scroll", "opds_turns_pages")
 _RULES = Rules(keep=(*CHOICES, "time_zone"))
 
 
@@ -50,8 +51,7 @@ def _chosen(form: Form) -> dict[str, object]:
         raise problem("time_zone", _("Unknown time zone."))
     if "time_zone" in chosen:
         chosen["time_zone"] = zone
-    if "is_whole" in form.fields:
-        chosen["marks_on_scroll"] = False
-    if "marks_on_scroll" in form.fields:
-        chosen["marks_on_scroll"] = form.one("marks_on_scroll") == "on"
+    for name in TICKS:
+        if "is_whole" in form.fields or name in form.fields:
+            chosen[name] = name in form.fields and form.one(name) == "on"
     return chosen

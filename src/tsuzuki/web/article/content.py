@@ -7,12 +7,13 @@ come through this server; a page without players has links instead.
 import re
 from collections.abc import Callable, Iterable
 from html import escape
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 from markupsafe import Markup
-from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from tsuzuki.connectors.html.lexbor import parse_html
 from tsuzuki.connectors.html.sanitiser import SafeHtml, flattened
 from tsuzuki.images.media import MediaLink, MediaLinks
 from tsuzuki.images.policy import Kind
@@ -25,6 +26,9 @@ from tsuzuki.web.labels import label_of
 from tsuzuki.web.links import Picture
 from tsuzuki.web.texts import gettext as _
 
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
 _AROUND = frozenset({"a", "b", "center", "em", "i", "p", "picture", "span", "strong"})
 """Elements that are often there only to hold one picture."""
 _FILE = re.compile(
@@ -33,7 +37,7 @@ _FILE = re.compile(
 MOST_CAPTIONS = 200
 
 
-def add_captions(tree: LexborHTMLParser, title: str) -> None:
+def add_captions(tree: "LexborHTMLParser", title: str) -> None:
     """A figure with a caption around each picture that has a text to hover, unless the page says that already."""
     for image in tree.css("img[title]")[:MOST_CAPTIONS]:
         caption = " ".join((image.attributes.get("title") or "").split())
@@ -49,7 +53,7 @@ def _says_nothing(caption: str, address: str) -> bool:
     return _FILE.fullmatch(caption[:200]) is not None or caption.replace(" ", "-").lower() == name.lower()
 
 
-def _caption(tree: LexborHTMLParser, image: LexborNode, caption: str) -> None:
+def _caption(tree: "LexborHTMLParser", image: "LexborNode", caption: str) -> None:
     held = _held(image)
     around = held.parent
     if around is not None and around.tag == "figure":
@@ -69,7 +73,7 @@ def _caption(tree: LexborHTMLParser, image: LexborNode, caption: str) -> None:
     held.replace_with(figure)  # with copies: what is put in is not the node that it was made of
 
 
-def _held(image: LexborNode) -> LexborNode:
+def _held(image: "LexborNode") -> "LexborNode":
     """The picture, or the outermost element that holds nothing else."""
     held = image
     while held.parent is not None and held.parent.tag in _AROUND and _is_alone(held):
@@ -77,7 +81,7 @@ def _held(image: LexborNode) -> LexborNode:
     return held
 
 
-def _is_alone(node: LexborNode) -> bool:
+def _is_alone(node: "LexborNode") -> bool:
     for side in ("prev", "next"):
         other = getattr(node, side)
         while other is not None:
@@ -87,13 +91,13 @@ def _is_alone(node: LexborNode) -> bool:
     return True
 
 
-def _without_paragraph(held: LexborNode, image: LexborNode) -> LexborNode:
+def _without_paragraph(held: "LexborNode", image: "LexborNode") -> "LexborNode":
     """What goes into the figure: the picture with its link, without what was only there to set it apart."""
     link = image.parent
     return link if link is not None and link.tag == "a" else image if held.tag != "picture" else held
 
 
-def _text(tree: LexborHTMLParser, tag: str, words: str) -> LexborNode:
+def _text(tree: "LexborHTMLParser", tag: str, words: str) -> "LexborNode":
     node = tree.create_node(tag)
     node.insert_child(words)
     return node
@@ -351,7 +355,7 @@ def _marked_safe(html: str) -> Markup:
 
 
 def _arranged(content: str, title: str, labels: Labels, *, picture: Picture, player: Player) -> str:
-    tree = LexborHTMLParser(flattened(SafeHtml(content)), is_fragment=True)
+    tree = parse_html(flattened(SafeHtml(content)), is_fragment=True)
     for node in tree.css("picture > source"):
         node.decompose()
     _without_layout(tree)
@@ -365,7 +369,7 @@ def _arranged(content: str, title: str, labels: Labels, *, picture: Picture, pla
     return _elsewhere(_lowered(tree.html or ""))
 
 
-def _without_layout(tree: LexborHTMLParser) -> None:
+def _without_layout(tree: "LexborHTMLParser") -> None:
     """Tables of one row, which only set things side by side, as their cells one below the other: phones are narrow."""
     for table in tree.css("table")[:_MOST_TABLES]:
         if [node.tag for node in table.css("table, th, caption, tr")] == ["table", "tr"]:
@@ -378,7 +382,7 @@ def _without_layout(tree: LexborHTMLParser) -> None:
             table.replace_with(rows)
 
 
-def _picture(node: LexborNode, picture: Picture, labels: Labels) -> None:
+def _picture(node: "LexborNode", picture: Picture, labels: Labels) -> None:
     source = node.attributes.get("src") or ""
     brought = source if _OWN.match(source) or source.startswith("data:image/") else picture(source)
     if brought is None:
@@ -390,7 +394,7 @@ def _picture(node: LexborNode, picture: Picture, labels: Labels) -> None:
             del node.attrs[name]
 
 
-def _first_source(node: LexborNode) -> str:
+def _first_source(node: "LexborNode") -> str:
     found = node.css_first("source")
     return (found.attributes.get("src") or "") if found is not None else ""
 
@@ -402,8 +406,8 @@ def _link(address: str, words: str, labels: Labels) -> str:
     return f'<a href="{escape(address, quote=True)}">{label}</a>'
 
 
-def _replace(node: LexborNode, markup: str) -> None:
-    fresh = LexborHTMLParser(markup, is_fragment=True).root
+def _replace(node: "LexborNode", markup: str) -> None:
+    fresh = parse_html(markup, is_fragment=True).root
     if fresh is None:
         node.decompose()
     else:
