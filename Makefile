@@ -53,7 +53,7 @@ fix: ## Format, and fix what ruff can
 	$(BIN)/ruff check --fix --quiet --exit-zero
 	$(BIN)/ruff format --quiet
 
-bench: ## Every benchmark, one after the other
+bench: ## Every benchmark, one after the other; but the comparison with other servers, `python -m bench.peers`
 	@tools/venv dev
 	@for script in bench/[a-z]*.py; do \
 	  case $$script in bench/__init__.py|bench/harness.py) continue;; esac; \

@@ -4,6 +4,7 @@ import asyncio
 import re
 import sys
 import tempfile
+from collections.abc import Container
 from pathlib import Path
 
 import apsw
@@ -18,7 +19,7 @@ HEAD = """# The schema
 
 Made by `make schema` from a freshly migrated database; a test fails when it is stale. The reasons for keys and checks
 stand beside them in `src/tsuzuki/db/migrations/`. Times are integer milliseconds; on PostgreSQL, booleans and JSON have
-types of their own, `crawl_log` is partitioned by month, and the two search tables hold tsvectors.
+types of their own, `crawl_log` is partitioned by month, and the search tables hold tsvectors.
 """
 
 
@@ -51,19 +52,27 @@ def render() -> str:
         asyncio.run(migrate(DatabaseOptions(f"sqlite://{path}"), now=0))
         with apsw.Connection(str(path)) as connection:
             parts = [HEAD]
-            for title, tables in sections():
+            existing = {name for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
+            for title, tables in sections(existing):
                 parts += [f"## {title}\n", diagram(connection, tables), *(table(connection, name) for name in tables)]
     return "\n".join(parts)
 
 
-def sections() -> list[tuple[str, list[str]]]:
-    """The headings of the migration, each with its tables, in the order in which it makes them."""
+def sections(existing: Container[str]) -> list[tuple[str, list[str]]]:
+    """The headings of the migrations, each with its tables, in the order in which they make them.
+
+    A table that is made anew, under another name at first or under its own, stands where it was made first.
+    """
     found: list[tuple[str, list[str]]] = []
+    seen = set()
     for line in "".join(step.sql for step in available("sqlite")).splitlines():
         if line.startswith("-- ") and line.endswith("-----"):
             found.append((line.strip("- "), []))
         elif line.startswith(("create table ", "create virtual table ")):
-            found[-1][1].append(line.split("table ")[1].split()[0])
+            name = line.split("table ")[1].split()[0]
+            if name in existing and name not in seen:
+                seen.add(name)
+                found[-1][1].append(name)
     return found
 
 
