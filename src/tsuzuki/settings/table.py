@@ -96,9 +96,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             kinds.FILES_URL,
             "",
             "An S3-compatible store for images, downloaded chapters, archived logs, uploads and backups of apps, which "
-            "processes on several machines share: `s3://bucket/prefix?endpoint=https://host&region=name`. Credentials are written as "
-            "`s3://key:secret@bucket/...`, or come from the usual `AWS_*` variables. Default: folders in the data "
-            "folder. See docs/operating.md.",
+            "processes on several machines share: `s3://bucket/prefix?endpoint=https://host&region=name`. Credentials "
+            "are written as `s3://key:secret@bucket/...`, or come from the usual `AWS_*` variables. Default: "
+            "folders in the data folder. See docs/operating.md.",
             secret=True,
         ),
     ]
