@@ -164,7 +164,7 @@ FAULTS = {"fencing": "announcing:1:STOP", "unique": "storing:1:KILL", "transacti
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_the_ledger_finds_a_planted_fault(tmp_path, fault, show):
     """Without the fencing check, the unique key, or the transaction around fan-out, the same test fails."""
-    plan = Plan(installments=200, repeats=0)
+    plan = Plan(installments=200, repeats=60)
     async with many_processes(tmp_path, workers=2) as (fleet, _):
         fleet.planted = fault
         async with stage(fleet, plan, show) as chaos:
