@@ -1,8 +1,11 @@
 """What somebody with a device password, or without one, tries against the paths of apps."""
 
+import time
+
 import pytest
 
 from tests.api.people import PASSWORD, RunningApp, a_running_app
+from tests.protocols.komga import KomgaReader, a_komga_reader
 from tests.protocols.people import an_app_reader
 from tests.protocols.reader_client import READING_LIST, ReaderClient
 from tsuzuki.inbox.feeds_out.types import FOLDER
@@ -108,3 +111,44 @@ async def test_many_long_texts_are_sent_in_portions(app):
     assert answer.json()["id"] == READING_LIST
     nothing = (await reader.post("stream/items/contents", ("i", 10**9))).json()
     assert nothing["items"] == []
+
+
+FOREIGN = (
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "same-site"},
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+)
+
+
+async def test_sec_42_forms_of_other_sites_change_nothing_by_basic(tmp_path):
+    """A browser that knows name and password sends them with a form of any site."""
+    async with a_running_app(tmp_path, cors_allowed_origins="https://reader.example") as app:
+        reader = await an_app_reader(app, "miniflux", "komga")
+        ann = KomgaReader(app, reader.user, reader.shelf, reader.issued)
+        series = await ann.add("The Lighthouse Cat", 1)
+        marking, making = f"/komga/api/v1/series/{series}/read-progress", "/miniflux/v1/categories"
+        form = '{"title":"Theirs"}'
+        for foreign in FOREIGN:
+            sent = ann.basic | {"content-type": "text/plain"} | foreign
+            for path in (marking, making):
+                assert (await app.client.ask("POST", path, data=form, headers=sent)).status == 403, (path, foreign)
+        assert [group.name for group in await app.reading.groups.list(ann.shelf)] == ["Default"]
+        assert (await ann.get(f"/api/v1/series/{series}"))["booksReadCount"] == 0
+        token = {"x-auth-token": ann.key, "sec-fetch-site": "cross-site"}
+        assert (await app.client.ask("POST", making, data=form, headers=token)).status == 201
+        allowed = {"origin": "https://reader.example", "sec-fetch-site": "cross-site"}
+        own: tuple[dict[str, str], ...] = ({}, {"sec-fetch-site": "same-origin"}, allowed)
+        for headers in own:
+            assert (await app.client.ask("POST", marking, headers=ann.basic | headers)).status == 204, headers
+
+
+async def test_searches_of_very_many_conditions_are_refused(app):
+    ann = await a_komga_reader(app)
+    each = [{"genre": {"operator": "is", "value": f"g{number}"}} for number in range(9_000)]
+    names = {f"x{number}": {"operator": "is", "value": "y"} for number in range(20_000)}
+    for condition in ({"allOf": [{"anyOf": each}, {"anyOf": each}]}, names):
+        began = time.process_time()
+        await ann.refused(400, "POST", "/api/v1/series/list", {"condition": condition})
+        assert time.process_time() - began < 2
+    assert (await ann.call("POST", "/api/v1/series/list", {"condition": {"anyOf": each[:300]}})).status == 200

@@ -373,8 +373,10 @@ async def test_fetching_pages_turns_them_where_that_is_wanted(tmp_path, empty_da
             row = await gallery.app.reading.library.chapter(ann.shelf, gallery.chapter_id)
             return row.page
 
-        async def fetch(position: int) -> None:
-            assert (await ann.call("GET", href.replace("{pageNumber}", str(position)))).status == 200
+        async def fetch(position: int, **headers: str) -> None:
+            sent = ann.basic | {name.replace("_", "-"): value for name, value in headers.items()}
+            answer = await ann.call("GET", href.replace("{pageNumber}", str(position)), headers=sent)
+            assert answer.status == 200
 
         await fetch(2)
         assert await page() == 0
@@ -387,6 +389,8 @@ async def test_fetching_pages_turns_them_where_that_is_wanted(tmp_path, empty_da
         assert row.device == "OPDS"
         head = await ann.call("HEAD", href.replace("{pageNumber}", "9"))
         assert head.status == 200
+        assert await page() == 8
+        await fetch(9, sec_fetch_site="cross-site")  # a picture on any page (SEC-16)
         assert await page() == 8
 
 

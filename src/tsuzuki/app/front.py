@@ -30,7 +30,7 @@ def build_front(
 ) -> ASGIApp:
     """The application; `environ` is where the settings came from."""
     api = build_api(copied(Services, services), version=__version__, gate=AccountsGate(services.callers))
-    protocol_deps = ProtocolDeps(services, clock, settings.public_url)
+    protocol_deps = ProtocolDeps(services, clock, settings.public_url, settings.cors_allowed_origins)
     rows = effective_settings(settings, environ)
     site = copied(Site, services, pages=Pages(__version__), settings=rows, public_url=settings.public_url)
     web = build_web(site, api.document)

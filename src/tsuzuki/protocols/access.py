@@ -2,14 +2,14 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from starlette.requests import Request
 
 from tsuzuki.accounts.devices import WRONG_PAIR, AppRequest, AppUser
 from tsuzuki.accounts.types import Protocol
-from tsuzuki.http.auth import address_of
+from tsuzuki.http.auth import address_of, refuse_cross_site
 from tsuzuki.http.routing import Handler, Resource
 from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Unauthorized
@@ -32,6 +32,8 @@ class ProtocolDeps(msgspec.Struct, frozen=True):
     services: Services
     clock: Callable[[], Millis]
     public_url: str | None = None
+    allowed_origins: Sequence[str] = ()
+    """Sites whose pages may call this server (CORS)."""
 
     def base_of(self, request: Request) -> str:
         """The address of this server, without a slash at its end: the public one, else the one that was called."""
@@ -45,8 +47,18 @@ class ProtocolDeps(msgspec.Struct, frozen=True):
 
     async def sign_in_basic(self, request: Request, protocol: Protocol) -> AppUser:
         """By HTTP Basic; Unauthorized without it."""
-        username, password = basic_of(request) or ("", "")
+        username, password = self.basic_of(request) or ("", "")
         return await self.sign_in(request, protocol, username, password)
+
+    def basic_of(self, request: Request) -> tuple[str, str] | None:
+        """The name and the password of HTTP Basic; None where there are none.
+
+        Browsers that know them send them with forms of any site: Forbidden for a write that comes from one (SEC-42).
+        """
+        pair = _basic_of(request)
+        if pair is not None and request.headers.get("origin") not in self.allowed_origins:
+            refuse_cross_site(request)
+        return pair
 
 
 def app_request(request: Request, protocol: Protocol) -> AppRequest:
@@ -54,8 +66,7 @@ def app_request(request: Request, protocol: Protocol) -> AppRequest:
     return AppRequest(protocol.name, address_of(request), request.headers.get("user-agent", ""))
 
 
-def basic_of(request: Request) -> tuple[str, str] | None:
-    """The name and the password of HTTP Basic; None where there are none."""
+def _basic_of(request: Request) -> tuple[str, str] | None:
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "basic":
         return None

@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import PublicId, read_id
 from tsuzuki.protocols.komga.requests import KomgaRequest
 from tsuzuki.protocols.komga.views import STATUSES
@@ -37,6 +38,8 @@ _PARAMETERS = {
     "oneshot": "oneShot",
 }
 """As conditions call them. Whatever else is said is ignored."""
+MOST_CONDITIONS = 3_000
+"""With what they consist of: names, operators and values."""
 _NEVER_HERE = ("tag", "publisher", "sharingLabel", "ageRating")
 """What no series here has."""
 
@@ -67,19 +70,33 @@ def facts_of_parameters(asked: KomgaRequest) -> Facts:
 
 
 def facts_of_condition(condition: object) -> Facts:
-    """What a condition says. One that narrows in a way that is not known here narrows nothing."""
+    """What a condition says. One that narrows in a way that is not known here narrows nothing.
+
+    Invalid for more conditions than any app has.
+    """
+    if _count_of(condition) > MOST_CONDITIONS:
+        raise Invalid(f"A search can have at most {MOST_CONDITIONS:,} conditions, names and values.")
+    return _facts_of(condition)
+
+
+def _count_of(condition: object) -> int:
+    """How many conditions it is made of."""
+    if isinstance(condition, dict):
+        return sum(1 + _count_of(said) for said in condition.values())
+    return sum(map(_count_of, condition)) if isinstance(condition, list) else 0
+
+
+def _facts_of(condition: object) -> Facts:
     if not isinstance(condition, dict):
         return {}
-    found: dict[str, Sequence[str]] = {}
+    found: list[Facts] = []
     for name, said in condition.items():
         if name in {"allOf", "anyOf"}:
-            inner = [facts_of_condition(each) for each in said] if isinstance(said, list) else []
-            facts = _all_of(inner) if name == "allOf" else _any_of(inner)
-        else:
-            values = _values(name, said)
-            facts = {} if values is None else {name: values}
-        found = _all_of([found, facts])
-    return found
+            inner = [_facts_of(each) for each in said] if isinstance(said, list) else []
+            found.append(_all_of(inner) if name == "allOf" else _any_of(inner))
+        elif (values := _values(name, said)) is not None:
+            found.append({name: values})
+    return _all_of(found)
 
 
 def _all_of(facts: Sequence[Facts]) -> dict[str, Sequence[str]]:

@@ -21,7 +21,7 @@ from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Forbidden, NotFound, Unauthorized
 from tsuzuki.model.ids import ChapterId, PublicId, ShelfId, read_id, read_number, show_id
 from tsuzuki.model.times import DAY, SECOND
-from tsuzuki.protocols.access import AppResource, ProtocolDeps, basic_of
+from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.protocols.params import Params, query_params, read_json
 from tsuzuki.shelves.library import MOST_LISTED, Library
 
@@ -194,7 +194,7 @@ async def _sign_in(deps: ProtocolDeps, request: Request) -> tuple[AppUser, str]:
     """
     username, password = None, request.headers.get("x-api-key", "")
     if not password:
-        username, password = basic_of(request) or (None, request.headers.get("x-auth-token", ""))
+        username, password = deps.basic_of(request) or (None, request.headers.get("x-auth-token", ""))
     if not password:
         password = request.cookies.get(COOKIE, "")
         if not password.startswith(_SESSION):

@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.policy import may_write
 from tsuzuki.books.comic_info import ReleaseFacts
+from tsuzuki.http.auth import is_cross_site
 from tsuzuki.http.books import answer_chapter
 from tsuzuki.http.images import answer_image, wants_whole
 from tsuzuki.images.files import cover_of, page_of
@@ -34,7 +35,8 @@ async def answer_page(asked: OpdsRequest) -> Response:
     )
     if asked.request.method == "GET":
         pictures.prefetch.follow(asked.user_id, release_id, position)
-        await _turn(asked, facts.chapter_id, position)
+        if not is_cross_site(asked.request):  # pictures on any page make a browser fetch them with what it knows
+            await _turn(asked, facts.chapter_id, position)
     return answer_image(asked.request, image, f"{release_id}-{position:03}")
 
 
