@@ -414,7 +414,8 @@ async def test_another_site_may_call_only_when_it_is_allowed():
     assert allowed.headers["access-control-allow-origin"] == "https://reader.example"
     assert missing.headers["access-control-allow-origin"] == "https://reader.example"
     assert "access-control-allow-origin" not in refused.headers
-    assert asked.status == 200
+    assert (asked.status, asked.body) == (204, b"")
+    assert asked.headers["access-control-max-age"] == "3600"
     assert {name: asked.headers[name] for name in HEADERS} == HEADERS
 
 

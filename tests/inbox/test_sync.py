@@ -164,6 +164,6 @@ async def test_another_shelfs_numbers_are_unknown(db):
     assert await numbers(db, stranger, feed=mine.number) == []
     assert await sync.entries(stranger, [entry], None) == []
     await sync.mark(stranger, [entry], None, unread=False)
-    await sync.save(stranger, [entry], None, saved=True)
+    await sync.mark(stranger, [entry], None, saved=True)
     assert await numbers(db, shelf, unread=True, saved=False) == [entry]
     assert theirs != feed

@@ -172,7 +172,7 @@ async def test_each_view_has_its_own_entries(app):
     assert await titles(app, saved) == []
     sync = app.sync
     [heron] = [ref.id for ref in await sync.refs(ann.shelf, SyncFilter(search="heron"), most=1)]
-    await sync.save(ann.shelf, [heron], None, saved=True)
+    await sync.mark(ann.shelf, [heron], None, saved=True)
     await sync.mark(ann.shelf, [heron], None, unread=False)
     assert (await titles(app, saved), await titles(app, unread)) == (["A rare heron"], ["A common cat"])
     assert "last-modified" not in (await fetch(app, saved)).headers  # a mark is no date

@@ -32,7 +32,10 @@ from tsuzuki.protocols.fever import digest
 
 REFUSAL = {"api_version": 3, "auth": 0}
 _INSERT = "insert into entry (shelf_id, feed_id, item_id, sort_at, created_at) values ($1, $2, $3, 0, 0) returning id"
-PATHS = ("/fever", "/fever/", "/fever/fever", "/fever/fever/", "/api/fever.php", "/api/fever.php/")
+PATHS = (
+    *("/fever", "/fever/", "/fever/fever", "/fever/fever/", "/fever//fever/", "//fever/"),
+    *("/api/fever.php", "/api/fever.php/", "/api/fever.php/fever", "/api/fever.php/fever/", "/api/fever.php//fever/"),
+)
 FORM = "application/x-www-form-urlencoded"
 
 q = parse_queries(

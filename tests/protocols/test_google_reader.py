@@ -58,9 +58,13 @@ q = parse_queries(
 update entry set created_at = :at where id = :id;
 -- name: read_chapters
 select count(*) from progress where shelf_id = :shelf_id and is_read;
+-- name: bookmarked_chapters
+select count(*) from progress where shelf_id = :shelf_id and is_bookmarked;
+-- name: events
+select count(*) from event where shelf_id = :shelf_id;
 """,
 )
-BASES = ("", "/", PHP, f"{PHP}/")
+BASES = ("", "/", PHP, f"{PHP}/", f"/{PHP}//")
 
 
 @pytest.fixture
@@ -538,6 +542,70 @@ async def test_marks_are_seen_everywhere_at_once(app, ann, reader):
     assert await reader.unread() == [entries[0]]
     await reader.do("edit-tag", *(("i", one) for one in entries), ("r", READ))
     assert await app.db.read(lambda tx: tx.one(int, q.read_chapters, shelf_id=ann.shelf)) == 0
+
+
+async def test_one_request_is_one_change(app, ann, reader):
+    """Marks and stars of articles and chapters come in one transaction, which tells open pages once."""
+
+    async def counted() -> tuple[int, int, int]:
+        names = (q.events, q.read_chapters, q.bookmarked_chapters)
+        return tuple([await app.db.read(lambda tx, name=name: tx.one(int, name, shelf_id=ann.shelf)) for name in names])
+
+    await ann.add_series("The Lighthouse Cat")
+    await ann.add_feed("The Gull Letters", items=2)
+    entries = await reader.unread()
+    events, _, _ = await counted()
+    every = [("i", one) for one in entries]
+    await reader.do("edit-tag", *every, ("a", READ), ("a", STARRED), ("r", KEPT_UNREAD), ("r", f"{STATE}fresh"))
+    assert await counted() == (events + 1, 3, 3)
+    assert await reader.ids(STARRED) == entries
+    assert await reader.unread() == []
+    await reader.do("edit-tag", *every, ("a", READ), ("a", STARRED))
+    assert await counted() == (events + 1, 3, 3)
+    await reader.do("edit-tag", *every, ("r", READ), ("r", STARRED))
+    assert await counted() == (events + 2, 0, 0)
+    feeds = {name: feed["id"] for name, feed in (await reader.feeds()).items()}
+    await reader.do("mark-all-as-read", *(("s", feeds[name]) for name in ("The Lighthouse Cat", "The Gull Letters")))
+    assert await reader.unread() == []
+    assert await counted() == (events + 3, 3, 0)
+
+
+async def test_a_thousand_parts_mark_a_thousand_entries(ann, reader):
+    """Readrops sends every write in parts."""
+    await ann.add_feed("The Gull Letters", items=1000)
+    entries = await reader.unread()
+    parts = [("a", READ), *(("i", one) for one in entries)]
+    answer = await reader.ask("POST", "edit-tag", **in_parts(parts))
+    assert (answer.status, answer.text) == (200, "OK")
+    assert await reader.unread() == []
+    for sent in (in_parts([("i", 1)] * 20_001), {"data": "i=1&" * 20_001, "headers": FORM}):
+        refused = await reader.ask("POST", "edit-tag", **sent)
+        assert (refused.status, refused.text) == (400, "A request can have at most 20,000 parameters.")
+
+
+def in_parts(fields: list[tuple[str, object]]) -> dict[str, Any]:
+    part = '--b\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
+    body = "".join(part.format(*field) for field in fields) + "--b--\r\n"
+    return {"data": body.encode(), "headers": {"content-type": "multipart/form-data; boundary=b"}}
+
+
+async def test_a_write_is_read_in_any_form(ann, reader):
+    await ann.add_feed("The Gull Letters", items=5)
+    entries = await reader.unread()
+    forms: list[dict[str, Any]] = [
+        {"query": [("i", entries[0]), ("a", READ)]},
+        {"data": f"i={entries[1]}&a={READ}", "headers": {"content-type": "application/octet-stream"}},
+        {"data": f"i={entries[2]}&a={READ}".encode(), "skip_auto_headers": ["content-type"]},
+        {"json": {"i": [str(entries[3])], "a": READ, "T": None}},
+        {"json": {"i": entries[4]}, "query": [("a", READ)]},
+    ]
+    for count, form in enumerate(forms, 1):
+        answer = await reader.ask("POST", "edit-tag", **form)
+        assert (answer.status, answer.text) == (200, "OK")
+        assert await reader.unread() == entries[count:]
+    for broken in (b"{", b"[]", b'{"i": {"a": 1}}', b'{"i": "\\u0000"}'):
+        answer = await reader.ask("POST", "edit-tag", data=broken, headers={"content-type": "application/json"})
+        assert answer.status == 400
 
 
 async def test_everything_is_marked_up_to_the_moment_of_looking(app, ann, reader):

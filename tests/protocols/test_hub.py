@@ -127,7 +127,7 @@ async def test_saved_and_corrected_entries_are_news_too(published):
     await until_quiet(app)
     await published.release("A heron")
     [old] = [ref.id for ref in await app.sync.refs(ann.shelf, SyncFilter(), most=1)]
-    await app.sync.save(ann.shelf, [old], None, saved=True)
+    await app.sync.mark(ann.shelf, [old], None, saved=True)
     await published.subscriber.has(1)
     [push] = published.subscriber.got
     assert ("x-hub-signature" in push.headers, b'"rel":' in push.body) == (False, False)

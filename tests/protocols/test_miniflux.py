@@ -83,13 +83,22 @@ async def test_a_page_of_an_allowed_site_may_ask(app, ann):
         "access-control-request-headers": "x-auth-token, content-type",
     }
     answer = await app.client.ask("OPTIONS", f"{BASE}/v1/entries", headers=asked)
-    assert answer.status == 200
+    assert answer.status == 204
     assert answer.headers["access-control-allow-origin"] == "https://reader.example"
     assert "x-auth-token" in answer.headers["access-control-allow-headers"].lower()
     other = await app.client.ask("OPTIONS", f"{BASE}/v1/entries", headers=asked | {"origin": "https://evil.example"})
     assert "access-control-allow-origin" not in other.headers
     shown = await ann.call("GET", "/me", headers={"origin": "https://reader.example"})
     assert shown.headers["access-control-allow-origin"] == "https://reader.example"
+
+
+@pytest.mark.parametrize("base", [f"{BASE}//v1", f"/{BASE}/v1", f"/{BASE}//v1"])
+async def test_an_address_typed_with_a_slash_at_its_end_works(app, ann, base):
+    headers = {"x-auth-token": ann.key}
+    answer = await app.client.ask("GET", f"{base}/me", headers=headers)
+    assert answer.json()["username"] == ann.user.username
+    assert (await app.client.ask("GET", f"{base}/me")).status == 401
+    assert (await app.client.ask("GET", "//inbox", headers=headers)).status == 404
 
 
 async def test_anybody_sees_that_the_server_runs(app):

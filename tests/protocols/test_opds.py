@@ -400,7 +400,7 @@ async def test_fetching_pages_turns_them_where_that_is_wanted(tmp_path, empty_da
 async def test_saved_articles_and_days_are_books(app, ann):
     await ann.add_feed("The Gull Letters", items=3)
     newest = (await app.sync.refs(ann.shelf, SyncFilter(), most=10))[0].id
-    await app.sync.save(ann.shelf, [newest], None, saved=True)
+    await app.sync.mark(ann.shelf, [newest], None, saved=True)
     [article] = entries(await ann.feed("articles/saved"))
     answer = await ann.call("GET", links(article, ACQUISITION)[0].get("href"))
     assert (answer.status, answer.headers["content-type"]) == (200, "application/epub+zip")

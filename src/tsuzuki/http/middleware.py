@@ -305,6 +305,22 @@ def _wants_page(scope: Scope) -> bool:
     return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
 
 
+class CrossOrigin(CORSMiddleware):
+    """Lets pages of allowed sites in. What they ask before a request is answered without a body."""
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        """204, or 400 for what is not allowed."""
+        response = super().preflight_response(request_headers)
+        if response.status_code != 200:
+            return response
+        headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+        return Response(status_code=204, headers=headers)
+
+
+_ASK_AGAIN_S = 3600
+"""After so many seconds a browser asks again what a page of another site may do."""
+
+
 def build_app(
     resources: Iterable[Resource],
     *,
@@ -317,11 +333,12 @@ def build_app(
     """The whole ASGI application over these resources; `is_https` when its public address is."""
     app: ASGIApp = Compressed(Cookies(ErrorBoundary(Routes(resources), error_page, framed_page)))
     if allowed_origins:
-        app = CORSMiddleware(
+        app = CrossOrigin(
             app,
             allow_origins=allowed_origins,
             allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
             allow_headers=("authorization", "content-type", "x-auth-token", "x-request-id"),
             expose_headers=("x-request-id", "retry-after"),
+            max_age=_ASK_AGAIN_S,
         )
     return RequestIds(SecurityHeaders(Observed(app, metrics), is_https=is_https))

@@ -1,5 +1,6 @@
 """Paths and methods. A `Resource` is one path; its handlers are plain `async def handler(request) -> Response`."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cache
 
@@ -16,6 +17,9 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 class Resource:
     """One path, with a handler for each method. HEAD is answered like GET; the server leaves the body out."""
+
+    takes_doubled_slashes = False
+    """Whether it is also found where a path has several slashes in the place of one."""
 
     def __init__(self, path: str, handlers: Mapping[str, Handler]) -> None:
         self.path = path
@@ -52,14 +56,34 @@ class Routes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
+        route = self._find(scope) or self._find_joined(scope)
+        if route is None:
+            raise NotFound("There is nothing at this address.")
+        scope["route"] = route
+        await route.handle(scope, receive, send)
+
+    def _find(self, scope: Scope) -> Route | None:
         for route in self._routes_of(self._known(*_shape(scope["path"]))):
             match, found = route.matches(scope)
             if match is Match.FULL:
-                scope["route"] = route
                 scope.update(found)
-                await route.handle(scope, receive, send)
-                return
-        raise NotFound("There is nothing at this address.")
+                return route
+        return None
+
+    def _find_joined(self, scope: Scope) -> Route | None:
+        """With one slash for the first of several, then for the next: further on they may belong to a parameter."""
+        path = scope["path"]
+        for _ in range(_MOST_JOINED):
+            joined = _SLASHES.sub("/", path, count=1)
+            if joined == path:
+                return None
+            path = joined
+            asked = {**scope, "path": path}
+            route = self._find(asked)
+            if route is not None and getattr(route.app, "takes_doubled_slashes", False):
+                scope.update(asked)
+                return route
+        return None
 
     def _known(self, count: int, word: str) -> tuple[int, str]:
         """A shape that some resource has: whoever asks for paths of others does not fill memory."""
@@ -70,6 +94,8 @@ class Routes:
         return [Route(one.path, one) for one in self.resources if _may_match(one.path, shape)]
 
 
+_SLASHES = re.compile("//+")
+_MOST_JOINED = 3
 _WORD = 3  # below /api/v1/
 _ANY = "{}"
 _NONE = (0, "")

@@ -378,8 +378,10 @@ where shelf_id = :shelf_id and unread <> :unread and sort_at < :before
 update entry set unread = true, read_at = null
 where shelf_id = :shelf_id and not unread and read_at = :at;
 
--- name: save_chapter
-update entry set saved = :saved where shelf_id = :shelf_id and id = :id and chapter_id is not null;
+-- name: save_chapters
+update entry set saved = :saved
+where shelf_id = :shelf_id and chapter_id is not null
+  and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: horizon
 -- Below this txid nothing can appear any more. One writer commits in the order of the ids, so here all are below.

@@ -37,7 +37,7 @@ from tsuzuki.model.ids import EntryId, GroupId, ItemId, PublicId, ShelfId, show_
 from tsuzuki.model.pages import Page, PageCursor
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
-from tsuzuki.shelves.progress import begin_reading_tx, bookmark_follows_tx, progress_follows_all_tx, progress_follows_tx
+from tsuzuki.shelves.progress import begin_reading_tx, bookmarks_follow_tx, progress_follows_all_tx, progress_follows_tx
 from tsuzuki.shelves.progress import unmark_since_tx as unmark_chapters_since_tx
 
 q = load_queries("tsuzuki.inbox")
@@ -228,26 +228,22 @@ class Inbox:
 
     async def save_chapter(self, shelf_id: ShelfId, entry_id: EntryId, *, saved: bool) -> None:
         """Save an entry of a chapter, which bookmarks it in its series, or let it go; NotFound for anything else."""
-        if not await self.save_chapters(shelf_id, [entry_id], saved=saved):
+
+        async def save(tx: Tx, _now: Millis) -> int:
+            await begin_reading_tx(tx, shelf_id)
+            return await save_chapters_tx(tx, shelf_id, [entry_id], saved=saved)
+
+        if not (await self._mark(shelf_id, save)).changed:
             raise NotFound("There is no such chapter in the inbox.")
 
-    async def save_chapters(self, shelf_id: ShelfId, ids: Sequence[EntryId], *, saved: bool) -> int:
-        """The same for many; how many of them there are."""
+    async def change_entries(self, shelf_id: ShelfId, mark: Mark) -> int:
+        """Do all of `mark` in one transaction, with what marks need locked; how many entries it changed."""
 
-        async def save(tx: Tx) -> int:
+        async def work(tx: Tx, now: Millis) -> int:
             await begin_reading_tx(tx, shelf_id)
-            found = 0
-            for entry_id in ids:
-                found += await tx.run(q.save_chapter, shelf_id=shelf_id, id=entry_id, saved=saved)
-                await bookmark_follows_tx(tx, shelf_id, entry_id)
-            if found:
-                await counts_changed_tx(tx, [shelf_id], self._clock())
-            return found
+            return await mark(tx, now)
 
-        found = await self._db.with_tx(save)
-        if found:
-            self._after_commit(EVENTS_WAKEUP)
-        return found
+        return (await self._mark(shelf_id, work)).changed
 
     async def _mark(self, shelf_id: ShelfId, mark: Mark) -> MarkedEntries:
         now = self._clock()
@@ -262,6 +258,14 @@ class Inbox:
         if changed:
             self._after_commit(EVENTS_WAKEUP)
         return MarkedEntries(changed, now)
+
+
+async def save_chapters_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], *, saved: bool) -> int:
+    """Save entries of chapters, or let them go, and say so in their series; how many of them there are."""
+    found = await tx.run(q.save_chapters, shelf_id=shelf_id, ids=ids, saved=saved)
+    if found:
+        await bookmarks_follow_tx(tx, shelf_id, ids)
+    return found
 
 
 def _next(found: Sequence[Entry], wanted: EntryFilter, most: int) -> PageCursor | None:

@@ -10,14 +10,15 @@ from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.fulltext import match
 from tsuzuki.inbox.entries import FAR, Entry, EntryFilter
 from tsuzuki.inbox.search.turns import SearchTurns
-from tsuzuki.inbox.service import Inbox
-from tsuzuki.inbox.store import count_entries_tx, entries_of_tx
+from tsuzuki.inbox.service import Inbox, save_chapters_tx
+from tsuzuki.inbox.store import count_entries_tx, entries_of_tx, mark_entries_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.bookmarks import Bookmarks
+from tsuzuki.shelves.progress import progress_follows_tx
 
 q = load_queries("tsuzuki.inbox.sync")
 
@@ -227,35 +228,49 @@ class SyncInbox:
 
     # -- marks
 
-    async def mark(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None, *, unread: bool) -> None:
-        """Mark these; a chapter is then read, or not, everywhere."""
-        seen = await self._visible(shelf_id, ids, kind)
-        if seen:
-            await self._inbox.mark_entries(shelf_id, [one.id for one in seen], unread=unread)
-
-    async def save(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None, *, saved: bool) -> None:
-        """Save these, or let them go: an article as a bookmark, a chapter in its series. A repeat changes nothing."""
-        others = [one for one in await self._visible(shelf_id, ids, kind) if one.saved != saved]
-        items = [one.item_id for one in others if one.item_id is not None]
-        chapters = [one.id for one in others if one.item_id is None]
-        if items:
-            await self._bookmarks.save_items(shelf_id, items, saved=saved)
-        if chapters:
-            await self._inbox.save_chapters(shelf_id, chapters, saved=saved)
-
-    async def mark_read(self, shelf_id: ShelfId, wanted: SyncFilter) -> int:
-        """Mark all of these read; how many. Clients say until when they have looked: that is about arrival."""
-        unread = msgspec.structs.replace(wanted, unread=True)
-        ids = [ref.id for ref in await self.refs(shelf_id, unread, most=LARGEST)]
-        return (await self._inbox.mark_entries(shelf_id, ids, unread=False)).changed if ids else 0
-
-    async def _visible(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None) -> list[VisibleEntry]:
+    async def mark(
+        self,
+        shelf_id: ShelfId,
+        ids: Sequence[int],
+        kind: Kind | None,
+        *,
+        unread: bool | None = None,
+        saved: bool | None = None,
+    ) -> None:
+        """Set what is said of these, all of it or nothing; a repeat changes nothing. A chapter is then read, or not,
+        everywhere. An article is saved as a bookmark, a chapter in its series.
+        """
         numbers = [number for number in dict.fromkeys(ids) if 0 < number < LARGEST]
-        if not numbers:
-            return []
-        return await self._db.read(
-            lambda tx: tx.many(VisibleEntry, q.visible, shelf_id=shelf_id, ids=numbers, kind=kind)
-        )
+
+        async def mark(tx: Tx, now: Millis) -> int:
+            seen = await tx.many(VisibleEntry, q.visible, shelf_id=shelf_id, ids=numbers, kind=kind)
+            changed = 0
+            if unread is not None and seen:
+                marked = [one.id for one in seen]
+                changed += await mark_entries_tx(tx, shelf_id, marked, unread=unread, now=now)
+                await progress_follows_tx(tx, shelf_id, marked, now)
+            if saved is not None:
+                changed += await self._save_tx(tx, shelf_id, [one for one in seen if one.saved != saved], saved=saved)
+            return changed
+
+        if numbers:
+            await self._inbox.change_entries(shelf_id, mark)
+
+    async def _save_tx(self, tx: Tx, shelf_id: ShelfId, some: Sequence[VisibleEntry], *, saved: bool) -> int:
+        items = [one.item_id for one in some if one.item_id is not None]
+        chapters = [one.id for one in some if one.item_id is None]
+        changed = await self._bookmarks.save_items_tx(tx, shelf_id, items, saved=saved) if items else 0
+        return changed + (await save_chapters_tx(tx, shelf_id, chapters, saved=saved) if chapters else 0)
+
+    async def mark_read(self, shelf_id: ShelfId, *wanted: SyncFilter) -> int:
+        """Mark all that is in any of these read; how many. Clients say until when they have looked: that is about
+        arrival.
+        """
+        ids: dict[EntryId, None] = {}
+        for each in wanted:
+            unread = msgspec.structs.replace(each, unread=True)
+            ids |= dict.fromkeys(ref.id for ref in await self.refs(shelf_id, unread, most=LARGEST))
+        return (await self._inbox.mark_entries(shelf_id, list(ids), unread=False)).changed if ids else 0
 
 
 async def sync_entries_tx(

@@ -21,6 +21,9 @@ class AppResource(Resource):
     what the request itself proves a right to.
     """
 
+    takes_doubled_slashes = True
+    """Apps put what they ask for behind an address as it was typed, and that may end with a slash."""
+
     def __init__(self, path: str, handlers: Mapping[str, Handler], *, is_public: bool = False) -> None:
         super().__init__(path, handlers)
         self.is_public = is_public

@@ -27,6 +27,8 @@ STEP = 1_000
 MANY = 20_000
 """Beyond as many unread or saved ones, an answer to a mark does not list them again."""
 LONGEST_KEY = 64
+BASES = ("/fever", "/api/fever.php")
+"""Its own address, and where FreshRSS has it; some apps add `/fever` once more to whatever was typed."""
 _REFUSAL = {"api_version": VERSION, "auth": 0}
 _PNG = "image/png;base64,"
 """Without `data:`, which apps put before it themselves."""
@@ -68,12 +70,12 @@ class FeverRequest(msgspec.Struct, frozen=True):
 
 
 def resources(deps: ProtocolDeps) -> Sequence[AppResource]:
-    """Fever at its own address and where people who used FreshRSS look for it; some apps say `fever` twice."""
+    """The same at every address."""
 
     async def answer(request: Request) -> Response:
         return await _answer(deps, request)
 
-    paths = ("/fever", "/fever/", "/fever/fever", "/fever/fever/", "/api/fever.php", "/api/fever.php/")
+    paths = [base + again + slash for base in BASES for again in ("", "/fever") for slash in ("", "/")]
     return [AppResource(path, {"GET": answer, "POST": answer}) for path in paths]
 
 
@@ -255,11 +257,9 @@ _STATES: Mapping[str, Read] = {"read": _few_unread, "unread": _few_unread, "save
 
 
 async def _mark_item(asked: FeverRequest, state: str) -> None:
-    sync, user, ids = asked.deps.services.sync, asked.user, asked.params.numbers("id")
-    if state in {"read", "unread"}:
-        await sync.mark(user.shelf.id, ids, user.kind, unread=state == "unread")
-    else:
-        await sync.save(user.shelf.id, ids, user.kind, saved=state == "saved")
+    user, ids = asked.user, asked.params.numbers("id")
+    marks = {"unread": state == "unread"} if state in {"read", "unread"} else {"saved": state == "saved"}
+    await asked.deps.services.sync.mark(user.shelf.id, ids, user.kind, **marks)
 
 
 async def _mark_many(asked: FeverRequest) -> None:

@@ -13,7 +13,7 @@ from tsuzuki.model.errors import Invalid
 
 MOST_PARAMETERS = 20_000
 """Of one request: apps mark ten thousand entries at once."""
-MOST_PARTS = 200
+TOO_MANY = f"A request can have at most {MOST_PARAMETERS:,} parameters."
 _LONGEST_NUMBER = 20
 
 T = TypeVar("T")
@@ -85,7 +85,11 @@ def query_params(request: Request) -> Params:
 
 async def read_json(request: Request, kind: type[T]) -> T:
     """The JSON that was sent, whatever type it was said to be; Invalid for anything else."""
-    text = await read_body(request.scope, request.receive)
+    return _decoded(await read_body(request.scope, request.receive), kind)
+
+
+def _decoded(text: bytes, kind: type[T]) -> T:
+    """What this JSON says; Invalid for anything else."""
     refuse_deep_json(text)
     if _NUL.search(text):  # PostgreSQL takes none
         raise Invalid("The body must not contain the character NUL.")
@@ -96,23 +100,37 @@ async def read_json(request: Request, kind: type[T]) -> T:
 
 
 def _queried(request: Request) -> list[tuple[str, str]]:
-    return _pairs(request.scope["query_string"].decode("latin-1"))
+    return _pairs(request.scope["query_string"].decode("utf-8", "replace"))
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
     try:
         return parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MOST_PARAMETERS)
     except ValueError:
-        raise Invalid(f"A request can have at most {MOST_PARAMETERS:,} parameters.") from None
+        raise Invalid(TOO_MANY) from None
 
 
 def _fields(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
-    """Of a form in either encoding, or without a type: some apps do not say what they send."""
-    kind = content_type.lower()
+    """Of a form in parts or as JSON; of one as in a query, whatever else it is called: some apps do not say it."""
+    kind = content_type.partition(";")[0].strip().lower()
     if kind.startswith("multipart/"):
         yield from _parts(body, content_type)
-    elif not kind or "form" in kind or "text/plain" in kind:
+    elif kind == "application/json":
+        yield from _json_fields(body)
+    else:
         yield from _pairs(body.decode("utf-8", "replace").strip("\r\n"))
+
+
+def _json_fields(body: bytes) -> Iterator[tuple[str, str]]:
+    """Texts, numbers, and lists of them, by name."""
+    fields = _decoded(body, dict[str, str | int | list[str | int] | None])
+    count = 0
+    for name, value in fields.items():
+        for each in value if isinstance(value, list) else () if value is None else (value,):
+            count += 1
+            if count > MOST_PARAMETERS:
+                raise Invalid(TOO_MANY)
+            yield name, str(each)
 
 
 def _parts(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
@@ -120,8 +138,10 @@ def _parts(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
     if found is None:
         raise Invalid("The form does not say what separates its parts.")
     boundary = (found[1] or found[2]).encode("latin-1", "replace")
-    parts = (_LINE_END + body).split(_LINE_END + b"--" + boundary, MOST_PARTS + 1)
-    for part in parts[1 : MOST_PARTS + 1]:
+    parts = (_LINE_END + body).split(_LINE_END + b"--" + boundary, MOST_PARAMETERS + 2)
+    if len(parts) > MOST_PARAMETERS + 2:  # what stands before the first, and after the last
+        raise Invalid(TOO_MANY)
+    for part in parts[1:]:
         head, blank, content = part.partition(_LINE_END * 2)
         name = _NAME.search(head)
         if blank and name is not None:

@@ -122,21 +122,16 @@ class Bookmarks:
         self._deps.after_commit(EVENTS_WAKEUP)
         return made
 
-    async def save_items(self, shelf_id: ShelfId, items: Sequence[ItemId], *, saved: bool) -> None:
-        """Bookmark these, or delete their bookmarks, for an app: it does not ask what is there, and may repeat it."""
-
-        async def save(tx: Tx) -> None:
-            now = self._deps.clock()
-            if saved:
-                rows = [(item, self._deps.new_id()) for item in items]
-                await tx.bulk(int, q.keep_bookmarks, rows, shelf_id=shelf_id, now=now)
-            else:
-                await tx.run(q.delete_bookmarks_of_items, shelf_id=shelf_id, ids=items)
-            await tx.run(q.save_entries, shelf_id=shelf_id, ids=items, saved=saved)
-            await counts_changed_tx(tx, [shelf_id], now)
-
-        await self._deps.db.with_tx(save)
-        self._deps.after_commit(EVENTS_WAKEUP)
+    async def save_items_tx(self, tx: Tx, shelf_id: ShelfId, items: Sequence[ItemId], *, saved: bool) -> int:
+        """Bookmark these, or delete their bookmarks; how many entries changed. An app does not ask what is there, and
+        may repeat it.
+        """
+        if saved:
+            rows = [(item, self._deps.new_id()) for item in items]
+            await tx.bulk(int, q.keep_bookmarks, rows, shelf_id=shelf_id, now=self._deps.clock())
+        else:
+            await tx.run(q.delete_bookmarks_of_items, shelf_id=shelf_id, ids=items)
+        return await tx.run(q.save_entries, shelf_id=shelf_id, ids=items, saved=saved)
 
     async def add(self, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
         """A bookmark of a page, its content sanitised like any other (I7); RefusedAddress for a link that is none."""

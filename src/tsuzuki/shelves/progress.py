@@ -75,9 +75,9 @@ async def entries_follow_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, now:
     return await tx.run(q.entries_follow, shelf_id=shelf_id, series_id=series_id, now=now)
 
 
-async def bookmark_follows_tx(tx: Tx, shelf_id: ShelfId, entry_id: EntryId) -> None:
-    """Bring a chapter's bookmark in line with its saved entry."""
-    await tx.run(q.bookmark_follows, shelf_id=shelf_id, entry_id=entry_id)
+async def bookmarks_follow_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId]) -> None:
+    """Bring the bookmarks of chapters in line with these entries, saved or not."""
+    await tx.run(q.bookmarks_follow, shelf_id=shelf_id, ids=ids)
 
 
 async def progress_follows_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], now: Millis) -> None:

@@ -100,11 +100,13 @@ where progress.shelf_id = entry.shelf_id and progress.chapter_id = entry.chapter
 -- name: saved_follows
 update entry set saved = :saved where shelf_id = :shelf_id and chapter_id = :chapter_id and saved <> :saved;
 
--- name: bookmark_follows
+-- name: bookmarks_follow
 -- What is saved in the inbox is bookmarked in its series.
 insert into progress (shelf_id, chapter_id, is_bookmarked, updated_at)
 select shelf_id, chapter_id, saved, created_at from entry
-where shelf_id = :shelf_id and id = :entry_id and chapter_id is not null
+where shelf_id = :shelf_id and chapter_id is not null
+  and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+order by chapter_id
 on conflict (shelf_id, chapter_id) do update set is_bookmarked = excluded.is_bookmarked;
 
 -- fragment: said_anew

@@ -72,8 +72,8 @@ PHP = "/api/greader.php"
 MOST_NAMED = 50
 """Streams in one request: each may be looked up, made, or fetched. Only entries come by the thousand."""
 _NAMING = ("s", "t", "a", "r", "it", "xt")
-BASES = ("", "/", PHP, f"{PHP}/")
-"""What apps put before a path; one with a slash where somebody typed that at the end, and the app adds its own."""
+BASES = ("", PHP)
+"""What apps put before a path."""
 
 
 def resources(deps: ProtocolDeps) -> Sequence[AppResource]:

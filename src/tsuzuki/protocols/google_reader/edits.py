@@ -1,6 +1,5 @@
 """What apps change: marks on entries, feeds and labels."""
 
-import msgspec
 from starlette.responses import Response
 
 from tsuzuki.inbox.sync import SyncFeed, SyncFilter
@@ -8,6 +7,7 @@ from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, No
 from tsuzuki.model.times import Millis
 from tsuzuki.protocols.content import feed_address
 from tsuzuki.protocols.google_reader.names import (
+    StreamName,
     name_of_label,
     read_item_id,
     read_label,
@@ -48,10 +48,7 @@ async def edit_tag(asked: ReaderRequest) -> Response:
     ids = [number for text in params.all("i") if (number := read_item_id(text)) is not None]
     if unread is not None or saved is not None:
         asked.user.must_write()
-    if unread is not None:
-        await asked.sync.mark(asked.shelf_id, ids, asked.user.kind, unread=unread)
-    if saved is not None:
-        await asked.sync.save(asked.shelf_id, ids, asked.user.kind, saved=saved)
+        await asked.sync.mark(asked.shelf_id, ids, asked.user.kind, unread=unread, saved=saved)
     return done()
 
 
@@ -63,21 +60,27 @@ def _wish(*, is_set: set[str], is_unset: set[str]) -> bool | None:
 
 
 async def mark_all(asked: ReaderRequest) -> Response:
-    """What had arrived when the app looked."""
-    if not asked.params.one("s"):
+    """What had arrived in these streams when the app looked."""
+    streams = [read_stream(text) for text in asked.params.all("s") if text]
+    if not streams:
         raise Invalid("The request does not say what to mark as read.")
-    stream, now = read_stream(asked.params.one("s")), asked.deps.clock()
-    wanted = await narrowed(asked, SyncFilter(kind=asked.user.kind), stream)
+    until, now = read_moment(asked.params.one("ts"), is_end=True), asked.deps.clock()
+    arrived = SyncFilter(kind=asked.user.kind, arrived_until=Millis(now if until is None else min(until, now)))
+    meant = [await _meant(asked, arrived, stream) for stream in streams]
+    asked.user.must_write()
+    # what is read stays so; all the rest of the shelf is not meant
+    await asked.sync.mark_read(asked.shelf_id, *(each for each in meant if each.unread is not False))
+    return done()
+
+
+async def _meant(asked: ReaderRequest, arrived: SyncFilter, stream: StreamName) -> SyncFilter:
+    """What of this is in the stream; NotFound for one that is unknown, or another shelf's."""
+    wanted = await narrowed(asked, arrived, stream)
     if wanted is None:
         raise NotFound("There is no such stream.")
     if wanted.feed is not None:
-        await asked.subscriptions.get(wanted.feed)  # NotFound for another shelf's
-    until = read_moment(asked.params.one("ts"), is_end=True)
-    asked.user.must_write()
-    if wanted.unread is not False:  # what is read stays so; all the rest of the shelf is not meant
-        before = Millis(now if until is None else min(until, now))
-        await asked.sync.mark_read(asked.shelf_id, msgspec.structs.replace(wanted, arrived_until=before))
-    return done()
+        await asked.subscriptions.get(wanted.feed)
+    return wanted
 
 
 async def edit_subscription(asked: ReaderRequest) -> Response:

@@ -306,11 +306,8 @@ async def _mark(asked: MinifluxRequest) -> Response:
         raise Invalid("entry_ids, and status or starred, are needed.")
     if len(body.entry_ids) > MOST_IDS:
         raise Invalid(f"entry_ids can have at most {MOST_IDS:,} entries.")
-    sync = asked.services.sync
-    if body.status is not None:
-        await sync.mark(asked.shelf_id, body.entry_ids, asked.kind, unread=body.status == "unread")
-    if body.starred is not None:
-        await sync.save(asked.shelf_id, body.entry_ids, asked.kind, saved=body.starred)
+    unread = None if body.status is None else body.status == "unread"
+    await asked.services.sync.mark(asked.shelf_id, body.entry_ids, asked.kind, unread=unread, saved=body.starred)
     return done()
 
 
@@ -318,7 +315,7 @@ async def _toggle(asked: MinifluxRequest) -> Response:
     """The one thing that the protocol turns over instead of setting it."""
     asked.user.must_write()
     found = await _found(asked, asked.number("entry_id"))
-    await asked.services.sync.save(asked.shelf_id, [found.entry.id], asked.kind, saved=not found.entry.saved)
+    await asked.services.sync.mark(asked.shelf_id, [found.entry.id], asked.kind, saved=not found.entry.saved)
     return done()
 
 
