@@ -207,6 +207,31 @@ def test_names_of_files_are_no_paths(title, name):
 def test_names_for_devices_without_unicode_say_something():
     assert ascii_name("The Cat 3.cbz", "chapter 9") == "The Cat 3.cbz"
     assert ascii_name("灯台の猫 3.cbz", "chapter 9") == "chapter 9.cbz"
+    assert ascii_name("Café 3.cbz", "chapter 9") == "Caf 3 (chapter 9).cbz"
+
+
+def test_no_two_chapters_of_a_series_have_files_of_one_name():
+    chapters: list[tuple[str | None, str | None, str]] = [
+        ("3", None, "Fog"),
+        ("4", None, "Fog"),
+        (None, "2", ""),
+        (None, None, "Extra 夏"),
+        (None, None, "Extra 冬"),
+        (None, None, "Extra"),
+        (None, None, "Extra"),
+        (None, None, ""),
+    ]
+    for series in ("The Cat", "Re:Zero", "灯台の猫" * 40, "Café", ""):
+        names = [
+            a_release(series_title=series, number=number, volume=volume, title=title, chapter_id=ChapterId(place))
+            for place, (number, volume, title) in enumerate(chapters)
+        ]
+        assert len({one.file_name for one in names}) == len(chapters), series
+        assert len({ascii_name(one.file_name, f"chapter {one.chapter_id}") for one in names}) == len(chapters), series
+        assert all(len(one.file_name.encode()) <= 210 for one in names)
+    assert a_release(series_title="Re:Zero").file_name == "Re Zero 3.5.cbz"
+    assert a_release(number=None, volume="2").file_name == "The Cat Vol. 2.cbz"
+    assert a_release(number=None, title="Extra").file_name == "The Cat Extra [2].cbz"
 
 
 def a_release(**over: Any) -> ReleaseFacts:

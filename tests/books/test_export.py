@@ -191,7 +191,7 @@ def test_what_has_one_name_is_told_apart():
         "The Cat/The Cat 1 [Gull].cbz",
         "The Cat/The Cat 1 [3].cbz",
         f"the cat [{'32' * 4}-{'32' * 2}-{'32' * 2}-{'32' * 2}-{'32' * 6}]/the cat 1.cbz",
-        "untitled/1.cbz",
+        "untitled/untitled 1.cbz",
     ]
 
 

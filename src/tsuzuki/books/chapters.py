@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from tsuzuki.books.archives import Archive, Member, pack
-from tsuzuki.books.comic_info import ReleaseFacts, ascii_name, comic_info, device_names, file_name
+from tsuzuki.books.comic_info import ReleaseFacts, ascii_name, comic_info, device_names
 from tsuzuki.catalogue.chapters import NO_CHAPTER, Chapters
 from tsuzuki.db import Database, load_queries
 from tsuzuki.images.files import Image, page_of
@@ -76,7 +76,7 @@ class ChapterFiles:
 
     async def _packed(self, facts: ReleaseFacts, pages: Sequence[Image]) -> ChapterFile:
         pages = [await self._images.with_crc32(page) for page in pages]
-        return ChapterFile(facts, pack(chapter_file_name(facts), CBZ, _members(facts, pages)), len(pages))
+        return ChapterFile(facts, pack(facts.file_name, CBZ, _members(facts, pages)), len(pages))
 
     async def digest(self, file: ChapterFile) -> str:
         """The partial MD5 of the file; from now on it, and the file's names, stand for this release."""
@@ -108,11 +108,6 @@ class ChapterFiles:
         finally:
             for task in tasks:
                 task.cancel()
-
-
-def chapter_file_name(facts: ReleaseFacts) -> str:
-    """The file's name: "The Lighthouse Cat 3.cbz"."""
-    return file_name(f"{facts.series_title} {facts.name}", ".cbz")
 
 
 def _members(facts: ReleaseFacts, pages: Sequence[Image]) -> list[Member]:

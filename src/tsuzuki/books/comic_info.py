@@ -38,15 +38,29 @@ class ReleaseFacts(msgspec.Struct, frozen=True):
     published_at: Millis | None
 
     @property
-    def name(self) -> str:
-        """What the chapter is called beside its series: "3", "Vol. 2", or its title."""
-        return self.number or (f"Vol. {self.volume}" if self.volume else "") or self.title or str(self.chapter_id)
+    def file_name(self) -> str:
+        """Of its file."""
+        return chapter_file_name(
+            self.series_title, self.number, self.volume, title=self.title, chapter_id=self.chapter_id
+        )
 
     @property
     def is_right_to_left(self) -> bool:
         """As far as the languages tell."""
         language = self.language or self.series_language or ""
         return language.lower().split("-")[0] == _RIGHT_TO_LEFT
+
+
+def chapter_file_name(
+    series_title: str, number: str | None, volume: str | None, *, title: str, chapter_id: ChapterId
+) -> str:
+    """The name of a chapter's file: "The Lighthouse Cat 3.cbz". No other chapter of its series has the same one: the
+    series is cut where it is long, not the number, and what has no number has its id.
+    """
+    numbered = number or (f"Vol. {volume}" if volume else "")
+    ending = file_name(numbered or f"[{chapter_id}]", ".cbz")
+    beside = "" if numbered else title
+    return file_name(f"{series_title} {beside}"[:MOST_BYTES], "", most=MOST_BYTES - len(ending.encode())) + f" {ending}"
 
 
 def full_name(series_title: str, number: str | None, volume: str | None, title: str) -> str:
@@ -64,18 +78,20 @@ def device_names(facts: ReleaseFacts) -> set[str]:
     return {f"{unsafe.sub('_', name)}.cbz" for name in named for unsafe in (_UNSAFE_ON_FAT, _SLASH)}
 
 
-def file_name(text: str, ending: str) -> str:
+def file_name(text: str, ending: str, *, most: int = MOST_BYTES) -> str:
     """A name that every file system takes, and no path."""
     name = _UNFIT.sub(" ", text)
-    name = " ".join(name.split()).encode("utf-8", "ignore")[:MOST_BYTES].decode("utf-8", "ignore").strip(" .")
+    name = " ".join(name.split()).encode("utf-8", "ignore")[:most].decode("utf-8", "ignore").strip(" .")
     return (name or "untitled") + ending
 
 
 def ascii_name(name: str, otherwise: str) -> str:
-    """The name in ASCII, for devices that read nothing else; what is left of it must say something."""
+    """The name in ASCII, for devices that read nothing else: all of it, or what is left of it beside `otherwise`."""
     stem, dot, ending = name.rpartition(".")
     plain = " ".join(re.sub(r"[^\x20-\x7e]+", " ", stem).split())
-    return (plain if re.search("[A-Za-z]", plain) else otherwise) + dot + ending
+    if plain != stem:
+        plain = f"{plain} ({otherwise})" if re.search("[A-Za-z]", plain) else otherwise
+    return plain + dot + ending
 
 
 def comic_info(facts: ReleaseFacts, page_count: int) -> bytes:

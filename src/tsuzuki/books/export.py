@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from tsuzuki.books.chapters import ChapterFiles, chapter_file_name
+from tsuzuki.books.chapters import ChapterFiles
 from tsuzuki.books.comic_info import ReleaseFacts, file_name
 from tsuzuki.db import Database, load_queries
 from tsuzuki.images.service import Images
@@ -174,7 +174,7 @@ def _named(copies: Sequence[CopiedRelease]) -> dict[str, CopiedRelease]:
 
 
 def _names(copy: CopiedRelease) -> Iterator[str]:
-    name = chapter_file_name(copy).removesuffix(".cbz")
+    name = copy.file_name.removesuffix(".cbz")
     yield f"{name}.cbz"
     if copy.group_name:
         yield file_name(f"{name} [{copy.group_name}]", ".cbz")

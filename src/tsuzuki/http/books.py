@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from tsuzuki.books.archives import Archive
 from tsuzuki.books.articles import ArticleFiles
-from tsuzuki.books.chapters import CBZ, ChapterFiles, chapter_file_name
+from tsuzuki.books.chapters import CBZ, ChapterFiles
 from tsuzuki.books.comic_info import ReleaseFacts, ascii_name
 from tsuzuki.http.middleware import SANDBOXED
 from tsuzuki.http.parts import PiecesResponse, asked_part
@@ -26,7 +26,7 @@ async def answer_chapter(
     """
     if request.method == "HEAD" and not await images.whole_copy(release_id, user_id):
         facts = await files.facts(release_id)
-        response = Response(headers=_headers(chapter_file_name(facts), CBZ, otherwise=_otherwise(facts)))
+        response = Response(headers=_headers(facts.file_name, CBZ, otherwise=_otherwise(facts)))
         del response.headers["content-length"]
         return response
     file = await files.open(release_id, user_id)

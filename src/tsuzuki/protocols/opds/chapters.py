@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.accounts.types import Slice
 from tsuzuki.books.chapters import CBZ
-from tsuzuki.books.comic_info import ascii_name, file_name, full_name
+from tsuzuki.books.comic_info import ascii_name, chapter_file_name, full_name
 from tsuzuki.inbox.entries import EntryFilter
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId, PublicId, show_id
@@ -176,7 +176,8 @@ def publication(asked: OpdsRequest, row: LibraryChapter, release: ReadableReleas
     """A chapter that can be read."""
     base = f"releases/{release.id}"
     language = release.language or row.language
-    name = ascii_name(file_name(chapter_name(row).partition(":")[0], ".cbz"), f"chapter {row.id}")
+    name = chapter_file_name(row.series_title, row.number, row.volume, title=row.title, chapter_id=row.id)
+    name = ascii_name(name, f"chapter {row.id}")
     position = None if row.number_sort is None else row.sort
     return Publication(
         id=permanent_id(asked, f"chapter {row.id}"),
