@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 
 from tests.builders import NOON, a_public_id, stored_feed, stored_watch
-from tests.delivery.builders import a_reader
+from tests.delivery.builders import a_reader, subscribe
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.fulltext import words_of
 from tsuzuki.db.queries import parse_queries
@@ -103,13 +103,15 @@ class LibraryUsers(msgspec.Struct, frozen=True):
     """One of a hundred."""
 
 
-async def build(db: Database) -> LibraryUsers:
-    """Feeds and readers, without an item."""
+async def build(db: Database, one: ShelfId | None = None) -> LibraryUsers:
+    """Feeds and readers, without an item; the reader of everything is new if there is none yet."""
     feeds = [await stored_feed(db) for _ in range(FEEDS)]
     assert feeds == list(range(feeds[0], feeds[0] + FEEDS))
     for feed in feeds:
         await stored_watch(db, feed)
-    one = await a_reader(db, feeds=feeds)
+    one = one or await a_reader(db)
+    for feed in feeds:
+        await subscribe(db, one, feed)
     await db.with_tx(partial(_add_quiet_feeds_tx, shelf_id=one))
     others = [await a_reader(db, feeds=feeds[number::SHELVES]) for number in range(SHELVES)]
     await db.with_tx(lambda tx: tx.run(q.make_bodies))

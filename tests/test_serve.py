@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import aiohttp
@@ -17,6 +17,7 @@ import pytest
 
 from tests.app import in_settings
 from tests.servers import free_port
+from tests.waiting import eventually
 from tsuzuki.db.migration_steps import available
 
 PATIENCE_S = 60
@@ -100,6 +101,73 @@ async def test_a_server_without_secrets_starts_without_what_it_does_not_need(tmp
 async def test_without_workers_the_line_says_so(tmp_path):
     async with serve(tmp_path, "--no-workers", "--port", "0") as child:
         assert "no workers" in await line_of(child)
+
+
+async def answered(url: str) -> bool:
+    """Whether a new connection is answered."""
+    try:
+        async with aiohttp.ClientSession() as session, session.get(url + "/api/v1/about") as response:
+            return response.status == 200
+    except aiohttp.ClientError:
+        return False
+
+
+def others_of(folder: Path) -> set[int]:
+    """The processes that serve beside the first one of this data folder."""
+    return {int(found.parent.name) for found in Path("/proc").glob("[0-9]*/cmdline") if is_other(found.parent, folder)}
+
+
+def is_other(process: Path, folder: Path) -> bool:
+    with contextlib.suppress(OSError):  # it may end while we look
+        command, variables = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
+        return b"--socket" in command and f"TSUZUKI_DATA_DIR={folder}\0".encode() in variables
+    return False
+
+
+async def until_others_are(folder: Path, are_so: Callable[[set[int]], bool]) -> None:
+    async def look() -> bool:
+        return are_so(others_of(folder))
+
+    await eventually(look)
+
+
+@contextlib.asynccontextmanager
+async def three_processes(tmp_path: Path, url: str) -> AsyncIterator[tuple[Process, str]]:
+    """Serving on one port, and where; all of them end with the first."""
+    async with serve(tmp_path, "--processes", "3", DATABASE_URL=in_settings(url), PORT=0) as first:
+        line = await line_of(first)
+        assert "(PostgreSQL, 3 processes)" in line
+        await until_others_are(tmp_path, lambda found: len(found) == 2)
+        yield first, line.split()[3]
+    await until_others_are(tmp_path, lambda found: not found)
+
+
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_others_answer_on_the_port_while_the_first_process_hangs(empty_database_url, tmp_path):
+    async with three_processes(tmp_path, empty_database_url) as (first, url):
+        first.send_signal(signal.SIGSTOP)
+        assert await answered(url)
+        first.send_signal(signal.SIGCONT)
+        first.terminate()
+        await asyncio.wait_for(first.communicate(), PATIENCE_S)
+    assert first.returncode == 0
+
+
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_a_process_that_was_killed_is_replaced_and_all_end_with_the_first(empty_database_url, tmp_path):
+    async with three_processes(tmp_path, empty_database_url) as (first, url):
+        killed, other = others_of(tmp_path)
+        os.kill(killed, signal.SIGKILL)
+        await until_others_are(tmp_path, lambda found: len(found - {killed}) == 2)
+        assert other in others_of(tmp_path)
+        assert await answered(url)
+        first.kill()
+
+
+async def test_several_processes_on_sqlite_are_refused(tmp_path):
+    status, said = await refusal(tmp_path, "--processes", "2", PORT=0)
+    assert status == 2
+    assert "--processes needs PostgreSQL" in said
 
 
 async def test_a_port_in_use_is_one_line_and_status_1(tmp_path):

@@ -16,7 +16,6 @@ from starlette.types import ASGIApp
 
 from tsuzuki import __version__
 from tsuzuki.accounts.credentials import USUAL_COST, HashCost
-from tsuzuki.accounts.services import Accounts
 from tsuzuki.app.fetching import folder_of
 from tsuzuki.app.memory import giving_memory_back
 from tsuzuki.app.opening import accounts_of, make_data_dir, open_sealed, prepare, rules_of, sealed_options, wall_clock
@@ -125,8 +124,10 @@ class Tsuzuki(Parts, frozen=True, kw_only=True):
         self.crawling.follower.close()
 
 
-async def _welcome(accounts: Accounts, settings: Settings) -> str | None:
+async def _welcome(parts: Parts, settings: Settings) -> str | None:
     """Make sure that somebody can sign in, and log how; the set-up code, if there is one."""
+    await _try_files(settings)
+    accounts = parts.accounts
     prepared = await accounts.setup.prepare(password=settings.password, is_open=settings.allow_empty_password)
     if prepared.code is not None:
         _log.warning("nobody_can_sign_in_yet", setup_code=prepared.code, open="/setup")
@@ -154,17 +155,18 @@ async def open_tsuzuki(
     concurrency: int | None = None,
     environ: Mapping[str, str] = os.environ,
     hash_cost: HashCost = USUAL_COST,
+    is_first: bool = True,
 ) -> AsyncIterator[Tsuzuki]:
     """Migrate, open every part, and close them at the end of the block. Nothing works by itself yet: start the loops.
 
     `environ` is where the settings came from; the operator is shown which of them. `hash_cost` is that of passwords.
+    Unless it is the first of several processes, another sees to it that somebody can sign in.
     """
     make_data_dir(settings)
     options = sealed_options(settings)
     schema_version = await prepare(options, clock)
     async with _open_parts(settings, options, clock, hash_cost) as parts:
-        setup_code = await _welcome(parts.accounts, settings)
-        await _try_files(settings)
+        setup_code = await _welcome(parts, settings) if is_first else None
         loops = worker_loops(
             parts.pipeline,
             settings,

@@ -2,8 +2,10 @@
 
 import asyncio
 import signal
+import socket
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -17,7 +19,14 @@ from tsuzuki.settings import Settings, effective, unknown_variables
 @click.option("--host", help="The address to listen on.  [TSUZUKI_HOST, 127.0.0.1]")
 @click.option("--port", help="The port to listen on.  [TSUZUKI_PORT, 8080]")
 @click.option("--no-workers", is_flag=True, help="Serve pages and the API only; run `tsuzuki work` for the rest.")
-def serve(host: str | None, port: str | None, *, no_workers: bool) -> None:
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    default=1,
+    help="So many processes answer on this port, the first of them works too. More than one needs PostgreSQL.",
+)
+@click.option("--socket", "inherited", type=int, hidden=True, help="The number of the socket, for one of --processes.")
+def serve(host: str | None, port: str | None, *, no_workers: bool, processes: int, inherited: int | None) -> None:
     """Migrate the database, then serve the pages and the API until SIGTERM or Ctrl+C.
 
     On a signal, open requests get up to 10 seconds to finish. A second signal stops at once.
@@ -25,17 +34,29 @@ def serve(host: str | None, port: str | None, *, no_workers: bool) -> None:
     settings = start_server(host=host, port=port)
     from tsuzuki.app.server import run_with_uvloop
 
-    run_with_uvloop(_serve(settings, workers=not no_workers))
+    if processes > 1 and settings.database_url.startswith("sqlite:"):
+        raise click.UsageError("--processes needs PostgreSQL: on SQLite one process is the fastest.")
+    if inherited is None:
+        run_with_uvloop(_serve(settings, workers=not no_workers, processes=processes))
+    else:
+        run_with_uvloop(_serve_too(settings, inherited))
 
 
-async def _serve(settings: Settings, *, workers: bool) -> None:
+async def _serve(settings: Settings, *, workers: bool, processes: int) -> None:
     from tsuzuki.app.bootstrap import open_tsuzuki
+    from tsuzuki.app.processes import WebProcesses
     from tsuzuki.app.server import Server, freeze_startup_objects, listen, url_of
 
     with listen(settings.host, settings.port) as bound:
         async with open_tsuzuki(settings) as opened:
             log_start(opened.schema_version)
-            facts = _where(settings) if workers else f"{_where(settings)}, no workers"
+            others = WebProcesses(bound)
+
+            def end_streams() -> None:
+                opened.end_streams()
+                others.stop()
+
+            facts = ", ".join(_facts(settings, workers=workers, processes=processes))
             lines = [f"Tsuzuki is at {url_of(bound)} ({facts}). Ctrl+C stops it."]
             if opened.setup_code is not None and sys.stdout.isatty():  # elsewhere the log has it, for programs
                 lines.append(
@@ -45,21 +66,43 @@ async def _serve(settings: Settings, *, workers: bool) -> None:
                 opened.app,
                 trusted_proxies=[str(network) for network in settings.trusted_proxies],
                 on_started=lambda: click.echo("\n".join(lines)),
-                on_stopping=opened.end_streams,
+                on_stopping=end_streams,
             )
             freeze_startup_objects()
             if workers:
                 opened.worker_loops.start()
             try:
-                await server.serve(sockets=[bound])
+                async with others.running(processes - 1):
+                    await server.serve(sockets=[bound])
             finally:
                 await opened.worker_loops.stop()
 
 
-def _where(settings: Settings) -> str:
-    return (
-        settings.database_url.removeprefix("sqlite://") if settings.database_url.startswith("sqlite:") else "PostgreSQL"
-    )
+async def _serve_too(settings: Settings, inherited: int) -> None:
+    """Serve on a socket that the first process listens on, as long as that one lives."""
+    from tsuzuki.app.bootstrap import open_tsuzuki
+    from tsuzuki.app.processes import at_end_of_input
+    from tsuzuki.app.server import Server, freeze_startup_objects
+
+    with socket.socket(fileno=inherited) as bound:
+        async with open_tsuzuki(settings, is_first=False) as opened:
+            server = Server(
+                opened.app,
+                trusted_proxies=[str(network) for network in settings.trusted_proxies],
+                on_stopping=opened.end_streams,
+            )
+            freeze_startup_objects()
+            with at_end_of_input(server.stop):
+                await server.serve(sockets=[bound])
+
+
+def _facts(settings: Settings, *, workers: bool, processes: int) -> Iterator[str]:
+    is_sqlite = settings.database_url.startswith("sqlite:")
+    yield settings.database_url.removeprefix("sqlite://") if is_sqlite else "PostgreSQL"
+    if processes > 1:
+        yield f"{processes} processes"
+    if not workers:
+        yield "no workers"
 
 
 @click.command()

@@ -1,0 +1,93 @@
+"""Several processes that serve on one port: the first starts the others, replaces those that end, and stops them.
+
+They share the listening socket, so a connection waits for whoever is free, and none is lost when one of them ends.
+"""
+
+import asyncio
+import os
+import socket
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+
+import structlog
+
+AGAIN_AFTER_S = 1.0
+"""Before one that ended is replaced: what fails at its start would fail again at once."""
+STOPPED_WITHIN_S = 20.0
+"""Longer than open requests are given to finish."""
+
+_log = structlog.stdlib.get_logger("tsuzuki.server")
+
+
+class WebProcesses:
+    """The others. Each ends when its standard input does: when it is told to, and when this process is gone."""
+
+    def __init__(self, bound: socket.socket) -> None:
+        self._bound = bound
+        self._is_stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Let them take no new connection, finish what is open, and end. It may be said again."""
+        self._is_stopping.set()
+
+    @asynccontextmanager
+    async def running(self, count: int) -> AsyncIterator[None]:
+        """So many of them, until the end of the block."""
+        kept = [asyncio.ensure_future(self._keep_one()) for _ in range(count)]
+        try:
+            yield
+        finally:
+            self.stop()
+            await asyncio.gather(*kept)
+
+    async def _keep_one(self) -> None:
+        while not self._is_stopping.is_set():
+            process = await self._start()
+            stopping = asyncio.ensure_future(self._is_stopping.wait())
+            ended = asyncio.ensure_future(process.wait())
+            await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
+            if self._is_stopping.is_set():
+                await _end(process)
+                return
+            _log.error("web_process_ended", pid=process.pid, status=process.returncode, again_after_s=AGAIN_AFTER_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN_AFTER_S):
+                    await self._is_stopping.wait()
+
+    async def _start(self) -> Process:
+        number = self._bound.fileno()
+        arguments = ("-m", "tsuzuki", "serve", "--socket", str(number))
+        return await asyncio.create_subprocess_exec(sys.executable, *arguments, stdin=PIPE, pass_fds=[number])
+
+
+async def _end(process: Process) -> None:
+    """By its input: a signal may have come from the terminal already, and a second one would cut off what is open."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        async with asyncio.timeout(STOPPED_WITHIN_S):
+            await process.wait()
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+@contextmanager
+def at_end_of_input(stop: Callable[[], None]) -> Iterator[None]:
+    """Calls this when the first process tells this one to stop, or is gone; until the end of the block."""
+    loop, number = asyncio.get_running_loop(), sys.stdin.fileno()
+
+    def read() -> None:
+        if not os.read(number, 1):
+            loop.remove_reader(number)
+            stop()
+
+    loop.add_reader(number, read)
+    try:
+        yield
+    finally:
+        loop.remove_reader(number)
