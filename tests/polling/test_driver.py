@@ -8,7 +8,18 @@ import pytest
 from tests.net.builders import SOMEONE, a_client, a_server, answer, by_path
 from tests.parsing import parsers
 from tsuzuki.model.errors import HttpStatus, NotAFeed, RefusedAddress, ShapeChanged, Unreachable
-from tsuzuki.model.requests import Ask, FileEntry, Parse, ReadArchive, ReadFile, ReadFolder, Reply, SourceIdentity
+from tsuzuki.model.requests import (
+    Ask,
+    FileEntry,
+    LocalAnswer,
+    Parse,
+    ReadArchive,
+    ReadFile,
+    ReadFolder,
+    ReadLocal,
+    Reply,
+    SourceIdentity,
+)
 from tsuzuki.model.times import Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.driver import MOST_WANTS, Driver
@@ -32,7 +43,7 @@ class Canned:
 class Shelf:
     """A folder in memory."""
 
-    async def read(self, want: ReadFolder | ReadFile | ReadArchive) -> bytes | tuple[FileEntry, ...]:
+    async def read(self, want: ReadLocal) -> LocalAnswer:
         if isinstance(want, ReadFile):
             return f"{want.path}:{want.entry}".encode()
         return (FileEntry(want.path, is_folder=isinstance(want, ReadFolder), size=1, modified_at=Millis(0)),)

@@ -15,7 +15,7 @@ from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, copied, display_title, read_time, view_of
 from tsuzuki.books.articles import ArticleFiles
-from tsuzuki.http.books import answer_archive, answer_item
+from tsuzuki.http.books import answer_articles, answer_item
 from tsuzuki.images.articles import ArticleImages
 from tsuzuki.images.service import Images
 from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope
@@ -239,8 +239,8 @@ async def fetch_digest(
 ) -> Response:
     """The items that arrived in a time, a day at most unless you say otherwise, as one EPUB: the newest hundred."""
     since, until = [None if at is None else from_datetime(at) for at in (query.since, query.until)]
-    archive = await article_files.digest(shelf.id, since, until, unread=query.unread)
-    return answer_archive(request, archive, images, otherwise="articles")
+    file = await article_files.digest(shelf.id, since, until, unread=query.unread)
+    return await answer_articles(request, file, article_files, images, shelf_id=shelf.id, otherwise="articles")
 
 
 _read = declaring("items", Access.READ)

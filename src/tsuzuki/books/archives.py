@@ -14,18 +14,19 @@ import msgspec
 
 from tsuzuki.images.files import Image
 from tsuzuki.images.service import Images
+from tsuzuki.model.documents import SAMPLE, SAMPLES
 from tsuzuki.model.errors import TooLarge
 
 LARGEST: Final = 2**32 - 2**20
 """Bytes. Beyond it a ZIP has another form, which fewer readers know."""
+MOST_MEMBERS: Final = 2**16 - 2
+"""The same of its files."""
 
 _LOCAL = struct.Struct("<4s5H3I2H")
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _END = struct.Struct("<4s4H2IH")
 _VERSION = 10
 _DATE = 1 << 5 | 1  # 1 January 1980, the first day there is
-_SAMPLE = 1024
-_SAMPLES = (0, *(_SAMPLE << 2 * power for power in range(11)))
 
 Part = bytes | Image
 
@@ -88,10 +89,10 @@ class Archive(msgspec.Struct, frozen=True, dict=True):
     async def partial_md5(self, images: Images) -> str:
         """By which KOReader knows a document: the MD5 of samples at growing distances."""
         digest = hashlib.md5(usedforsecurity=False)
-        for offset in _SAMPLES:
+        for offset in SAMPLES:
             if offset >= self.size:
                 break
-            async for piece in self.pieces(images, offset, min(offset + _SAMPLE, self.size)):
+            async for piece in self.pieces(images, offset, min(offset + SAMPLE, self.size)):
                 digest.update(piece)
         return digest.hexdigest()
 
@@ -112,7 +113,7 @@ async def _of_image(images: Images, image: Image, first: int, last: int) -> Asyn
 
 def pack(name: str, media_type: str, members: Sequence[Member]) -> Archive:
     """The archive of these members, in this order; TooLarge."""
-    if sum(member.size + 200 for member in members) > LARGEST:
+    if len(members) > MOST_MEMBERS or sum(member.size + 200 for member in members) > LARGEST:
         raise TooLarge("This is too large for one file.")
     return Archive(name, media_type, tuple(_parts(members)))
 

@@ -4,15 +4,19 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
+import msgspec
+
 from tsuzuki.books.archives import Archive
+from tsuzuki.books.comic_info import ascii_name, names_on_devices
 from tsuzuki.books.epub import Book, BookArticle, picture_path, write_epub
 from tsuzuki.books.xhtml import to_xhtml
-from tsuzuki.db import Database, load_queries
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.images.articles import images_in
 from tsuzuki.images.files import Image, at_address
 from tsuzuki.images.service import Images
 from tsuzuki.inbox.entries import Entry, EntryFilter
 from tsuzuki.inbox.service import Inbox
+from tsuzuki.model.documents import name_md5
 from tsuzuki.model.errors import NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import PageCursor
@@ -32,6 +36,26 @@ WIDEST: Final = 640
 """Pixels of a picture: no reader for books shows more."""
 _PLAIN_TYPES = frozenset({"image/jpeg", "image/png", "image/gif"})
 """What every reader shows; anything else is made a JPEG."""
+
+
+class ArticleFile(msgspec.Struct, frozen=True):
+    """Articles as a file."""
+
+    archive: Archive
+    items: tuple[ItemId, ...]
+    """In the order of the book."""
+    names: frozenset[str]
+    """What devices may call it."""
+
+
+class KnownArticle(msgspec.Struct, frozen=True):
+    """An article of a device's file, as it stands on the shelf now."""
+
+    item_id: ItemId
+    unread: bool
+    read_at: Millis | None
+    place: int
+    """In the book, from 1."""
 
 
 class ArticleFiles:
@@ -54,28 +78,41 @@ class ArticleFiles:
         self._parsers = parsers
         self._clock = clock
 
-    async def article(self, shelf_id: ShelfId, item_id: ItemId) -> Archive:
+    async def article(self, shelf_id: ShelfId, item_id: ItemId) -> ArticleFile:
         """An article of the shelf, with the whole text of its page where its reader wants that; NotFound."""
         item = await self._inbox.get_item(shelf_id, item_id)
         content = item.content or ""
         if item.wants_full_text:
             content = (await self._articles.full_text(item_id, item.link)).content or content
         title = _title(item)
-        return await self._written(f"item {item_id}", title, [(item, content)])
+        archive = await self._written(f"item {item_id}", title, [(item, content)])
+        names = {archive.name, ascii_name(archive.name, article_name(item_id))}
+        return ArticleFile(archive, (item_id,), frozenset(names | names_on_devices([title], item.author, ".epub")))
 
-    async def remember(self, archive: Archive, item_id: ItemId) -> None:
-        """From now on the partial MD5 of the file stands for this article; not its name, which others may have."""
-        values = {"digest": await archive.partial_md5(self._images), "item_id": item_id}
-        await self._db.with_tx(lambda tx: tx.run(q.add_article_digest, **values))
+    async def remember(self, shelf_id: ShelfId, file: ArticleFile) -> None:
+        """From now on the partial MD5 of the file, and its names, stand on this shelf for what is in it.
 
-    async def find(self, shelf_id: ShelfId, digest: str) -> ItemId | None:
-        """The article of this shelf whose file has this MD5."""
+        A name may have stood for other articles before: the last file of that name counts.
+        """
+        partial = await file.archive.partial_md5(self._images)
+        digests = sorted({partial, *map(name_md5, file.names)})
+        rows = [[item_id, place] for place, item_id in enumerate(file.items, 1)]
+
+        async def remember(tx: Tx) -> None:
+            for digest in digests:
+                await tx.run(q.forget_article_book, shelf_id=shelf_id, digest=digest)
+                await tx.run(q.add_article_book, shelf_id=shelf_id, digest=digest, rows=rows)
+
+        await self._db.with_tx(remember)
+
+    async def find(self, shelf_id: ShelfId, digest: str) -> Sequence[KnownArticle]:
+        """The articles of the file that this shelf was given, and that has this MD5 or a name with it."""
         wanted = {"shelf_id": shelf_id, "digest": digest}
-        return await self._db.read(lambda tx: tx.maybe(ItemId, q.item_of_digest, **wanted))
+        return await self._db.read(lambda tx: tx.many(KnownArticle, q.articles_of_digest, **wanted))
 
     async def digest(
         self, shelf_id: ShelfId, since: Millis | None, until: Millis | None, *, unread: bool | None = None
-    ) -> Archive:
+    ) -> ArticleFile:
         """The articles that arrived from one moment up to another, the oldest first; NotFound when there are none.
 
         Up to now, and from a day before, where nothing else is said.
@@ -92,7 +129,10 @@ class ArticleFiles:
         if not items:
             raise NotFound("Nothing arrived in that time.")
         name, title = f"shelf {shelf_id} from {start} to {end}", f"Tsuzuki {iso(Millis(end - 1))[:10]}"
-        return await self._written(name, title, [(item, item.content or "") for item in reversed(items)])
+        items.reverse()
+        archive = await self._written(name, title, [(item, item.content or "") for item in items])
+        names = names_on_devices([day_title(iso(start)[:10])], None, ".epub") | {archive.name}
+        return ArticleFile(archive, tuple(item.item_id for item in items if item.item_id is not None), frozenset(names))
 
     async def _written(self, name: str, title: str, items: Sequence[tuple[Entry, str]]) -> Archive:
         pictures = await self._pictures([content for _, content in items])
@@ -134,6 +174,16 @@ class ArticleFiles:
         if picture.media_type not in _PLAIN_TYPES or picture.width > WIDEST:
             picture = await self._images.jpeg(subject, WIDEST, address=address)
         return await self._images.with_crc32(picture)
+
+
+def day_title(day: str) -> str:
+    """What the book of a day is called in catalogues."""
+    return f"Articles of {day}"
+
+
+def article_name(item_id: ItemId | None) -> str:
+    """What an article is called where its title has no letter of ASCII."""
+    return f"article {item_id}"
 
 
 def _title(item: Entry) -> str:

@@ -1,7 +1,6 @@
 """Chapters as CBZ files, with the same bytes each time for the same pages."""
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,6 +13,7 @@ from tsuzuki.db import Database, load_queries
 from tsuzuki.images.files import Image, page_of
 from tsuzuki.images.formats import EXTENSIONS
 from tsuzuki.images.service import Images
+from tsuzuki.model.documents import name_md5
 from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.ids import ChapterId, PublicId, ReleaseId, ShelfId, UserId
 
@@ -40,11 +40,10 @@ class ChapterFile(msgspec.Struct, frozen=True):
 class KnownDocument(msgspec.Struct, frozen=True):
     """Which chapter a device's file is."""
 
-    release_id: ReleaseId
     chapter_id: ChapterId
     series_public_id: PublicId
     page_count: int
-    """-1 where it is not known."""
+    """Of that file, whatever pages the chapter has by now; -1 where it is not known."""
 
 
 class ChapterFiles:
@@ -78,19 +77,20 @@ class ChapterFiles:
         pages = [await self._images.with_crc32(page) for page in pages]
         return ChapterFile(facts, pack(facts.file_name, CBZ, _members(facts, pages)), len(pages))
 
-    async def digest(self, file: ChapterFile) -> str:
-        """The partial MD5 of the file; from now on it, and the file's names, stand for this release."""
+    async def digest(self, file: ChapterFile, *others: str) -> str:
+        """The partial MD5 of the file; from now on it, the file's names and these others stand for this chapter."""
         partial = await file.archive.partial_md5(self._images)
-        names = {file.archive.name, file.ascii_name} | device_names(file.facts)
-        digests = [partial, *(hashlib.md5(name.encode(), usedforsecurity=False).hexdigest() for name in names)]
-        values = {"digests": [[digest] for digest in digests], "release_id": file.facts.release_id}
-        await self._db.with_tx(lambda tx: tx.run(q.add_digests, **values))
+        names = {file.archive.name, file.ascii_name, *others} | device_names(file.facts)
+        digests = sorted({partial, *map(name_md5, names)})
+        facts = {"chapter_id": file.facts.chapter_id, "release_id": file.facts.release_id}
+        values = facts | {"digests": [[digest] for digest in digests], "page_count": file.page_count}
+        await self._db.with_tx(lambda tx: tx.run(q.add_books, **values))
         return partial
 
     async def find(self, shelf_id: ShelfId, digest: str) -> KnownDocument | None:
         """The chapter whose file, or whose file's name, has this MD5, among the series that the shelf follows."""
         wanted = {"shelf_id": shelf_id, "digest": digest}
-        return await self._db.read(lambda tx: tx.maybe(KnownDocument, q.releases_of_digest, **wanted))
+        return await self._db.read(lambda tx: tx.maybe(KnownDocument, q.chapters_of_digest, **wanted))
 
     async def _fetched(self, release_id: ReleaseId, user_id: UserId) -> list[Image]:
         answer = await self._chapters.pages(release_id)

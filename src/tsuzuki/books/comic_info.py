@@ -1,7 +1,7 @@
 """What a file of a chapter says of it: ComicInfo.xml, as Komga, Kavita, Panels and KOReader read it, and its name."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 import msgspec
@@ -74,8 +74,13 @@ def full_name(series_title: str, number: str | None, volume: str | None, title: 
 def device_names(facts: ReleaseFacts) -> set[str]:
     """What KOReader may call a file of this chapter that it got by a catalogue, on whatever file system."""
     titles = {full_name(facts.series_title, facts.number, facts.volume, title) for title in (facts.title, "")}
-    named = titles | {f"{facts.author} - {title}" for title in titles if facts.author}
-    return {f"{unsafe.sub('_', name)}.cbz" for name in named for unsafe in (_UNSAFE_ON_FAT, _SLASH)}
+    return names_on_devices(titles, facts.author, ".cbz")
+
+
+def names_on_devices(titles: Iterable[str], author: str | None, ending: str) -> set[str]:
+    """The same of a file whose entry in a catalogue may have one of these titles."""
+    named = {*titles, *(f"{author} - {title}" for title in titles if author)}
+    return {f"{unsafe.sub('_', name)}{ending}" for name in named for unsafe in (_UNSAFE_ON_FAT, _SLASH)}
 
 
 def file_name(text: str, ending: str, *, most: int = MOST_BYTES) -> str:

@@ -17,6 +17,7 @@ _CONTAINER = (
     '<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
     '<rootfile full-path="EPUB/package.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
 )
+_END = "∎"
 _STYLE = b"""body { line-height: 1.5; margin: 0 5%; }
 h1 { line-height: 1.2; }
 img { max-width: 100%; height: auto; }
@@ -51,6 +52,12 @@ class Book(msgspec.Struct, frozen=True, kw_only=True):
 def picture_path(place: int, picture: Image) -> str:
     """Where a picture of the book is, seen from its documents."""
     return f"images/{place:03}.{EXTENSIONS[picture.media_type]}"
+
+
+def end_of_book(articles: int) -> str:
+    """The place of its last line, as KOReader names places."""
+    documents = articles + (articles > 1)
+    return f"/body/DocFragment[{documents}]/body/p[2]"
 
 
 def write_epub(book: Book) -> Archive:
@@ -120,5 +127,5 @@ def _article(one: BookArticle) -> Iterator[str]:
     yield xml.element("h1", one.title)
     yield xml.element("p", one.about, **{"class": "about"})
     yield one.body
-    if one.link:
-        yield f"<p>{xml.element('a', one.link, href=one.link)}</p>"
+    # There always is a last line (`end_of_book`).
+    yield f"<p>{xml.element('a', one.link, href=one.link) if one.link else _END}</p>"

@@ -146,15 +146,17 @@ class FolderExport:
     async def _write(self, path: str, copy: CopiedRelease, *, is_ours: bool) -> None:
         """Conflict where another file has this name, unless it is what a crash kept us from remembering."""
         target, draft = self._folder / path, self._folder / f"{_TEMPORARY}.cbz"
-        archive = (await self._files.open_copy(copy.copy_id, copy)).archive
+        file = await self._files.open_copy(copy.copy_id, copy)
+        archive = file.archive
         if not is_ours and target.exists() and target.stat().st_size != archive.size:
             raise Conflict("A file of somebody else has this name.")
         await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
-        with draft.open("wb") as file:
+        with draft.open("wb") as written:
             async for piece in archive.pieces(self._images):
-                await asyncio.to_thread(file.write, piece)
-            file.flush()
-            await asyncio.to_thread(os.fsync, file.fileno())
+                await asyncio.to_thread(written.write, piece)
+            written.flush()
+            await asyncio.to_thread(os.fsync, written.fileno())
+        await self._files.digest(file, target.name)  # somebody may have it on a device from now on
         await asyncio.to_thread(draft.replace, target)
 
 

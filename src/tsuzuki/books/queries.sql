@@ -30,37 +30,42 @@ where chapter.id = coalesce(
   (select chapter_copy.chapter_id from chapter_copy where chapter_copy.release_id = :release_id)
 );
 
--- name: add_digests
--- Nothing for a release that went meanwhile.
-insert into chapter_file_digest (digest, release_id)
-select value ->> 0, release.id
-from json_each(cast(:digests as text)) join release on release.id = :release_id
+-- name: add_books
+-- By every digest; nothing for a chapter that went meanwhile.
+insert into chapter_book (digest, chapter_id, release_id, page_count)
+select value ->> 0, chapter.id, cast(:release_id as bigint), cast(:page_count as integer)
+from json_each(cast(:digests as text)) join chapter on chapter.id = :chapter_id
 where true
-on conflict (digest, release_id) do nothing;
+on conflict (digest, chapter_id) do update set release_id = excluded.release_id, page_count = excluded.page_count;
 
--- name: releases_of_digest
--- Of several with the same bytes: what this shelf follows, and opened last.
-select release.id as release_id, release.chapter_id, series.public_id as series_public_id, release.page_count
-from chapter_file_digest
-join release on release.id = chapter_file_digest.release_id
-join chapter on chapter.id = release.chapter_id
+-- name: chapters_of_digest
+-- Of several with the same digest: what this shelf follows, and opened last. A release says of which chapter it is by
+-- now; where it is gone, the chapter stays.
+select chapter.id as chapter_id, series.public_id as series_public_id, chapter_book.page_count
+from chapter_book
+left join release on release.id = chapter_book.release_id
+join chapter on chapter.id = coalesce(release.chapter_id, chapter_book.chapter_id)
 join series on series.id = chapter.series_id
 join follow on follow.series_id = series.id and follow.shelf_id = :shelf_id
 left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
-where chapter_file_digest.digest = :digest
-order by coalesce(progress.opened_at, 0) desc, release.id desc
+where chapter_book.digest = :digest
+order by coalesce(progress.opened_at, 0) desc, chapter_book.release_id desc
 limit 1;
 
--- name: add_article_digest
--- Nothing for an article that went meanwhile.
-insert into article_file_digest (digest, item_id)
-select cast(:digest as text), item.id from item where item.id = :item_id
-on conflict (digest, item_id) do nothing;
+-- name: forget_article_book
+-- What the shelf was given under this digest before: a book of a day that is not over grows under its name.
+delete from article_book where shelf_id = :shelf_id and digest = :digest;
 
--- name: item_of_digest
--- I8: an article of this shelf.
-select entry.item_id from article_file_digest
-join entry on entry.shelf_id = :shelf_id and entry.item_id = article_file_digest.item_id
-where article_file_digest.digest = :digest
-order by entry.item_id desc
-limit 1;
+-- name: add_article_book
+-- Without articles that went meanwhile.
+insert into article_book (shelf_id, digest, item_id, place)
+select cast(:shelf_id as bigint), cast(:digest as text), item.id, cast(value ->> 1 as integer)
+from json_each(cast(:rows as text)) join item on item.id = cast(value ->> 0 as bigint);
+
+-- name: articles_of_digest
+-- I8: articles that this shelf was given, and has.
+select entry.item_id, entry.unread, entry.read_at, article_book.place
+from article_book
+join entry on entry.shelf_id = article_book.shelf_id and entry.item_id = article_book.item_id
+where article_book.shelf_id = :shelf_id and article_book.digest = :digest
+order by article_book.place;

@@ -13,10 +13,11 @@ from tsuzuki.connectors.chapter_names import newest_first, read_name, without_re
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
+from tsuzuki.model.documents import name_md5
 from tsuzuki.model.errors import Invalid, ShapeChanged, SourceError
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.numbers import parse_number
-from tsuzuki.model.requests import FileEntry, Parse, ReadArchive, ReadFile, ReadFolder
+from tsuzuki.model.requests import DigestFile, FileEntry, Parse, ReadArchive, ReadFile, ReadFolder
 from tsuzuki.model.text import natural
 from tsuzuki.model.times import Millis, from_datetime
 
@@ -240,7 +241,13 @@ class LocalFolder(Connector):
             broken = _plain_chapter(entry.name, stem(entry.name), entry.modified_at or None, series=stem(series))
             return msgspec.structs.replace(broken, is_readable=False)
         count = sum(is_image(one.name) and not one.is_folder for one in inside)
-        return _chapter(entry, info, count, series=stem(series)) if count else None
+        if not count:
+            return None
+        found = _chapter(entry, info, count, series=stem(series))
+        if not entry.is_folder:
+            documents = (yield DigestFile(entry.name)), name_md5(entry.name.rpartition("/")[2])
+            found = msgspec.structs.replace(found, documents=documents)
+        return found
 
     def _info(self, path: str, inside: Iterable[FileEntry]) -> Visit[ComicInfo]:
         found = next((entry for entry in inside if entry.name.lower() == INFO_FILE.lower()), None)

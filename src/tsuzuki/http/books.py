@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.books.archives import Archive
-from tsuzuki.books.articles import ArticleFiles
+from tsuzuki.books.articles import ArticleFile, ArticleFiles, article_name
 from tsuzuki.books.chapters import CBZ, ChapterFiles
 from tsuzuki.books.comic_info import ReleaseFacts, ascii_name
 from tsuzuki.http.middleware import SANDBOXED
@@ -14,7 +14,7 @@ from tsuzuki.http.parts import PiecesResponse, asked_part
 from tsuzuki.images.service import Images
 from tsuzuki.model.ids import ItemId, ReleaseId, ShelfId, UserId
 
-_WHOLE = 200
+_FIRST = "bytes 0-"
 
 
 async def answer_chapter(
@@ -31,7 +31,7 @@ async def answer_chapter(
         return response
     file = await files.open(release_id, user_id)
     response = answer_archive(request, file.archive, images, otherwise=_otherwise(file.facts))
-    if isinstance(response, PiecesResponse) and response.status_code == _WHOLE:
+    if _begins(response):
         await files.digest(file)
     return response
 
@@ -40,11 +40,23 @@ async def answer_item(
     request: Request, files: ArticleFiles, images: Images, *, shelf_id: ShelfId, item_id: ItemId
 ) -> Response:
     """An article of a shelf as EPUB; what is sent is remembered in the same way."""
-    archive = await files.article(shelf_id, item_id)
-    response = answer_archive(request, archive, images, otherwise=f"article {item_id}")
-    if isinstance(response, PiecesResponse):
-        await files.remember(archive, item_id)
+    file = await files.article(shelf_id, item_id)
+    return await answer_articles(request, file, files, images, shelf_id=shelf_id, otherwise=article_name(item_id))
+
+
+async def answer_articles(
+    request: Request, file: ArticleFile, files: ArticleFiles, images: Images, *, shelf_id: ShelfId, otherwise: str
+) -> Response:
+    """Articles of a shelf in one file; the same."""
+    response = answer_archive(request, file.archive, images, otherwise=otherwise)
+    if _begins(response):
+        await files.remember(shelf_id, file)
     return response
+
+
+def _begins(response: Response) -> bool:
+    """Whether somebody gets the first byte: who goes on with a file has had that before."""
+    return isinstance(response, PiecesResponse) and response.headers.get("content-range", _FIRST).startswith(_FIRST)
 
 
 def answer_archive(request: Request, archive: Archive, images: Images, *, otherwise: str) -> Response:

@@ -185,6 +185,7 @@ async def store_chapters_tx(tx: Tx, batch: ChapterBatch, now: Millis, *, task_id
         await rename_releases_tx(tx, batch.series_source_id, renamed)
     releases = [new_release(release) for release in batch.releases]
     await upsert_releases_tx(tx, series_id, batch.series_source_id, releases, now=now)
+    await _add_books_tx(tx, batch)
     keys = {chapter.key for chapter in chapters}
     await add_appearances_tx(tx, series_id, batch.series_source_id, keys, now=now)
     new = [chapter for chapter in stored if chapter.is_new]
@@ -295,6 +296,18 @@ async def upsert_releases_tx(
     return await tx.bulk(
         StoredRelease, q.upsert_releases, rows, series_id=series_id, series_source_id=series_source_id, now=now
     )
+
+
+async def _add_books_tx(tx: Tx, batch: ChapterBatch) -> None:
+    """Know the files that the source has again, should devices have the same: also after one was replaced there."""
+    found = [each.found for each in batch.releases]
+    rows = [
+        {"digest": digest, "key": release_key(each), "page_count": -1 if each.page_count is None else each.page_count}
+        for each in found
+        for digest in each.documents
+    ]
+    if rows:
+        await tx.run(q.add_books, series_source_id=batch.series_source_id, rows=rows)
 
 
 async def rename_releases_tx(tx: Tx, series_source_id: SeriesSourceId, previous_keys: Mapping[str, str]) -> None:

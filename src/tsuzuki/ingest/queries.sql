@@ -68,6 +68,15 @@ returning id, chapter_id, key, revision = 0 as is_new;
 -- fragment: as_boolean
 cast(value ->> 'is_readable' as bigint)
 
+-- name: add_books
+-- One row for each: two files of one name, of several releases of a chapter, would touch a row twice.
+insert into chapter_book (digest, chapter_id, release_id, page_count)
+select value ->> 'digest', release.chapter_id, max(release.id), max(cast(value ->> 'page_count' as bigint))
+from json_each(cast(:rows as text))
+join release on release.series_source_id = :series_source_id and release.key = value ->> 'key'
+group by value ->> 'digest', release.chapter_id
+on conflict (digest, chapter_id) do update set release_id = excluded.release_id, page_count = excluded.page_count;
+
 -- name: upsert_items
 -- I1, R32: an item whose content changed is updated in place.
 insert into item (

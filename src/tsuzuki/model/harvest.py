@@ -143,6 +143,8 @@ class FoundChapter(msgspec.Struct, frozen=True):
     real_url: str | None = None
     is_readable: bool = True
     """False for a release that only links to another site."""
+    documents: tuple[str, ...] = ()
+    """By what devices know it, where the source has it as one file."""
 
 
 class FoundPage(msgspec.Struct, frozen=True):

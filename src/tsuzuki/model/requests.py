@@ -157,6 +157,12 @@ class ReadArchive(msgspec.Struct, frozen=True):
     path: str
 
 
+class DigestFile(msgspec.Struct, frozen=True):
+    """By what devices know a file below the source's root; answered by its partial MD5."""
+
+    path: str
+
+
 class FileEntry(msgspec.Struct, frozen=True):
     """One file or folder, by its path relative to what was listed."""
 
@@ -180,4 +186,6 @@ class Parsers(Protocol):
         """What the function returns. A SourceError when it raises one, or when it had to be ended."""
 
 
-Want = Ask | ReadFolder | ReadFile | ReadArchive | Parse
+ReadLocal = ReadFolder | ReadFile | ReadArchive | DigestFile
+LocalAnswer = bytes | str | tuple[FileEntry, ...]
+Want = Ask | ReadLocal | Parse

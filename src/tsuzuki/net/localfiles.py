@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from tsuzuki.model.documents import partial_md5
 from tsuzuki.model.errors import NotAFeed, RefusedAddress, SourceError, TooLarge, Unreachable
-from tsuzuki.model.requests import FileEntry, ReadArchive, ReadFile, ReadFolder
+from tsuzuki.model.requests import DigestFile, FileEntry, LocalAnswer, ReadArchive, ReadFile, ReadFolder, ReadLocal
 from tsuzuki.model.times import Millis
 
 MAX_FILES = 20_000
@@ -50,11 +51,11 @@ class LocalFiles:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    async def read(self, want: ReadFolder | ReadFile | ReadArchive) -> bytes | tuple[FileEntry, ...]:
+    async def read(self, want: ReadLocal) -> LocalAnswer:
         """What a connector wants, read in a thread. `SourceError`s only."""
         return await asyncio.to_thread(self.answer, want)
 
-    def answer(self, want: ReadFolder | ReadFile | ReadArchive) -> bytes | tuple[FileEntry, ...]:
+    def answer(self, want: ReadLocal) -> LocalAnswer:
         """The same for who is in a thread already."""
         try:
             match want:
@@ -62,6 +63,9 @@ class LocalFiles:
                     return self._folder(path)
                 case ReadArchive(path=path):
                     return self._archive(path)
+                case DigestFile(path=path):
+                    with self._opened_file(path) as file:
+                        return partial_md5(file)
                 case ReadFile(path=path, entry=None, max_bytes=cap):
                     return self._file(path, cap)
                 case ReadFile(path=path, entry=entry, max_bytes=cap):

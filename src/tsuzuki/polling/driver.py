@@ -15,12 +15,10 @@ from tsuzuki.model.errors import RefusedAddress, ShapeChanged, SourceError, Unav
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.requests import (
     Ask,
-    FileEntry,
+    LocalAnswer,
     Parse,
     Parsers,
-    ReadArchive,
-    ReadFile,
-    ReadFolder,
+    ReadLocal,
     Reply,
     SourceIdentity,
     Validators,
@@ -33,7 +31,7 @@ _log = structlog.stdlib.get_logger("tsuzuki.polling")
 T = TypeVar("T")
 
 MOST_WANTS = 1000
-MOST_READS = 30_000
+MOST_READS = 60_000
 """Of local files, which cost little: a folder of thousands of archives takes three for each, with what is parsed."""
 
 
@@ -126,7 +124,7 @@ class Revalidating:
 class LocalReader(Protocol):
     """What a driver needs of a folder that is a source: answers within that source's root."""
 
-    async def read(self, want: ReadFolder | ReadFile | ReadArchive) -> bytes | tuple[FileEntry, ...]: ...
+    async def read(self, want: ReadLocal) -> LocalAnswer: ...
 
 
 FolderOf = Callable[[SourceConfig], LocalReader | None]

@@ -14,7 +14,9 @@ from starlette.types import Receive, Scope, Send
 
 from tsuzuki.accounts.devices import AppUser
 from tsuzuki.accounts.types import Protocol
+from tsuzuki.books.articles import KnownArticle
 from tsuzuki.books.chapters import KnownDocument
+from tsuzuki.books.epub import end_of_book
 from tsuzuki.http.errors import HttpFailure
 from tsuzuki.http.middleware import FAILURES
 from tsuzuki.model.errors import Forbidden, Invalid
@@ -98,7 +100,9 @@ class Sync(msgspec.Struct, frozen=True):
             reading = reading_of(told, known.page_count)
             await progress.report(user.shelf.id, known.series_public_id, known.chapter_id, reading)
         elif told.percentage >= _END:
-            await self._read_article(user, told.document)
+            unread = [one.item_id for one in await self._articles(user, told.document) if one.unread]
+            if unread:
+                await self.deps.services.inbox.mark_items(user.shelf.id, unread, unread=False)
         return _answer({"document": told.document, "timestamp": told.at // SECOND})
 
     async def get(self, request: Request) -> Response:
@@ -112,6 +116,8 @@ class Sync(msgspec.Struct, frozen=True):
             progress = self.deps.services.reading.progress
             chapter = await progress.get(user.shelf.id, known.series_public_id, known.chapter_id)
             found = newer(found, chapter, document, known.page_count)
+        else:
+            found = at_the_end(found, await self._articles(user, document), document)
         if found is None:
             return _answer({})
         said: dict[str, Any] = {
@@ -128,12 +134,11 @@ class Sync(msgspec.Struct, frozen=True):
         username, key = request.headers.get("x-auth-user", ""), request.headers.get("x-auth-key", "")
         return await self.deps.sign_in(request, KOREADER, username, key.strip())
 
-    async def _read_article(self, user: AppUser, document: str) -> None:
-        """Mark it read, if it is one of ours, where the password shows articles."""
-        services, shelf_id = self.deps.services, user.shelf.id
-        item_id = None if user.kind == "chapter" else await services.article_files.find(shelf_id, document)
-        if item_id is not None:
-            await services.inbox.mark_items(shelf_id, [item_id], unread=False)
+    async def _articles(self, user: AppUser, document: str) -> Sequence[KnownArticle]:
+        """Those of the book that this document is, where the password shows articles."""
+        if user.kind == "chapter":
+            return []
+        return await self.deps.services.article_files.find(user.shelf.id, document)
 
     async def _known(self, user: AppUser, document: str) -> KnownDocument | None:
         """The chapter that this document is, where the password shows chapters."""
@@ -212,6 +217,18 @@ def newer(
         return told
     page = min(page, count)
     return DocumentProgress(document, str(page), page / count, chapter.device or "Tsuzuki", OURS, at)
+
+
+def at_the_end(
+    told: DocumentProgress | None, articles: Sequence[KnownArticle], document: str
+) -> DocumentProgress | None:
+    """What was told, unless every article of the book was read since, wherever: then the end of it."""
+    if not articles or any(one.unread or one.read_at is None for one in articles):
+        return told
+    at = max(one.read_at or Millis(0) for one in articles)
+    if told is not None and (told.percentage >= _END or at <= told.at):
+        return told
+    return DocumentProgress(document, end_of_book(articles[-1].place), 1.0, "Tsuzuki", OURS, at)
 
 
 # -- answers

@@ -46,6 +46,14 @@ on conflict (series_source_id, chapter_id) do nothing;
 -- name: join_copies
 update chapter_copy set chapter_id = pair.stays_id from {pairs} where chapter_copy.chapter_id = pair.gone_id;
 
+-- name: join_books
+-- Files that devices have are of the chapter that stays; the rows of the chapters that go, go along.
+insert into chapter_book (digest, chapter_id, release_id, page_count)
+select chapter_book.digest, pair.stays_id, chapter_book.release_id, chapter_book.page_count
+from {pairs} join chapter_book on chapter_book.chapter_id = pair.gone_id
+where true
+on conflict (digest, chapter_id) do nothing;
+
 -- name: join_entries
 -- I2: one entry per shelf and chapter. Read once is read everywhere; what was saved stays saved.
 update entry

@@ -46,10 +46,11 @@ async def clashing_job_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> str | None:
 
 
 async def join_releases_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> int:
-    """Give releases of chapters that both have to the chapter that stays, with appearances and kept copies."""
+    """Give releases of chapters that both have to the chapter that stays, with appearances, copies and books."""
     both = {"from_id": gone, "into_id": into}
     await tx.run(q.join_appearances, **both)
     await tx.run(q.join_copies, **both)
+    await tx.run(q.join_books, **both)
     return await tx.run(q.join_releases, **both)
 
 

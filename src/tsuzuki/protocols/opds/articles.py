@@ -5,9 +5,10 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from tsuzuki.books.articles import article_name, day_title
 from tsuzuki.books.comic_info import ascii_name, file_name
 from tsuzuki.books.epub import EPUB
-from tsuzuki.http.books import answer_archive, answer_item
+from tsuzuki.http.books import answer_articles, answer_item
 from tsuzuki.inbox.entries import Entry, EntryFilter
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId
@@ -40,7 +41,7 @@ async def saved_articles(asked: OpdsRequest) -> Feed:
 
 def _article(asked: OpdsRequest, row: Entry) -> Publication:
     title = title_of(row.title, row.beginning) or iso(row.published_at or row.sort_at)[:10]
-    name = ascii_name(file_name(title, ".epub"), f"article {row.item_id}")
+    name = ascii_name(file_name(title, ".epub"), article_name(row.item_id))
     return Publication(
         id=permanent_id(asked, f"item {row.item_id}"),
         title=title,
@@ -66,7 +67,7 @@ async def days(asked: OpdsRequest) -> Feed:
             books.append(
                 Publication(
                     id=permanent_id(asked, f"day {day}"),
-                    title=f"Articles of {day}",
+                    title=day_title(day),
                     updated=found.rows[0].created_at,
                     file=f"articles/days/{day}/file/{quote(f'Tsuzuki {day}.epub')}",
                     file_type=EPUB,
@@ -92,5 +93,6 @@ async def answer_day(asked: OpdsRequest) -> Response:
     except ValueError:
         raise NotFound(NOTHING) from None
     end = Millis(start + DAY)
-    archive = await asked.services.article_files.digest(asked.shelf_id, start, end)
-    return answer_archive(asked.request, archive, asked.services.pictures.images, otherwise="articles")
+    files, images = asked.services.article_files, asked.services.pictures.images
+    file = await files.digest(asked.shelf_id, start, end)
+    return await answer_articles(asked.request, file, files, images, shelf_id=asked.shelf_id, otherwise="articles")

@@ -1,0 +1,25 @@
+"""By what KOReader knows a document: an MD5 of samples of its file, or of the file's name."""
+
+import hashlib
+from typing import BinaryIO, Final
+
+SAMPLE: Final = 1024
+SAMPLES: Final = (0, *(SAMPLE << 2 * power for power in range(11)))
+"""Where in a file the samples begin."""
+
+
+def partial_md5(file: BinaryIO) -> str:
+    """Of samples at growing distances; the last one may be shorter."""
+    digest = hashlib.md5(usedforsecurity=False)
+    for offset in SAMPLES:
+        file.seek(offset)
+        sample = file.read(SAMPLE)
+        if not sample:
+            break
+        digest.update(sample)
+    return digest.hexdigest()
+
+
+def name_md5(name: str) -> str:
+    """Of a file's name with its ending, without folders."""
+    return hashlib.md5(name.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
