@@ -20,7 +20,7 @@ from tests.waiting import eventually
 from tests.web.sample_shelf import an_item, release_items
 from tsuzuki.connectors.feed.parser import parse_fast
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.inbox.feeds_out.policy import USUAL_LEASE, granted_lease
+from tsuzuki.inbox.feeds_out.policy import MOST_OF_HOST, USUAL_LEASE, granted_lease
 from tsuzuki.inbox.feeds_out.types import FeedOut, NewFeedOut
 from tsuzuki.inbox.sync import SyncFilter
 from tsuzuki.model.ids import FeedId
@@ -33,7 +33,10 @@ _q = parse_queries(
     """-- name: count
 select count(*) as total from hub_subscription where lease_until is not null;
 -- name: count_all
-select count(*) as total from hub_subscription;""",
+select count(*) as total from hub_subscription;
+-- name: add
+insert into hub_subscription (feed_out_id, format, topic, callback, callback_hash, host, asked_at, created_at)
+values (:feed_out_id, 'rss', '', '', :hash, :host, 1, 1);""",
 )
 
 
@@ -211,6 +214,20 @@ async def test_a_feed_a_host_and_an_address_have_limits(published):
     statuses = [(await ask_hub(published.app, published.feed, one)).status for one in callbacks]
     assert statuses == [202] * 20 + [422] * 40 + [429]
     assert int((await ask_hub(published.app, published.feed, callbacks[0])).headers["retry-after"]) > 0
+
+
+async def test_other_tenants_use_up_nobodys_subscriptions_at_a_host(published):
+    """I8: what the tenant's own feeds have at this host counts, and no other's."""
+    app, callback = published.app, published.subscriber.callback
+    bob = await app.add(tenant_id=app.other_tenant)
+    shelf = await app.accounts.current_user.shelf_of(bob)
+    feeds = [await app.feeds_out.add(shelf.id, bob.id, NewFeedOut(name=f"Out {n}")) for n in range(11)]
+    for n in range(MOST_OF_HOST):
+        said = {"host": "127.0.0.1", "feed_out_id": feeds[n // 20].id, "hash": n.to_bytes(32, "big")}
+        await app.db.with_tx(lambda tx: tx.run(_q.add, **said))  # noqa: B023
+    assert (await ask_hub(app, published.feed, callback)).status == 202
+    refused = await ask_hub(app, feeds[10], callback)
+    assert (refused.status, "200" in refused.text) == (422, True)
 
 
 async def test_a_lease_is_bounded_and_ends(published):

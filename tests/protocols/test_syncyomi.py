@@ -70,6 +70,9 @@ async def test_others_neither_read_nor_write_it(tmp_path):
         for key in ("", "wrong", fever.key):
             for method in ("GET", "PUT"):
                 assert (await ask(ann, method, b"x" if method == "PUT" else None, key=key)).status == 401
+        articles = await an_app_reader(app, "syncyomi", kinds="item")
+        for method in ("GET", "PUT"):  # a library is of comics
+            assert (await ask(articles, method, b"x" if method == "PUT" else None)).status == 403
         assert (await ask(ben, "GET")).status == 404
         assert (await ask(ann, "GET")).body == BODY
 

@@ -84,6 +84,27 @@ async def test_only_owners_say_how_long_a_shelf_keeps(app):
     assert (await theirs.send(f"{path}/retention", {"retention": "30"})).status == 403
 
 
+async def test_only_owners_say_how_long_a_feed_is_kept(app):
+    guest, user, sample_shelf, shelf_path = await a_reading_guest(app)
+    feed = (await app.reading.subscriptions.list(sample_shelf.shelf))[0]
+    path, fields = f"/feeds/{show_id(feed.public_id)}", {"name": "Renamed", "link": feed.link}
+    await guest.send(path, fields | {"retention": "90"})
+    other = await app.add(username="other")
+    await guest.send(f"{shelf_path}/people", {"person": "other", "role": "editor"})
+    shelf = await app.accounts.current_user.shelf_of(user)
+    theirs, token = await a_guest(app, other), await app.with_token(other, "read", "write")
+    query = f"?shelf={show_id(shelf.public_id)}"
+    await theirs.send("/account/open-shelf", {"shelf": show_id(shelf.public_id)})
+    assert 'name="retention"' in (await guest.see(path)).text
+    assert 'name="retention"' not in (await theirs.see(path)).text
+    assert (await theirs.send(path, fields | {"retention": "30"})).status == 403
+    assert (await token.ask("PATCH", f"{path}{query}", {"retention": 1})).status == 403
+    assert (await token.ask("PATCH", f"{path}{query}", {"retention": 90, "name": "By them"})).status == 200
+    assert (await theirs.send(path, fields)).status == 303
+    kept = await app.reading.subscriptions.get(sample_shelf.shelf, feed.public_id)
+    assert (kept.name, kept.retention) == ("Renamed", 90 * DAY)
+
+
 async def test_the_api_takes_days_0_and_null(app):
     user = await app.add()
     reader = await app.with_token(user, "read", "write")

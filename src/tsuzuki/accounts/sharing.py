@@ -134,7 +134,7 @@ class Sharing:
             members = await list_members_tx(tx, shelf.id)
             gone = next((one for one in members if one.username == plain_name(username)), None)
             if gone is None or gone.user_id != who.user_id:
-                _must_own(shelf)
+                must_own(shelf)
             if gone is None:
                 raise NotFound(f"{username} does not have this shelf.")
             member = gone
@@ -244,7 +244,7 @@ async def _mine_tx(tx: Tx, who: ShelfUser, shelf_id: PublicId) -> MemberShelf:
 
 async def _owned_tx(tx: Tx, who: ShelfUser, shelf_id: PublicId) -> MemberShelf:
     shelf = await _mine_tx(tx, who, shelf_id)
-    _must_own(shelf)
+    must_own(shelf)
     return shelf
 
 
@@ -254,7 +254,8 @@ async def _person_tx(tx: Tx, who: ShelfUser, username: str) -> User:
     return found(user if user is not None and user.tenant_id == who.tenant_id else None, "person here")
 
 
-def _must_own(shelf: MemberShelf) -> None:
+def must_own(shelf: MemberShelf) -> None:
+    """Forbidden for whoever only reads or edits it."""
     if shelf.role != "owner":
         raise Forbidden("Only an owner of this shelf may do that.")
 

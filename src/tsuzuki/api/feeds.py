@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tsuzuki.accounts.types import Shelf
+from tsuzuki.accounts.sharing import must_own
+from tsuzuki.accounts.types import MemberShelf, Shelf
 from tsuzuki.api.endpoints import Access, Body, declaring
 from tsuzuki.api.ids import FeedPath, IdText, id_in_field
 from tsuzuki.api.shelf import Days, ShelfQuery
@@ -133,7 +134,8 @@ class FeedBody(Body, frozen=True, kw_only=True):
 class FeedChangeBody(Body, frozen=True, kw_only=True):
     """What to change. An empty `proxy` removes it; a null `interval` (in seconds) is the usual interval.
 
-    `retention` is how many days articles are kept after they are read; 0 is for ever, null is the shelf's setting.
+    `retention` is how many days articles are kept after they are read; 0 is for ever, null is the shelf's setting;
+    only for owners.
     """
 
     name: Name | UnsetType = UNSET
@@ -274,8 +276,11 @@ async def show_feed(feed_id: FeedPath, shelf: Shelf, feeds: Subscriptions) -> Fe
     return feed_view(await feeds.get(shelf.id, feed_id))
 
 
-async def change_feed(feed_id: FeedPath, shelf: Shelf, body: FeedChangeBody, feeds: Subscriptions) -> FeedView:
+async def change_feed(feed_id: FeedPath, shelf: MemberShelf, body: FeedChangeBody, feeds: Subscriptions) -> FeedView:
     """A new link or proxy makes it a different feed: its fetch state starts over."""
+    retention = _times(body.retention, DAY)
+    if not isinstance(retention, UnsetType) and retention != (await feeds.get(shelf.id, feed_id)).retention:
+        must_own(shelf)
     proxy = await _proxy(feeds, shelf, feed_id, body.proxy)
     change = copied(
         SubscriptionChange,
@@ -286,7 +291,7 @@ async def change_feed(feed_id: FeedPath, shelf: Shelf, body: FeedChangeBody, fee
         proxy=proxy,
         is_suspended=body.suspended,
         poll_interval=_times(body.interval, SECOND),
-        retention=_times(body.retention, DAY),
+        retention=retention,
     )
     return feed_view(await feeds.change(shelf.id, feed_id, change))
 

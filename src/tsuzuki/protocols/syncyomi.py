@@ -13,7 +13,7 @@ from tsuzuki.accounts.devices import AppUser
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.http.body import stream_body
 from tsuzuki.http.errors import failure_of
-from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.model.errors import Forbidden, TsuzukiError
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.transfer.synced import MOST_BYTES, StaleVersion
 
@@ -44,6 +44,8 @@ class _SyncYomi(msgspec.Struct, frozen=True):
         async def run(request: Request) -> Response:
             try:
                 user = await self.deps.sign_in(request, SYNCYOMI, None, request.headers.get(_TOKEN, ""))
+                if user.kind == "item":
+                    raise Forbidden("This device password shows only articles.")
                 return await answer(request, user)
             except StaleVersion as error:
                 return _json({"error": str(error)}, status=412)

@@ -10,6 +10,7 @@ import msgspec
 
 from tests.builders import HERE, NOON, a_public_id
 from tests.shelves.builders import shelf_deps
+from tsuzuki.accounts.shelves import put_member_tx
 from tsuzuki.accounts.types import User
 from tsuzuki.connectors.local import LocalFolder
 from tsuzuki.connectors.registry import Registry
@@ -107,7 +108,7 @@ class Reader(msgspec.Struct, frozen=True):
 
 
 async def a_reader(db: Database, folder: Path) -> Reader:
-    """A tenant of one, with an unused shelf."""
+    """A tenant of one, who owns an unused shelf."""
 
     async def add(tx: Tx) -> Reader:
         tenant = await tx.one(int, q.add_tenant, public_id=a_public_id())
@@ -115,6 +116,7 @@ async def a_reader(db: Database, folder: Path) -> Reader:
         await tx.run(q.add_default_group, public_id=a_public_id(), shelf_id=shelf)
         name = f"reader{next(_count)}"
         user = await tx.one(User, q.add_user, public_id=a_public_id(), tenant_id=tenant, username=name)
+        await put_member_tx(tx, shelf, user.id, "owner", now=NOON)
         return Reader(db, shelf, user, folder)
 
     return await db.with_tx(add)

@@ -20,10 +20,13 @@ from tests.transfer.archive.builders import (
     count,
     parts_of,
 )
+from tsuzuki.accounts.shelves import put_member_tx
+from tsuzuki.accounts.types import ShelfRole
 from tsuzuki.model.errors import Invalid
+from tsuzuki.model.times import DAY, Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.transfer.archive import container
-from tsuzuki.transfer.archive.format import MANIFEST, PARTS, BookmarkLine, ChannelLine, GroupLine
+from tsuzuki.transfer.archive.format import MANIFEST, PARTS, BookmarkLine, ChannelLine, GroupLine, Person
 
 FEED = {"feeds.jsonl": [a_feed()]}
 
@@ -333,6 +336,29 @@ async def test_channels_of_unknown_kinds_and_private_addresses_are_left_out(db, 
     assert [note.partition(" ")[0] for note in brought.notes] == ["channels.jsonl:1:", "channels.jsonl:2:"]
     stored = parts_of(await reader.export())["channels.jsonl"]
     assert stored == [{"kind": "ntfy", "name": "c", "config": {"url": "https://ntfy.sh/"}}]
+
+
+async def test_an_import_adds_no_more_channels_than_a_shelf_may_have(db, tmp_path):
+    config = {"url": "https://ntfy.sh/", "topic": "x"}
+    channels = [ChannelLine(kind="ntfy", name=f"c{number:02}", config=config) for number in range(25)]
+    reader = await a_reader(db, tmp_path)
+    archive = an_archive(tmp_path, {"channels.jsonl": channels})
+    brought = await reader.import_archive(archive)
+    assert (brought.parts["channels.jsonl"].created, brought.parts["channels.jsonl"].left_out) == (20, 5)
+    again = await reader.import_archive(archive)
+    assert (again.parts["channels.jsonl"].existing, again.parts["channels.jsonl"].left_out) == (20, 5)
+
+
+async def test_only_an_owners_import_says_how_long_things_are_kept(db, tmp_path):
+    parts = {"person.jsonl": [Person(retention=DAY)], "feeds.jsonl": [a_feed(retention=DAY)]}
+    roles: list[tuple[ShelfRole, Millis | None]] = [("editor", None), ("owner", DAY)]
+    for role, kept in roles:
+        reader = await a_reader(db, tmp_path)
+        await db.with_tx(lambda tx: put_member_tx(tx, reader.shelf_id, reader.user.id, role, now=NOON))  # noqa: B023
+        await reader.import_archive(an_archive(tmp_path, parts))
+        shelf = parts_of(await reader.export())
+        assert shelf["person.jsonl"][0].get("retention") == kept
+        assert shelf["feeds.jsonl"][0].get("retention") == kept
 
 
 async def test_a_group_that_nobody_named_is_the_default_one(db, tmp_path):

@@ -148,7 +148,7 @@ async def _store_tx(tx: Tx, request: HubRequest, callback: str, now: Millis) -> 
             raise NotFound("There is no such subscription.")
     else:
         host = urlsplit(callback).hostname or ""
-        await _check_room_tx(tx, feed.id, host, callback_hash)
+        await _check_room_tx(tx, feed, host, callback_hash)
         found = await tx.one(
             HubSubscriptionId,
             q.ask_to_subscribe,
@@ -165,11 +165,11 @@ async def _store_tx(tx: Tx, request: HubRequest, callback: str, now: Millis) -> 
     return found
 
 
-async def _check_room_tx(tx: Tx, feed_out_id: FeedOutId, host: str, callback_hash: bytes) -> None:
+async def _check_room_tx(tx: Tx, feed: FeedOut, host: str, callback_hash: bytes) -> None:
     others = {"callback_hash": callback_hash}
-    if await tx.one(int, q.count_subscribers, feed_out_id=feed_out_id, **others) >= MOST_SUBSCRIBERS:
+    if await tx.one(int, q.count_subscribers, feed_out_id=feed.id, **others) >= MOST_SUBSCRIBERS:
         raise LimitExceeded(f"A feed can have at most {MOST_SUBSCRIBERS} subscribers.")
-    if await tx.one(int, q.count_of_host, host=host, **others) >= MOST_OF_HOST:
+    if await tx.one(int, q.count_of_host, shelf_id=feed.shelf_id, host=host, **others) >= MOST_OF_HOST:
         raise LimitExceeded(f"A host can have at most {MOST_OF_HOST} subscriptions at this hub.")
 
 

@@ -25,7 +25,7 @@ PATIENCE: Final = DAY
 MOST_SUBSCRIBERS: Final = 20
 """Of a feed out."""
 MOST_OF_HOST: Final = 200
-"""Subscriptions with a callback at one host: each is a request to it at every change."""
+"""A tenant's subscriptions with a callback at one host: each is a request to it at every change."""
 MOST_FAILURES: Final = 30
 """In a row, after which a subscription ends."""
 LONGEST_SECRET: Final = 199

@@ -79,7 +79,13 @@ update feed_out set told = :told where id = :id;
 select count(*) as total from hub_subscription where feed_out_id = :feed_out_id and callback_hash <> :callback_hash;
 
 -- name: count_of_host
-select count(*) as total from hub_subscription where host = :host and callback_hash <> :callback_hash;
+-- I8: of the tenant's feeds alone; nobody is to be kept from subscribing by what others have.
+select count(*) as total
+from hub_subscription
+join feed_out on feed_out.id = hub_subscription.feed_out_id
+join shelf on shelf.id = feed_out.shelf_id
+where hub_subscription.host = :host and hub_subscription.callback_hash <> :callback_hash
+  and shelf.tenant_id = (select own.tenant_id from shelf own where own.id = :shelf_id);
 
 -- name: ask_to_subscribe
 -- What was confirmed before stays as it is until this is confirmed too.

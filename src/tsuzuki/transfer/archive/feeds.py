@@ -45,7 +45,11 @@ _UNFOLLOWED = "belong to a feed that was not imported."
 class FeedImport:
     """Follows feeds that are not followed yet, and puts their items into the inbox. Nothing of this is news (R8)."""
 
-    def __init__(self, import_run: ImportRun, known: KnownNames, subscriptions: Subscriptions) -> None:
+    def __init__(
+        self, import_run: ImportRun, known: KnownNames, subscriptions: Subscriptions, *, may_keep: bool
+    ) -> None:
+        """`may_keep` is for those who may say how long the shelf keeps what was read."""
+        self._may_keep = may_keep
         self._import_run = import_run
         self._known = known
         self._subscriptions = subscriptions
@@ -66,7 +70,7 @@ class FeedImport:
 
     async def _import_feed(self, numbered: NumberedLine, link: str) -> None:
         feed: Feed = numbered.line
-        wanted = msgspec.structs.replace(feed, link=link)
+        wanted = msgspec.structs.replace(feed, link=link, retention=feed.retention if self._may_keep else None)
         if feed.lacks_password:
             asleep = feed.suspended_at or self._deps.clock()
             wanted = msgspec.structs.replace(wanted, suspended_at=asleep)

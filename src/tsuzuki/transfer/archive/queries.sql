@@ -136,6 +136,17 @@ update shelf_group set position = :position where id = :id;
 -- name: proxy_images
 update shelf set proxy_images = true, updated_at = :now where id = :shelf_id and not proxy_images;
 
+-- name: owns_shelf
+select exists (
+  select 1 from shelf_member
+  where shelf_member.shelf_id = :shelf_id and shelf_member.user_id = :user_id and shelf_member.role = 'owner'
+) as yes;
+
+-- name: has_room_for_channel
+-- Also where it has one of this name, which stays as it is.
+select (select count(*) from channel where channel.shelf_id = :shelf_id) < cast(:most as integer)
+  or exists (select 1 from channel where channel.shelf_id = :shelf_id and channel.name = :name) as yes;
+
 -- name: keep_read
 update shelf set own_retention = :retention, updated_at = :now where id = :shelf_id and own_retention is null;
 

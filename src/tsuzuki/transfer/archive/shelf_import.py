@@ -19,12 +19,14 @@ from tsuzuki.connectors.page_feeds import web_address
 from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import ForeignKeyViolation
+from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.ingest.detached import shelf_items_tx
 from tsuzuki.model.errors import LimitExceeded, NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
+from tsuzuki.notifications.channels import MOST_CHANNELS
 from tsuzuki.notifications.kinds import KINDS, ChannelKind
 from tsuzuki.shelves.bookmarks import NewBookmark, add_bookmark_tx, save_entry_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
@@ -38,7 +40,7 @@ from tsuzuki.transfer.archive.format import BookmarkLine, ChannelLine, GroupLine
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import ImportJournal, ImportReport, LineCounts
 from tsuzuki.transfer.archive.series import SeriesImport
-from tsuzuki.transfer.archive.store import add_channel_tx, has_bookmark_tx
+from tsuzuki.transfer.archive.store import add_channel_tx, has_bookmark_tx, has_room_for_channel_tx, owns_shelf_tx
 from tsuzuki.transfer.archive.undo_log import UndoLog
 
 q = load_queries("tsuzuki.transfer.archive")
@@ -97,7 +99,8 @@ class ShelfImport:
         actor = Actor(user.public_id, user.username)
         rest = _OtherLines(import_run, user)
         known = await rest.import_groups()
-        feeds = FeedImport(import_run, known, self._subscriptions)
+        may_keep = await self._deps.db.read(lambda tx: owns_shelf_tx(tx, import_run.shelf_id, user.id))
+        feeds = FeedImport(import_run, known, self._subscriptions, may_keep=may_keep)
         series = SeriesImport(import_run, known, self._sources, actor)
         await rest.import_person()
         await feeds.import_feeds()
@@ -148,7 +151,7 @@ class _OtherLines:
                 await tx.run(q.proxy_images, shelf_id=self._shelf_id, now=now)
             if person.backup_rest is not None:
                 await tx.run(q.put_backup_rest, shelf_id=self._shelf_id, body=person.backup_rest, now=now)
-            if person.retention is not None:
+            if person.retention is not None and await owns_shelf_tx(tx, self._shelf_id, self._user.id):
                 await tx.run(q.keep_read, shelf_id=self._shelf_id, retention=Millis(person.retention), now=now)
         return LineCounts(created=changed, existing=len(run) - changed)
 
@@ -234,6 +237,9 @@ class _OtherLines:
         whole = kind.complete(config, secrets.token_bytes(32))
 
         async def add(tx: Tx, run: Run) -> LineCounts:
+            await lock_shelf_tx(tx, self._shelf_id)
+            if not await has_room_for_channel_tx(tx, self._shelf_id, channel.name, most=MOST_CHANNELS):
+                raise LimitExceeded(f"A shelf has at most {MOST_CHANNELS} channels.")
             is_new = await add_channel_tx(
                 tx,
                 self._shelf_id,
@@ -246,7 +252,10 @@ class _OtherLines:
             )
             return LineCounts(created=len(run)) if is_new else LineCounts(existing=len(run))
 
-        await self._import_run.attempt("channels.jsonl", [numbered], add)
+        try:
+            await self._import_run.attempt("channels.jsonl", [numbered], add)
+        except LimitExceeded as error:
+            self._import_run.journal.leave_out(numbered, f"{channel.name}: {error}")
 
 
 def _known_part(kind: ChannelKind[Any], config: Mapping[str, Any]) -> dict[str, Any]:

@@ -166,6 +166,16 @@ async def has_bookmark_tx(tx: Tx, shelf_id: ShelfId, mark: BookmarkLine, item_id
     return await tx.one(bool, q.has_bookmark, shelf_id=shelf_id, item_id=item_id, **said)
 
 
+async def owns_shelf_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId) -> bool:
+    """Whether this person is an owner of the shelf."""
+    return await tx.one(bool, q.owns_shelf, shelf_id=shelf_id, user_id=user_id)
+
+
+async def has_room_for_channel_tx(tx: Tx, shelf_id: ShelfId, name: str, *, most: int) -> bool:
+    """Whether the shelf has fewer channels than that, or already one of this name."""
+    return await tx.one(bool, q.has_room_for_channel, shelf_id=shelf_id, name=name, most=most)
+
+
 async def add_channel_tx(
     tx: Tx,
     shelf_id: ShelfId,

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.sharing import must_own
 from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.connectors.discovery import describe_guesses
 from tsuzuki.connectors.page_feeds import typed_address
@@ -69,9 +70,12 @@ def changing_page(site: Site) -> Resource:
         )
 
     async def change(request: Request, caller: Caller, form: Form) -> Response:
-        shelf_id = await site.shelf_id(caller)
-        feed = await feeds.get(shelf_id, id_of(request, "feed_id"))
-        await feeds.change(shelf_id, feed.public_id, _change(form, feed))
+        shelf = await site.accounts.current_user.shelf_of(caller)
+        feed = await feeds.get(shelf.id, id_of(request, "feed_id"))
+        wanted = _change(form, feed)
+        if wanted.retention not in (UNSET, feed.retention):
+            must_own(shelf)
+        await feeds.change(shelf.id, feed.public_id, wanted)
         return see(with_query(f"{PATH}/{request.path_params['feed_id']}", done="feed_saved"))
 
     one = f"{PATH}/{{feed_id}}"
@@ -89,7 +93,7 @@ def _change(form: Form, feed: Subscription) -> SubscriptionChange:
         notify=form.one("notify") == "on",
         full_text=form.one("full_text") == "on",
         poll_interval=posted_span(form, "interval", INTERVALS, SECOND),
-        retention=posted_keep(form),
+        retention=posted_keep(form) if "retention" in form.fields else UNSET,
     )
 
 
