@@ -8,6 +8,9 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
+from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.web.config_form import config_fields
+
 WEB = Path(__file__).parents[1] / "src/tsuzuki/web"
 TEMPLATE = WEB / "translations/tsuzuki.pot"
 _METHODS = [("**.py", "python"), ("templates/**.html", "jinja2")]
@@ -18,11 +21,15 @@ _DATED = re.compile(rb'^"(POT-Creation-Date|Generated-By):.*\n', re.MULTILINE)
 
 
 def collect() -> Catalog:
-    """Every text that a template or a module marks for translation."""
+    """Every text that a template or a module marks for translation, and what the forms of channels say."""
     catalogue = Catalog(project="Tsuzuki", version="", header_comment=_HEADER, charset="utf-8", fuzzy=False)
     found = extract_from_dir(WEB, _METHODS, _OPTIONS, keywords=DEFAULT_KEYWORDS, comment_tags=["Translators:"])
     for file, line, text, comments, context in sorted(found, key=lambda one: one[:2]):
         catalogue.add(text, None, [(f"web/{file}", line)], auto_comments=comments, context=context)
+    for kind in KINDS.values():
+        said = [text for field in config_fields(kind.config, {}, {}) for text in (field.title, field.about)]
+        for text in filter(None, [kind.about, *said]):
+            catalogue.add(text, None, [(f"notifications/kinds/{kind.name}.py", 0)])
     return catalogue
 
 

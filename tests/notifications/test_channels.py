@@ -13,7 +13,10 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.secrets import MASKED
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.notifications.channels import ChannelChange
-from tsuzuki.notifications.kinds import KINDS, Ntfy, Webhook, hidden, read_config, restored, sign
+from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.notifications.kinds.base import hidden, read_config, restored
+from tsuzuki.notifications.kinds.ntfy import Ntfy
+from tsuzuki.notifications.kinds.webhook import Webhook, sign
 
 README = Path(__file__).parents[2] / "README.md"
 DOCUMENT = README.parent / "docs" / "channels.md"

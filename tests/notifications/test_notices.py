@@ -33,7 +33,7 @@ from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, iso
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.notifications.channels import ChannelChange
-from tsuzuki.notifications.kinds import ChannelId
+from tsuzuki.notifications.kinds.base import ChannelId
 from tsuzuki.notifications.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, breaker_pause, is_stale
 from tsuzuki.notifications.sender import Sender
 from tsuzuki.notifications.store import channel_failed_tx, channel_worked_tx

@@ -8,8 +8,8 @@ import pytest
 from tests.web.guests import Guest, error_of, value_of
 from tests.web.reader_setup import follow_to
 from tests.web.sample_shelf import PARAGRAPHS
-from tsuzuki.notifications.kinds import KINDS, ChannelConfig, ChannelKind, post
-from tsuzuki.web.labels import LABELS
+from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.notifications.kinds.base import ChannelConfig, ChannelKind, post
 
 
 async def test_a_search_finds_articles_feeds_and_shows_hits_as_marks(reader):
@@ -114,6 +114,7 @@ class OddConfig(ChannelConfig, frozen=True, kw_only=True, forbid_unknown_fields=
 
 class OddKind(ChannelKind[OddConfig]):
     name = "odd"
+    title = "Odd"
     config = OddConfig
 
     def compose(self, config, send, *, now):
@@ -123,8 +124,6 @@ class OddKind(ChannelKind[OddConfig]):
 @pytest.fixture
 def odd_kind(monkeypatch):
     monkeypatch.setitem(KINDS, "odd", OddKind())
-    for label in ("channel_add", "channel_kind"):
-        monkeypatch.setitem(LABELS[label], "odd", "Odd")
 
 
 @pytest.mark.usefixtures("odd_kind")

@@ -23,7 +23,6 @@ from tsuzuki.connectors.registry import builtin
 from tsuzuki.inbox.feeds_out.types import FORMATS
 from tsuzuki.inbox.feeds_out.types import State as FeedOutState
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.notifications.kinds import KINDS
 from tsuzuki.shelves.policy import Health
 from tsuzuki.sources.policy import Standing
 from tsuzuki.transfer.archive.format import PARTS
@@ -36,7 +35,6 @@ from tsuzuki.web.account import LIVES
 from tsuzuki.web.admin.charts import EVENTS, LEVELS
 from tsuzuki.web.admin.jobs import STATUSES as JOB_STATUSES
 from tsuzuki.web.admin.sources import State
-from tsuzuki.web.channels import channel_form
 from tsuzuki.web.feeds.feed import INTERVALS
 from tsuzuki.web.labels import LABELS, find_label, label_of
 from tsuzuki.web.library import SORTS, STATUSES
@@ -181,9 +179,6 @@ CODES = {
     "amount": ("database", "images", "items", "chapters", "entries", "watches", "logs"),
     "article_step": ("newer", "older"),
     "balance": ("charged", "paid", "settled", "written_off", "open"),
-    "channel_add": tuple(KINDS),
-    "channel_field": [f"{name}.{field.label}" for name, kind in KINDS.items() for field in channel_form(kind).fields],
-    "channel_kind": tuple(KINDS),
     "chart": ("levels", "events"),
     "config_how": ("list", "pairs", "json"),
     "config_no": ("int", "float"),
@@ -235,7 +230,6 @@ CODES = {
 
 # Of these a code may have none.
 OPTIONAL = {
-    "channel_hint": CODES["channel_field"],
     "config_about": {name for _, connector in builtin() for name in connector.info.config.__struct_fields__},
 }
 

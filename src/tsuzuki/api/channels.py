@@ -12,7 +12,8 @@ from tsuzuki.api.ids import ChannelPath
 from tsuzuki.api.views import Time, view_of
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound, TooManyRequests
 from tsuzuki.notifications.channels import ChannelChange, Channels, ShownChannel
-from tsuzuki.notifications.kinds import KINDS, ChannelKind
+from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.notifications.kinds.base import ChannelKind
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 

@@ -10,7 +10,7 @@ from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.model.ids import PublicId, TenantId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.model.titles import title_of
-from tsuzuki.notifications.kinds import ChannelId
+from tsuzuki.notifications.kinds.base import ChannelId
 from tsuzuki.notifications.policy import news
 from tsuzuki.notifications.tasks import SENDS, Message, Notice, Send, delivery_id
 from tsuzuki.queue.tasks import Task, enqueue_many_tx, finish_tx, skip_tx

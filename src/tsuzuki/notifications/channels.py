@@ -15,7 +15,8 @@ from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, Pro
 from tsuzuki.model.ids import PublicId, ShelfId, UserId, show_id, uuid7
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.client import Client
-from tsuzuki.notifications.kinds import KINDS, ChannelKind, StoredChannel, hidden, read_config, restored
+from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.notifications.kinds.base import ChannelKind, StoredChannel, hidden, read_config, restored
 from tsuzuki.notifications.policy import trial
 from tsuzuki.notifications.store import (
     NewChannel,

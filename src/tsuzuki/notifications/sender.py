@@ -10,7 +10,8 @@ from tsuzuki.model.requests import Ask, SourceIdentity
 from tsuzuki.model.secrets import mask_text, unreadable_places
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
-from tsuzuki.notifications.kinds import KINDS, StoredChannel, read_config
+from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.notifications.kinds.base import StoredChannel, read_config
 from tsuzuki.notifications.policy import PROBE, is_stale
 from tsuzuki.notifications.store import channel_failed_tx, channel_to_notify_tx, channel_worked_tx, claim_probe_tx
 from tsuzuki.notifications.tasks import SENDS, Send

@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, UserId
 from tsuzuki.model.times import Millis
-from tsuzuki.notifications.kinds import ChannelId, StoredChannel
+from tsuzuki.notifications.kinds.base import ChannelId, StoredChannel
 from tsuzuki.notifications.policy import PROBE, breaker_pause
 
 q = load_queries("tsuzuki.notifications")

@@ -12,7 +12,8 @@ from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.secrets import is_secret
 from tsuzuki.notifications.channels import ChannelChange
-from tsuzuki.notifications.kinds import KINDS, ChannelKind
+from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.notifications.kinds.base import ChannelKind
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, post_form, read_form, see
 from tsuzuki.web.ids import id_of
@@ -28,6 +29,7 @@ class ChannelForm(msgspec.Struct, frozen=True):
     kind: str
     fields: list[ConfigField]
     form_state: FormState = BLANK
+    is_open: bool = False
 
     def config(self, form: Form) -> dict[str, Any]:
         """What the form says; what is needed and was left empty is said to be empty."""
@@ -48,7 +50,7 @@ def channel_form(kind: ChannelKind[Any], form_state: FormState = BLANK) -> Chann
     asked = [
         msgspec.structs.replace(field, is_secret=is_secret(field.label)) for field in fields if field.label not in made
     ]
-    return ChannelForm(kind.name, asked, filled)
+    return ChannelForm(kind.name, asked, filled, is_open=bool(filled.values))
 
 
 def channel_pages(site: Site) -> tuple[Resource, ...]:
@@ -59,7 +61,7 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
         frame = await site.frame(request, caller, "notifications")
         rows = await channels.list(frame.shelf.id, caller.user_id)
         forms = [channel_form(kind, form_state) for kind in KINDS.values()]
-        return site.show(frame, "channels.html", form_state, rows=rows, forms=forms)
+        return site.show(frame, "channels.html", form_state, rows=rows, forms=forms, kinds=KINDS)
 
     def asked_for(form: Form) -> ChannelForm:
         return channel_form(KINDS.get(form.one("kind"), KINDS["webhook"]))

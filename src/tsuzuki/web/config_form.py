@@ -24,8 +24,13 @@ class ConfigField(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     label: str
+    """Its key."""
     kind: Kind
     hint: str
+    title: str = ""
+    """What the config itself calls it, if it does."""
+    about: str = ""
+    """What the config itself says of it."""
     is_required: bool = False
     options: tuple[str, ...] = ()
     default: Any = None
@@ -81,6 +86,8 @@ def _field(name: str, schema: dict[str, Any], *, is_required: bool) -> ConfigFie
         label=name,
         kind=kind,
         hint=_hint(name, kind, default),
+        title=_translated(schema.get("title")),
+        about=_translated(schema.get("description")) or find_label("config_how", kind) or "",
         is_required=is_required,
         options=tuple(map(str, schema.get("enum", schema.get("items", {}).get("enum", ())))),
         default=default,
@@ -98,8 +105,13 @@ def _resolved(described: dict[str, Any], schema: dict[str, Any]) -> dict[str, An
     found = {**schema["$defs"].get(reference, {}), **described}
     alternatives = [one for one in found.get("anyOf", ()) if one.get("type") != "null"]
     if len(alternatives) == 1:
-        return {**alternatives[0], "default": found.get("default")}
+        said = {name: found[name] for name in ("title", "description") if name in found}
+        return {**alternatives[0], **said, "default": found.get("default")}
     return found
+
+
+def _translated(text: str | None) -> str:
+    return _(text) if text else ""
 
 
 def _kind(schema: Mapping[str, Any]) -> Kind:

@@ -28,27 +28,6 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "written_off": N_("Written off"),
             "open": N_("Outstanding"),
         },
-        "channel_add": {
-            "webhook": N_("Add a webhook"),
-            "ntfy": N_("Add an ntfy topic"),
-        },
-        "channel_field": {
-            "webhook.url": N_("Address"),
-            "ntfy.url": N_("Server"),
-            "ntfy.topic": N_("Topic"),
-            "ntfy.token": N_("Access token"),
-            "ntfy.priority": N_("Priority"),
-        },
-        "channel_hint": {
-            "webhook.url": N_("Receives a signed JSON document for each new chapter or article."),
-            "ntfy.topic": N_("Anyone who knows the topic can read it."),
-            "ntfy.token": N_("Only for a protected topic."),
-            "ntfy.priority": N_("From 1 (lowest) to 5 (highest)."),
-        },
-        "channel_kind": {
-            "webhook": N_("Webhook"),
-            "ntfy": N_("ntfy"),
-        },
         "chart": {
             "levels": N_("Tasks, dead letters and failing sources"),
             "events": N_("Polls, finished tasks and failed tasks"),

@@ -24,7 +24,7 @@ from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.net.urls import parse
-from tsuzuki.notifications.kinds import ChannelKind
+from tsuzuki.notifications.kinds.base import ChannelKind
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.sources.sites import Sources
 from tsuzuki.transfer.archive import format as lines

@@ -121,6 +121,7 @@ async def test_what_forms_of_readers_answer_is_accessible(browser: Browser, serv
         await page.locator("main li .error").wait_for()
         wrong |= await wrongs_everywhere(page, "imported", ways=EACH_ONCE)
         await start(page, server, "/notifications")
+        await page.locator("summary#webhook").click()
         await page.locator("#webhook-name").fill("Bell")
         await page.locator("#webhook-url").fill(publisher.url)
         await page.locator("form:has(#webhook-url) button").click()

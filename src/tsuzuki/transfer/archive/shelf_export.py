@@ -15,7 +15,8 @@ from tsuzuki.model.secrets import MASKED, is_secret
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.channels import list_channels_tx
-from tsuzuki.notifications.kinds import KINDS, StoredChannel, hidden
+from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.notifications.kinds.base import StoredChannel, hidden
 from tsuzuki.shelves.groups import list_groups_tx
 from tsuzuki.shelves.types import ReleasePreferences
 from tsuzuki.transfer.archive.container import ShelfArchiveWriter, Watch, new_file

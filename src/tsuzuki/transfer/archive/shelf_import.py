@@ -27,7 +27,8 @@ from tsuzuki.model.requests import Parsers
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.channels import MOST_CHANNELS
-from tsuzuki.notifications.kinds import KINDS, ChannelKind
+from tsuzuki.notifications.kinds import KINDS
+from tsuzuki.notifications.kinds.base import ChannelKind
 from tsuzuki.shelves.bookmarks import NewBookmark, add_bookmark_tx, save_entry_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.groups import add_group_tx, change_group_tx, default_group_tx, find_group_named_tx

@@ -1,12 +1,8 @@
-"""The kinds of channels. They are pure: they say what to send, and `net` sends it (I6)."""
+"""What a kind of channel is, its config as it is stored and shown, and the requests that kinds make. Pure (I6)."""
 
-import base64
-import binascii
-import hashlib
-import hmac
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Generic, NewType, TypeVar
+from typing import Annotated, Any, Generic, NewType, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -15,28 +11,36 @@ from tsuzuki.model.errors import Invalid, Problem, RefusedAddress
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.model.requests import Ask
 from tsuzuki.model.secrets import CHANNEL, MASKED, UNREADABLE, Sealed, Unreadable, is_secret, unreadable_places
-from tsuzuki.model.times import SECOND, Millis, iso
+from tsuzuki.model.times import Millis
 from tsuzuki.net.redirects import REDIRECTS
 from tsuzuki.net.urls import parse
-from tsuzuki.notifications.tasks import MessageType, Send
+from tsuzuki.notifications.tasks import Message, Send
 
 _ANSWER_CAP = 64 * 1024
 
 
-class ChannelConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every channel has: an address."""
+Token = Annotated[str, Meta(pattern=r"^[!-~]{1,200}\Z")]
+"""What services hand out as keys: no spaces, and nothing that ends a header."""
 
-    url: str
+
+class ChannelConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every channel has: an address. Titles and descriptions of fields are texts of the form, in English."""
+
+    url: Annotated[str, Meta(title="Address")]
 
 
 C = TypeVar("C", bound=ChannelConfig)
 
 
 class ChannelKind(ABC, Generic[C]):
-    """One way to tell a reader something. A new one declares `name`, `config` and `compose`, and is among `KINDS`."""
+    """One way to tell a reader something. A new one is a module that declares these, and is among `KINDS`."""
 
     name: str
     """As it is stored."""
+    title: str
+    """As it is called on pages."""
+    about: str = ""
+    """Where its form says what it does or where to find what it asks for."""
     config: type[C]
     """What it needs to know; the form for readers is made of it."""
     secrets: frozenset[str] = frozenset()
@@ -68,111 +72,24 @@ def post(url: str, document: Any, **headers: str) -> Ask:
     )
 
 
-# -- Webhooks as Standard Webhooks has them (standardwebhooks.com), so that every language has a verifier already
-
-PREFIX = "whsec_"
-
-
-class WebhookConfig(ChannelConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where to post, and the key of the signature: `whsec_` and 24 to 64 bytes in base64."""
-
-    secret: str
-
-    def __post_init__(self) -> None:
-        if not 24 <= len(_key(self.secret)) <= 64:
-            raise ValueError(f"A secret is {PREFIX} followed by 24 to 64 bytes in base64")
+def below(url: str, path: str) -> str:
+    """An address below that of a server, however many slashes end it."""
+    return f"{url.rstrip('/')}/{path}"
 
 
-class Webhook(ChannelKind[WebhookConfig]):
-    """POST of a JSON document with `webhook-id`, `webhook-timestamp` and `webhook-signature`."""
-
-    name = "webhook"
-    config = WebhookConfig
-
-    def complete(self, config: Mapping[str, Any], random_bytes: bytes) -> dict[str, Any]:
-        """A secret where the owner brought none."""
-        made = {"secret": PREFIX + base64.b64encode(random_bytes).decode()}
-        return made | {name: value for name, value in config.items() if name != "secret" or value}
-
-    def compose(self, config: WebhookConfig, send: Send, *, now: Millis) -> Ask:
-        """The timestamp is of this try, the id of the delivery."""
-        body = msgspec.json.encode(_document(send))
-        timestamp = str(now // SECOND)
-        signature = sign(config.secret, send.delivery_id, timestamp, body=body)
-        return post(
-            config.url,
-            body,
-            webhook_id=send.delivery_id,
-            webhook_timestamp=timestamp,
-            webhook_signature=f"v1,{signature}",
-        )
+def link_of(message: Message) -> str | None:
+    """Where a tap leads: the page here, else the one at the source."""
+    return message.page or message.url
 
 
-def sign(secret: str, message_id: str, timestamp: str, *, body: bytes) -> str:
-    """HMAC-SHA256 over `id.timestamp.body`, in base64."""
-    signed = f"{message_id}.{timestamp}.".encode() + body
-    return base64.b64encode(hmac.digest(_key(secret), signed, hashlib.sha256)).decode()
+def cut(text: str, most: int) -> str:
+    """The text, or as much of it as a service takes; what is left out is an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _key(secret: str) -> bytes:
-    try:
-        return base64.b64decode(secret.removeprefix(PREFIX), validate=True)
-    except (binascii.Error, ValueError):
-        return b""
-
-
-def _document(send: Send) -> dict[str, Any]:
-    message = send.message
-    data = {name: getattr(message, name) for name in ("title", "text", "url", "page", "number", "count")}
-    return {"type": message.type, "timestamp": iso(message.at), "data": data}
-
-
-# -- ntfy: a message to a topic of ntfy.sh or of a server of one's own
-
-_TAGS: dict[MessageType, str] = {
-    "source.broken": "warning",
-    "source.healed": "white_check_mark",
-    "invoice.due": "receipt",
-    "invoice.disputed": "warning",
-    "account.asleep": "warning",
-    "account.closed": "warning",
-}
-
-
-class NtfyConfig(ChannelConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The server, the topic (whoever knows it can read it) and, for a protected one, an access token."""
-
-    url: str = "https://ntfy.sh/"
-    topic: Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{1,64}\Z")]
-    token: Annotated[str, Meta(pattern=r"^[!-~]{1,200}\Z")] | None = None
-    priority: Annotated[int, Meta(ge=1, le=5)] = 3
-
-
-class Ntfy(ChannelKind[NtfyConfig]):
-    """POST of a JSON document to the server's root."""
-
-    name = "ntfy"
-    config = NtfyConfig
-    secrets = frozenset({"topic"})
-
-    def compose(self, config: NtfyConfig, send: Send, *, now: Millis) -> Ask:  # noqa: ARG002  # it has no signature
-        """`sequence_id` lets a server that knows it replace what it was told before, instead of telling it twice."""
-        message = send.message
-        click = message.page or message.url
-        document = {
-            "topic": config.topic,
-            "title": message.title,
-            "message": message.text,
-            "priority": config.priority,
-            "tags": [_TAGS.get(message.type, "books")],
-            "sequence_id": send.delivery_id,
-        } | ({"click": click} if click else {})
-        authorization = {"authorization": f"Bearer {config.token}"} if config.token else {}
-        return post(config.url, document, **authorization)
-
-
-KINDS: Final[Mapping[str, ChannelKind[Any]]] = {kind.name: kind for kind in (Webhook(), Ntfy())}
-"""Every kind there is, by its name."""
+def is_warning(message: Message) -> bool:
+    """Whether somebody should look after something."""
+    return message.type in {"source.broken", "invoice.disputed", "account.asleep", "account.closed"}
 
 
 def read_config(kind: ChannelKind[C], raw: Mapping[str, Any]) -> C:
