@@ -108,7 +108,15 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
     rng = random.Random(2)
     ids = [row.item_id for row in await items_of(db, shelf) if row.item_id is not None]
     place = {"at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "then": LATEST, "most": PAGE + 1, "since": 0}
-    named = {"shelf_id": shelf, "feed_id": None, "group_id": None, "series_id": None, "unread": True, "saved": None}
+    named = {
+        "shelf_id": shelf,
+        "feed_id": None,
+        "group_id": None,
+        "series_id": None,
+        "tag_id": None,
+        "unread": True,
+        "saved": None,
+    }
     unread = EntryFilter(unread=True)
     unread_items = EntryFilter(kind="item", unread=True, by_published=True, detail="item")
 

@@ -16,6 +16,7 @@ from tests.builders import CHEAPEST, NOON, stored_feed, stored_series
 from tests.delivery.builders import entry_ids, follow, publish, release, subscribe, task_keys
 from tests.net.builders import a_client
 from tests.queue.builders import wall
+from tests.shelves.builders import shelf_deps
 from tests.waiting import eventually
 from tsuzuki.accounts.credentials import Passwords
 from tsuzuki.accounts.deps import AccountDeps
@@ -39,6 +40,7 @@ from tsuzuki.inbox.store import mark_entries_tx
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.channels import MOST_CHANNELS, Channels
 from tsuzuki.notifications.tasks import SENDS
+from tsuzuki.shelves.tags import Tags
 
 ENDPOINTS = (*inbox.ENDPOINTS, *channels.ENDPOINTS)
 HOOK = {"kind": "webhook", "name": "Hook", "config": {"url": "http://127.0.0.1:9/key"}}
@@ -48,6 +50,7 @@ class DeliveryServices(msgspec.Struct, frozen=True):
     """What its handlers take."""
 
     inbox: Inbox
+    tags: Tags
     events: Events
     channels: Channels
     accounts: Accounts
@@ -69,7 +72,9 @@ class InboxServer:
         callers = Callers(self.accounts.sessions, self.accounts.tokens)
         client = await self._stack.enter_async_context(a_client())
         channels = Channels(self.db, client, self.wakeup, clock=wall)
-        services = DeliveryServices(Inbox(self.db, wall, self.wakeup.wake), self.events, channels, self.accounts)
+        services = DeliveryServices(
+            Inbox(self.db, wall, self.wakeup.wake), Tags(shelf_deps(self.db)), self.events, channels, self.accounts
+        )
         self.api = build_api(services, version="0", gate=AccountsGate(callers), endpoints=ENDPOINTS)
         self.client = await self._stack.enter_async_context(serving_resources(self.api.resources))
         self._running = asyncio.create_task(self.events.run())

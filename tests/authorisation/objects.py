@@ -75,6 +75,10 @@ async def _group_of(app: RunningApp, user: User) -> PublicId:
     return (await app.reading.groups.add(await _shelf_of(app, user), secrets.token_hex(8))).public_id
 
 
+async def _tag_of(app: RunningApp, user: User) -> PublicId:
+    return (await app.reading.tags.add(await _shelf_of(app, user), secrets.token_hex(8))).public_id
+
+
 async def _feed_of(app: RunningApp, user: User) -> PublicId:
     wish = NewSubscription(link=f"http://93.184.216.34/{secrets.token_hex(8)}")
     return (await app.reading.subscriptions.add(await _shelf_of(app, user), wish)).public_id
@@ -239,6 +243,7 @@ OBJECTS: dict[str, Callable[[RunningApp, User], Awaitable[Filling]]] = {
     "person_name": _member_of,
     "invoice_id": _invoice_of,
     "group_id": _group_of,
+    "tag_id": _tag_of,
     "feed_id": _feed_of,
     "item_id": _item_of,
     "bookmark_id": _bookmark_of,
@@ -317,6 +322,9 @@ BODIES: dict[str, Any] = {
     "POST /api/v1/series/{series_id}/read": {"all": True},
     "POST /api/v1/series/{series_id}/unread": {"all": True},
     "PUT /api/v1/series/{series_id}/chapters/{chapter_id}/progress": {"page": 1},
+    "PUT /api/v1/feeds/{feed_id}/tags": {"tags": ["A"]},
+    "PUT /api/v1/library/{follow_id}/tags": {"tags": ["A"]},
+    "PATCH /api/v1/tags/{tag_id}": {"name": "B"},
     "PUT /api/v1/sources/{site_id}/meta": {"key": "theme", "value": "dark"},
 }
 

@@ -43,6 +43,8 @@ async def _follow(app: RunningApp) -> dict[str, Any]:
 # Bodies for routes that have no object in their path.
 BODIES: dict[str, Callable[[RunningApp], Awaitable[Any]] | dict[str, Any]] = {
     "POST /api/v1/groups": {"name": "*"},
+    "POST /api/v1/tags": {"name": "*"},
+    "PATCH /api/v1/inbox/-/tags": {"ids": ["1"], "add": ["*"]},
     "POST /api/v1/imports/server": {"kind": "komga", "url": "http://10.0.0.1", "password": "*"},
     "POST /api/v1/feeds": {"link": "http://93.184.216.34/*"},
     "POST /api/v1/feeds/batch": {"feeds": [{"link": "http://93.184.216.34/*"}]},

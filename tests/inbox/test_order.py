@@ -181,7 +181,7 @@ async def test_r92_each_list_is_read_along_an_index(db, engine, database_url, lo
     """However long the shelf is: the page's rows are read in their order, and no more of them."""
     query = getattr(load_queries("tsuzuki.inbox"), name)
     values = {"shelf_id": long_shelf, "at": 2000, "then": LATEST, "id": 0, "most": 10, "since": 0, "detail": "preview"}
-    values |= dict.fromkeys(("kind", "feed_id", "series_id", "group_id", "unread", "saved"))
+    values |= dict.fromkeys(("kind", "feed_id", "series_id", "group_id", "tag_id", "unread", "saved"))
     if engine == "sqlite":
         order = "sort_at>? AND sort_at<?" if "published" in name else "created_at>? AND (created_at,sort_at)<(?,?)"
         order = "(created_at,sort_at)>(?,?)" if "newer" in name else order

@@ -132,6 +132,7 @@ async def empty_shelf_tx(tx: Tx, shelf_id: ShelfId, *, now: Millis) -> Shelf:
     await tx.run(q.delete_former_subscriptions, shelf_id=shelf_id)
     await tx.run(q.delete_former_follows, shelf_id=shelf_id)
     await tx.run(q.delete_groups, shelf_id=shelf_id)
+    await tx.run(q.delete_tags, shelf_id=shelf_id)
     await tx.run(q.delete_entries, shelf_id=shelf_id)
     await tx.run(q.delete_tombstones, shelf_id=shelf_id)
     await tx.run(q.delete_progress, shelf_id=shelf_id)

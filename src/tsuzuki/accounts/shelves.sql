@@ -159,6 +159,9 @@ delete from former_follow where shelf_id = :shelf_id;
 -- name: delete_groups
 delete from shelf_group where shelf_id = :shelf_id and not is_default;
 
+-- name: delete_tags
+delete from tag where shelf_id = :shelf_id;
+
 -- name: delete_entries
 delete from entry where shelf_id = :shelf_id;
 

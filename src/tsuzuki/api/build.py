@@ -38,6 +38,7 @@ from tsuzuki.api import (
     series,
     shelf,
     sign_in,
+    tags,
     tenants,
     users,
 )
@@ -64,6 +65,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *series.ENDPOINTS,
     *series.MERGING_ENDPOINTS,
     *inbox.ENDPOINTS,
+    *tags.ENDPOINTS,
     *channels.ENDPOINTS,
     *feeds_out.ENDPOINTS,
     *users.ENDPOINTS,

@@ -11,7 +11,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.types import MemberShelf, Shelf
 from tsuzuki.api.endpoints import Access, Body, Moment, declaring
-from tsuzuki.api.ids import Number
+from tsuzuki.api.ids import IdText, Number, id_in_field
 from tsuzuki.api.items import MOST_AT_ONCE, MarkedView, marked_view
 from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
@@ -23,15 +23,17 @@ from tsuzuki.model.errors import NotFound, TooManyRequests
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import EntryId, read_number, show_id
 from tsuzuki.model.times import from_datetime
+from tsuzuki.shelves.tags import Tags
 
 # -- the list
 
 
 class InboxQuery(CursorQuery, frozen=True, kw_only=True):
-    """Which entries."""
+    """Which entries; those of a tag are tagged themselves, or of a tagged feed or series."""
 
     kind: Kind | None = None
     unread: bool | None = None
+    tag_id: IdText | None = None
     order_by: Literal["created_at", "pub_date"] = "created_at"
     """By arrival, or by the publishers' dates."""
 
@@ -70,14 +72,28 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unread: bool
     saved: bool
     created_at: Time
+    tags: list[str] = []
+    """Its own, and those of its feed or series."""
     item: ItemRef | None = None
     chapter: ChapterRef | None = None
 
 
-async def list_inbox(query: InboxQuery, shelf: Shelf, inbox: Inbox) -> ListAnswer[EntryView, CursorMeta]:
+async def list_inbox(query: InboxQuery, shelf: Shelf, inbox: Inbox, tags: Tags) -> ListAnswer[EntryView, CursorMeta]:
     """Newest first."""  # R92
-    wanted = EntryFilter(kind=query.kind, unread=query.unread, by_published=query.order_by == "pub_date")
-    return listing(await inbox.list(shelf.id, wanted, after=query.after, most=query.limit), _entry_view)
+    wanted = EntryFilter(
+        kind=query.kind,
+        unread=query.unread,
+        tag=id_in_field(query.tag_id, "tag_id"),
+        by_published=query.order_by == "pub_date",
+    )
+    page = await inbox.list(shelf.id, wanted, after=query.after, most=query.limit)
+    tagged = await tags.of_entries(shelf.id, [entry.id for entry in page.rows])
+
+    def shown(entry: Entry) -> EntryView:
+        view, names = _entry_view(entry), [tag.name for tag in tagged.get(entry.id, ())]
+        return msgspec.structs.replace(view, tags=names) if names else view
+
+    return listing(page, shown)
 
 
 def _chapter(entry: Entry) -> ChapterRef | None:
@@ -97,6 +113,7 @@ _chapter_view = view_of(ChapterRef, Entry, "id", "series_id", series_title=lambd
 _entry_view = view_of(
     EntryView,
     Entry,
+    "tags",
     kind=lambda entry: "chapter" if entry.item_id is None else "item",
     item=lambda entry: None if entry.item_id is None else _item_view(entry),
     chapter=_chapter,

@@ -34,13 +34,14 @@ ItemPath = Annotated[ItemId, number_id(NO_ITEM)]
 
 
 class ItemQuery(CursorQuery, frozen=True, kw_only=True):
-    """Which items: of a feed or a group, unread or not, saved or not; `content=true` brings their content along.
+    """Which items: of a feed, a group or a tag, unread or not, saved or not; `content=true` brings their content along.
 
     `since` is compared with what `order_by` sorts by. `search` takes words, "phrases", `-word` and `pre*`.
     """
 
     feed_id: IdText | None = None
     group_id: IdText | None = None
+    tag_id: IdText | None = None
     unread: bool | None = None
     saved: bool | None = None
     since: Moment | None = None
@@ -154,6 +155,7 @@ async def list_items(
         kind="item",
         feed=id_in_field(query.feed_id, "feed_id"),
         group=id_in_field(query.group_id, "group_id"),
+        tag=id_in_field(query.tag_id, "tag_id"),
         since=Millis(max(read_time(query.since) or 0, 0)),
         by_published=query.order_by == "pub_date",
         detail="content" if query.content else "item",

@@ -274,6 +274,7 @@ def _extra_work(parts: Parts) -> ExtraWork:
     chores = [
         Chore(name="expired sessions", every=HOUR, work=parts.accounts.forget_old),
         Chore(name="feeds that were left", every=HOUR, work=parts.reading.subscriptions.forget_former),
+        Chore(name="deleted tags", every=DAY, work=parts.reading.tags.forget_deleted),
         Chore(name="retention", every=Millis(2 * MINUTE), work=parts.pruner.work),
         Chore(name="figures", every=MINUTE, work=parts.figures.record_minute),
         Chore(name="billing", every=MINUTE, work=parts.billing.catch_up),

@@ -78,6 +78,7 @@ class EntryFilter(msgspec.Struct, frozen=True, kw_only=True):
     feed: PublicId | None = None
     series: PublicId | None = None
     group: PublicId | None = None
+    tag: PublicId | None = None
     since: Millis = Millis(0)
     """Only what sorts at this moment or later, by what the list is sorted by."""
     search: str | None = None

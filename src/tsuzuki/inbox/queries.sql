@@ -54,6 +54,13 @@ and (
   or {of_group}
   or series_id in (select series_id from follow where shelf_id = :shelf_id and group_id = cast(:group_id as bigint))
 )
+and (
+  cast(:tag_id as bigint) is null
+  or item_id in (select item_id from tagging where tag_id = cast(:tag_id as bigint) and item_id is not null)
+  or chapter_id in (select chapter_id from tagging where tag_id = cast(:tag_id as bigint) and chapter_id is not null)
+  or feed_id in (select feed_id from tagging where tag_id = cast(:tag_id as bigint) and feed_id is not null)
+  or series_id in (select series_id from tagging where tag_id = cast(:tag_id as bigint) and series_id is not null)
+)
 
 -- fragment: first_page
 item.page_urls ->> '$[0]'

@@ -14,6 +14,7 @@ from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, ShelfI
 from tsuzuki.model.pages import LATEST, PageCursor
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
+from tsuzuki.shelves.tags import find_tag_tx
 from tsuzuki.sources.series import find_series_tx
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ q = load_queries("tsuzuki.inbox")
 
 
 async def where_tx(tx: Tx, shelf_id: ShelfId, wanted: EntryFilter) -> Where:
-    """The filter's ids; NotFound for a feed or group of another shelf (I8, SEC-31)."""
+    """The filter's ids; NotFound for a feed, group or tag of another shelf (I8, SEC-31)."""
     feed_id, group_id = await place_tx(tx, shelf_id, wanted.feed, wanted.group)
     series_id = None if wanted.series is None else _found(await find_series_tx(tx, wanted.series), "series")
     return {
@@ -36,6 +37,7 @@ async def where_tx(tx: Tx, shelf_id: ShelfId, wanted: EntryFilter) -> Where:
         "feed_id": feed_id,
         "group_id": group_id,
         "series_id": series_id,
+        "tag_id": None if wanted.tag is None else await find_tag_tx(tx, shelf_id, wanted.tag),
         "unread": wanted.unread,
         "saved": wanted.saved,
     }
@@ -170,7 +172,7 @@ async def count_entries_tx(tx: Tx, where: Where, wanted: EntryFilter) -> int:
     if wanted.search is not None:
         words = match(tx.engine, parse_terms(wanted.search))
         return 0 if words is None else await tx.one(int, q.count_search_entries, **where, **since, match=words)
-    if wanted.since:
+    if wanted.since or wanted.tag is not None:  # a tag has no tally
         return await tx.one(int, q.count_since, **where, **since)
     place = {name: value for name, value in where.items() if name not in {"unread", "saved"}}
     saved, unread = Tallied(0, 0), wanted.unread
@@ -178,6 +180,7 @@ async def count_entries_tx(tx: Tx, where: Where, wanted: EntryFilter) -> int:
         saved = await tx.one(Tallied, q.tallied_saved, **place, unread=None, saved=None)
     if wanted.saved:
         return saved.of(unread=unread)
+    del place["tag_id"]
     return (await tx.one(Tallied, q.tallied, **place)).of(unread=unread) - saved.of(unread=unread)
 
 

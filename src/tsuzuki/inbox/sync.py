@@ -14,7 +14,7 @@ from tsuzuki.inbox.service import Inbox, save_chapters_tx
 from tsuzuki.inbox.store import count_entries_tx, entries_of_tx, mark_entries_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import Kind
-from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, SeriesId, ShelfId
+from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, SeriesId, ShelfId, TagId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.bookmarks import Bookmarks
@@ -22,7 +22,7 @@ from tsuzuki.shelves.progress import progress_follows_tx
 
 q = load_queries("tsuzuki.inbox.sync")
 
-_PLACES = ("shelf_id", "kind", "feed_id", "series_id", "group_id", "unread", "saved")
+_PLACES = ("shelf_id", "kind", "feed_id", "series_id", "group_id", "tag_id", "unread", "saved")
 
 LARGEST = 2**63 - 1
 """No number is larger."""
@@ -107,6 +107,8 @@ class SyncFilter(msgspec.Struct, frozen=True, kw_only=True):
     feed: int | None = None
     """The number of a feed or series; an unknown one has no entries."""
     group: int | None = None
+    tag: TagId | None = None
+    """With a group: what is in the group, and what has the tag. A label is both."""
     above: int = 0
     below: int = LARGEST
     arrived_from: Millis = Millis(0)
@@ -298,7 +300,7 @@ async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, 
     if wanted.feed is not None and found is None:
         return None
     where = msgspec.structs.asdict(wanted)
-    for name in ("feed", "group", "search"):
+    for name in ("feed", "group", "tag", "search"):
         del where[name]
     return where | {
         "shelf_id": shelf_id,
@@ -306,6 +308,7 @@ async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, 
         "feed_id": found and found.feed_id,
         "series_id": found and found.series_id,
         "group_id": wanted.group,
+        "tag_id": wanted.tag,
         "late_from": None if wanted.changed_from is None else wanted.changed_from - LATE,
         "settled": await tx.one(int, q.settled),
     }

@@ -108,11 +108,15 @@ and (cast(:saved as boolean) is null or entry.saved = cast(:saved as boolean))
 and (cast(:feed_id as bigint) is null or entry.feed_id = cast(:feed_id as bigint))
 and (cast(:series_id as bigint) is null or entry.series_id = cast(:series_id as bigint))
 and (
-  cast(:group_id as bigint) is null
+  (cast(:group_id as bigint) is null and cast(:tag_id as bigint) is null)
   or entry.feed_id in (
     select feed_id from subscription where shelf_id = :shelf_id and group_id = cast(:group_id as bigint)
   )
   or entry.series_id in (select series_id from follow where shelf_id = :shelf_id and group_id = cast(:group_id as bigint))
+  or entry.item_id in (select item_id from tagging where tag_id = cast(:tag_id as bigint) and item_id is not null)
+  or entry.chapter_id in (select chapter_id from tagging where tag_id = cast(:tag_id as bigint) and chapter_id is not null)
+  or entry.feed_id in (select feed_id from tagging where tag_id = cast(:tag_id as bigint) and feed_id is not null)
+  or entry.series_id in (select series_id from tagging where tag_id = cast(:tag_id as bigint) and series_id is not null)
 )
 and entry.created_at >= :arrived_from and entry.created_at <= :arrived_until
 and entry.sort_at >= :published_from and entry.sort_at <= :published_until

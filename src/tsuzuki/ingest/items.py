@@ -178,6 +178,7 @@ async def adopt_items_tx(tx: Tx, items: Iterable[StoredItem]) -> int:
     if rows:
         await tx.run(q.adopt_entries, rows=rows)
         await tx.run(q.adopt_former_entries, rows=rows)
+        await tx.run(q.adopt_tags, rows=rows)
         await tx.run(q.adopt_bookmarks, rows=rows)
     return len(rows)
 

@@ -353,6 +353,15 @@ where entry.shelf_id = {adopting_shelf} and entry.item_id = {adopted_from};
 update former_entry set item_id = {adopted_item} from json_each(cast(:rows as text)) as adopted
 where former_entry.shelf_id = {adopting_shelf} and former_entry.item_id = {adopted_from};
 
+-- name: adopt_tags
+insert into tagging (tag_id, item_id)
+select tagging.tag_id, {adopted_item}
+from json_each(cast(:rows as text)) as adopted
+cross join tagging
+join tag on tag.id = tagging.tag_id
+where tagging.item_id = {adopted_from} and tag.shelf_id = {adopting_shelf}
+on conflict do nothing;
+
 -- name: adopt_bookmarks
 update bookmark set item_id = {adopted_item} from json_each(cast(:rows as text)) as adopted
 where bookmark.shelf_id = {adopting_shelf} and bookmark.item_id = {adopted_from};

@@ -16,6 +16,7 @@ ReleaseId = NewType("ReleaseId", int)
 FeedId = NewType("FeedId", int)
 ItemId = NewType("ItemId", int)
 WatchId = NewType("WatchId", int)
+TagId = NewType("TagId", int)
 EntryId = NewType("EntryId", int)
 
 PublicId = NewType("PublicId", bytes)

@@ -77,9 +77,10 @@ async def merge_moved_tx(
 
 
 async def move_items_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:
-    """Items, tombstones, entries and bookmarks of a feed become another's; what both have becomes one (I2, I9)."""
+    """What a feed has and shelves have of it becomes another's; what both have becomes one (I2, I9)."""
     both = {"feed_id": feed_id, "target": target}
     await tx.run(q.add_missed, **both, now=now)
+    await tx.run(q.join_tags, **both)
     await tx.run(q.join_entries, **both)
     await tx.run(q.move_twin_entries, **both)
     await tx.run(q.drop_twin_entries, **both)

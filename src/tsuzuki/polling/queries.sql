@@ -513,6 +513,25 @@ on conflict (shelf_id, item_id) where item_id is not null do nothing;
 -- The same item at both addresses, as `former`, whoever brought it there, and `twin`, which the target itself showed.
 item as former join item as twin on twin.feed_id = :target and twin.key = former.key
 
+-- name: join_tags
+-- What is tagged at the old address is tagged at the new one, and so is the feed.
+insert into tagging (tag_id, item_id, feed_id)
+select tag.id, twin.id, null
+from {twin}
+join tagging on tagging.item_id = former.id
+join tag on tag.id = tagging.tag_id
+where exists (
+    select 1 from entry as before
+    where before.item_id = former.id and before.shelf_id = tag.shelf_id and before.feed_id = :feed_id
+  )
+  or exists (
+    select 1 from former_entry as before
+    where before.item_id = former.id and before.shelf_id = tag.shelf_id and before.feed_id = :feed_id
+  )
+union all
+select tag_id, null, cast(:target as bigint) from tagging where feed_id = :feed_id
+on conflict do nothing;
+
 -- name: join_entries
 -- I9: on a shelf that has both, what was read or saved at either address is read or saved.
 update entry

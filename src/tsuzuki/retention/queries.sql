@@ -15,15 +15,25 @@ not entry.unread and not entry.saved and entry.feed_id is not null
 -- fragment: since
 coalesce(entry.read_at, entry.created_at)
 
--- fragment: is_bookmarked
-exists (select 1 from bookmark where bookmark.shelf_id = entry.shelf_id and bookmark.item_id = entry.item_id)
+-- fragment: is_kept
+(
+  exists (select 1 from bookmark where bookmark.shelf_id = entry.shelf_id and bookmark.item_id = entry.item_id)
+  or {is_tagged}
+)
+
+-- fragment: is_tagged
+-- By itself, and not by its feed or series.
+exists (
+  select 1 from tagging join tag on tag.id = tagging.tag_id
+  where tagging.item_id = entry.item_id and tag.shelf_id = entry.shelf_id and tag.deleted_at is null
+)
 
 -- fragment: old_entries
 subscription
 join shelf on shelf.id = subscription.shelf_id
 cross join entry
 where entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id and {is_read}
-  and {since} < cast(:now as bigint) - ({kept_for}) and not {is_bookmarked}
+  and {since} < cast(:now as bigint) - ({kept_for}) and not {is_kept}
 
 -- fragment: wanted_rows
 (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)))
@@ -45,7 +55,7 @@ select count(*) from (
 -- name: count_old_of_feed
 select count(*) from (
   select entry.id from entry
-  where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id and {is_read} and {since} < :before and not {is_bookmarked}
+  where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id and {is_read} and {since} < :before and not {is_kept}
   limit :most
 ) as counted;
 
@@ -55,13 +65,13 @@ select count(*) from (
   select entry.id from subscription cross join entry
   where subscription.shelf_id = :shelf_id and subscription.retention is null
     and entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id and {is_read}
-    and {since} < :before and not {is_bookmarked}
+    and {since} < :before and not {is_kept}
   limit :most
 ) as counted;
 
 -- fragment: is_old_entry
 -- Asked again, for nobody is kept from reading meanwhile. Of the greatest id one stays: SQLite would give it again.
-entry.id in {wanted_rows} and {is_read} and not {is_bookmarked} and entry.id < (select max(id) from entry)
+entry.id in {wanted_rows} and {is_read} and not {is_kept} and entry.id < (select max(id) from entry)
   and exists (
     select 1 from subscription join shelf on shelf.id = subscription.shelf_id
     where subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
@@ -87,6 +97,10 @@ join shelf on shelf.id = entry.shelf_id
 join progress on progress.shelf_id = entry.shelf_id and progress.chapter_id = entry.chapter_id and progress.is_read
 where entry.series_id is not null and entry.sort_at < cast(:now as bigint) - shelf.retention
   and not entry.unread and not entry.saved and entry.id < (select max(id) from entry)
+  and not exists (
+    select 1 from tagging join tag on tag.id = tagging.tag_id
+    where tagging.chapter_id = entry.chapter_id and tag.shelf_id = entry.shelf_id and tag.deleted_at is null
+  )
 
 -- name: next_limited_shelf
 select min(id) from shelf where id > :after and retention is not null;
@@ -133,7 +147,7 @@ select count(*) from (
       join shelf on shelf.id = entry.shelf_id
       left join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
       where entry.item_id = item.id
-        and not coalesce({is_read} and {since} < cast(:now as bigint) - ({kept_for}), false)
+        and not coalesce({is_read} and not {is_tagged} and {since} < cast(:now as bigint) - ({kept_for}), false)
     )
   limit :most
 ) as counted;

@@ -11,6 +11,7 @@ from tsuzuki.shelves.library import Library
 from tsuzuki.shelves.progress import ReadingProgress
 from tsuzuki.shelves.series import SeriesService
 from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.tags import Tags
 
 
 class ShelfServices(msgspec.Struct, frozen=True):
@@ -25,6 +26,7 @@ class ShelfServices(msgspec.Struct, frozen=True):
     series: SeriesService
     library: Library
     documents: Documents
+    tags: Tags
 
 
 def build_reading(deps: ShelfDeps) -> ShelfServices:
@@ -39,4 +41,5 @@ def build_reading(deps: ShelfDeps) -> ShelfServices:
         series=SeriesService(deps.db),
         library=Library(deps.db),
         documents=Documents(deps.db),
+        tags=Tags(deps),
     )

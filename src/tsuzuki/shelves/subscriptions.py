@@ -349,7 +349,9 @@ class Subscriptions:
         except UniqueViolation as error:
             raise _followed(link) from error
         await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
-        await tx.run(q.carry_states, shelf_id=shelf_id, old_feed_id=before.feed_id, new_feed_id=feed_id)
+        both = {"shelf_id": shelf_id, "old_feed_id": before.feed_id, "new_feed_id": feed_id}
+        await tx.run(q.carry_states, **both)
+        await tx.run(q.carry_tags, **both)
         await clear_shelf_tx(tx, shelf_id, before.feed_id)
         await leave_feed_tx(tx, before.feed_id, now)
         return feed_id

@@ -103,6 +103,21 @@ join item as new_item on new_item.feed_id = :new_feed_id and new_item.key = old_
 where before.shelf_id = :shelf_id and before.feed_id = :old_feed_id and entry.shelf_id = :shelf_id and entry.feed_id = :new_feed_id
   and new_item.id = entry.item_id;
 
+-- name: carry_tags
+-- The shelf's tags too: those of the same items, and those of the feed.
+insert into tagging (tag_id, item_id, feed_id)
+select tag.id, new_item.id, null
+from tag
+join tagging on tagging.tag_id = tag.id
+join item as old_item on old_item.id = tagging.item_id and old_item.feed_id = :old_feed_id
+join item as new_item on new_item.feed_id = :new_feed_id and new_item.key = old_item.key
+where tag.shelf_id = :shelf_id
+union all
+select tag.id, null, cast(:new_feed_id as bigint)
+from tag join tagging on tagging.tag_id = tag.id
+where tag.shelf_id = :shelf_id and tagging.feed_id = :old_feed_id
+on conflict do nothing;
+
 -- name: delete_entries
 delete from entry where shelf_id = :shelf_id and feed_id = :feed_id;
 

@@ -64,6 +64,13 @@ set unread = entry.unread and other.unread, saved = entry.saved or other.saved,
 from entry as other join {pairs} on pair.gone_id = other.chapter_id
 where entry.chapter_id = pair.stays_id and entry.shelf_id = other.shelf_id;
 
+-- name: join_tags
+-- Tagged on either side is tagged.
+insert into tagging (tag_id, chapter_id)
+select tagging.tag_id, pair.stays_id from {pairs} join tagging on tagging.chapter_id = pair.gone_id
+where true
+on conflict do nothing;
+
 -- name: drop_joined_entries
 delete from entry
 where chapter_id in (select id from chapter where series_id = :from_id) and exists (
@@ -178,6 +185,11 @@ set status = case
   updated_at = :now
 from follow as other
 where other.series_id = :from_id and follow.series_id = :into_id and follow.shelf_id = other.shelf_id;
+
+-- name: join_series_tags
+insert into tagging (tag_id, series_id)
+select tag_id, cast(:into_id as bigint) from tagging where series_id = :from_id
+on conflict do nothing;
 
 -- name: drop_joined_follows
 delete from follow
@@ -306,6 +318,14 @@ select entry.shelf_id, cast(:new_id as bigint), twin.copy_id, entry.unread, entr
 from {twins} join entry on entry.chapter_id = twin.old_id
 where true
 order by entry.shelf_id, twin.copy_id;
+
+-- name: copy_tags
+-- Of the chapters that both sides have, and of the series.
+insert into tagging (tag_id, chapter_id, series_id)
+select tagging.tag_id, twin.copy_id, null from {twins} join tagging on tagging.chapter_id = twin.old_id
+union all
+select tag_id, null, cast(:new_id as bigint) from tagging where series_id = :series_id
+on conflict do nothing;
 
 -- name: copy_progress
 -- I9: whoever read it has read it on both sides.

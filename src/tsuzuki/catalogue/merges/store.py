@@ -58,6 +58,7 @@ async def join_entries_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> int:
     """Make one of two entries of a shelf, and give the others to the chapter that stays; how many were two."""
     both = {"from_id": gone, "into_id": into}
     joined = await tx.run(q.join_entries, **both)
+    await tx.run(q.join_tags, **both)
     await tx.run(q.drop_joined_entries, **both)
     await tx.run(q.move_entries, **both)
     return joined
@@ -97,6 +98,7 @@ async def join_follows_tx(tx: Tx, gone: SeriesId, into: SeriesId, now: Millis) -
     await tx.run(q.drop_joined_former_follows, **both)
     await tx.run(q.move_former_follows, **both)
     await tx.run(q.move_backups, **both)
+    await tx.run(q.join_series_tags, **both)
     joined = await tx.run(q.join_follows, **both, now=now)
     await tx.run(q.drop_joined_follows, **both)
     return MovedRows(await tx.run(q.move_follows, **both, now=now), joined)
@@ -152,6 +154,7 @@ async def split_chapters_tx(tx: Tx, series_id: SeriesId, new_id: SeriesId, now: 
     await tx.run(q.split_appearances, **both)
     await tx.run(q.split_copies, **both)
     entries = await tx.run(q.copy_entries, **both)
+    await tx.run(q.copy_tags, **both)
     progress = await tx.run(q.copy_progress, **both)
     moved = await tx.run(q.split_chapters, **both)
     return SplitChapters(MovedRows(moved, copied), releases, entries, progress)

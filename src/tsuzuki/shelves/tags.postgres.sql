@@ -1,0 +1,2 @@
+-- fragment: bytes
+bytea
