@@ -7,12 +7,12 @@ import msgspec
 
 from tests.api.people import RunningApp
 from tests.app import Answer
-from tests.builders import a_new_chapter, stored_series
+from tests.builders import a_new_chapter, a_new_release, stored_series, stored_series_source, stored_source
 from tests.delivery.builders import follow
 from tests.protocols.people import AppReader, an_app_reader
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.chapters import NewChapter, index_series_tx, raise_latest_tx, upsert_chapters_tx
+from tsuzuki.ingest.chapters import NewChapter, index_series_tx, raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.ids import PublicId, show_id
 
 q = parse_queries(
@@ -80,14 +80,18 @@ class KomgaReader(AppReader):
         answer = await self.call(method, path, body, **options)
         assert (answer.status, answer.body) == (204, b""), answer.text
 
-    async def add(self, title: str, *numbers: float | str, group: int | None = None, **facts: Any) -> str:
-        """A followed series with these chapters, by the id that it has here.
+    async def add(
+        self, title: str, *numbers: float | str, group: int | None = None, is_ready: bool = True, **facts: Any
+    ) -> str:
+        """A followed series with these chapters, by the id that it has here; with releases, if it `is_ready`.
 
         A text is the title of one without a number, `v2` a volume.
         """
         db, now = self.app.db, self.app.time()
         series = await stored_series(db, title)
         chapters = [unnumbered(each) if isinstance(each, str) else a_new_chapter(f"{each:g}") for each in numbers]
+        manga = await stored_series_source(db, series, await stored_source(db))
+        releases = [a_new_release(each.key, url=f"https://example.org/{manga}/{each.key}") for each in chapters]
         values = {"author": None, "artist": None, "description": None, "language": None, "status": 1} | facts
 
         async def fill(tx: Tx) -> PublicId:
@@ -96,6 +100,8 @@ class KomgaReader(AppReader):
                 if each.number is None or each.number_sort is None:
                     continue
                 await raise_latest_tx(tx, series, number=each.number, number_sort=each.number_sort, now=now)
+            if is_ready:
+                await upsert_releases_tx(tx, series, manga, releases, now=now)
             await index_series_tx(tx, series, titles=[title], description="")
             return await tx.one(PublicId, q.describe, id=series, **values)
 

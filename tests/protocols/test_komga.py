@@ -126,9 +126,10 @@ async def test_a_series_says_all_that_apps_require(ann):
         "The Lighthouse Cat", 1, 2, 3, author="Ines Brook", artist="Ines Brook", description="Lamp.", language="en"
     )
     found = await ann.get("/api/v1/series?search=&page=0&deleted=false&sort=metadata.titleSort,asc")
-    assert [row["name"] for row in found["content"]] == ["Plain", "The Lighthouse Cat"]
+    assert [row["name"] for row in found["content"]] == ["The Lighthouse Cat", "Plain"]
     assert (found["totalElements"], found["last"], found["first"], found["empty"]) == (2, True, True, False)
-    bare, cat = found["content"]
+    cat, bare = found["content"]
+    assert (cat["metadata"]["titleSort"], bare["metadata"]["titleSort"]) == ("Lighthouse Cat, The", "Plain")
     assert bare == await ann.get(f"/api/v1/series/{plain}")
     for row in (bare, cat):
         assert not any(

@@ -1,6 +1,7 @@
 """Komga's API as other apps call it: conditions, lists of what to read, progress by pages, events."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.api.people import RunningApp, a_running_app
 from tests.app import in_settings
+from tests.builders import a_new_chapter
 from tests.catalogue.merge_builders import a_merging
 from tests.images.builders import a_gallery, a_picture
 from tests.images.test_downloads import fill, no_release_tx
@@ -18,9 +20,10 @@ from tests.protocols.test_pictures import follow_gallery
 from tests.web.sample_shelf import release_chapters
 from tsuzuki.accounts.types import SYSTEM, Slice
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, read_id
+from tsuzuki.ingest.chapters import upsert_chapters_tx
+from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, read_id, show_id
 from tsuzuki.model.times import MINUTE, iso
-from tsuzuki.shelves.library import Library, SeriesFilter
+from tsuzuki.shelves.library import ChapterFilter, Library, SeriesFilter
 
 q = parse_queries(
     "tests",
@@ -153,6 +156,119 @@ async def test_conditions_narrow_as_parameters_do(ann):
     odds: list[Any] = [{"condition": []}, {"condition": "x"}, [], "x"]
     for odd in odds:
         await ann.refused(400, "POST", "/api/v1/series/list", odd)
+
+
+def is_one(about: str, value: str) -> dict[str, Any]:
+    return {about: {"operator": "is", "value": value}}
+
+
+def is_not(about: str, value: str) -> dict[str, Any]:
+    return {about: {"operator": "isNot", "value": value}}
+
+
+async def test_conditions_join_what_they_are_about(app, ann):
+    sea = await app.reading.groups.add(ann.shelf, "Sea")
+    a = await ann.add("Alpha", 1, 2, author="Ines", status=2, language="en", group=sea.id)
+    b = await ann.add("Beta", 1, 2, author="Jon", language="en")
+    await ann.add("Gamma", 1, artist="Ines", language="fr")
+    await ann.done("POST", f"/api/v1/series/{a}/read-progress")
+    await ann.done("PUT", f"/api/v2/series/{b}/read-progress/tachiyomi", {"lastBookNumberSortRead": 1})
+    by = {"author": {"operator": "is", "value": {"name": "Ines", "role": "penciller"}}}
+    by_any = {"author": {"operator": "is", "value": {"name": "Ines"}}}
+    for condition, names in (
+        ({"anyOf": [is_one("language", "fr"), is_one("seriesStatus", "ENDED")]}, ["Alpha", "Gamma"]),
+        ({"allOf": [is_one("language", "en"), is_not("seriesStatus", "ENDED")]}, ["Beta"]),
+        ({"anyOf": [{"allOf": [is_one("language", "en"), is_one("readStatus", "READ")]}, by]}, ["Alpha", "Gamma"]),
+        ({"allOf": [is_not("language", "fr"), is_not("language", "de")]}, ["Alpha", "Beta"]),
+        ({"allOf": [by_any, is_not("readStatus", "UNREAD")]}, ["Alpha"]),
+        (is_one("collectionId", show_id(sea.public_id)), ["Alpha"]),
+        (is_not("tag", "x"), ["Alpha", "Beta", "Gamma"]),
+        ({"oneShot": {"operator": "isTrue"}}, []),
+        ({"anyOf": [is_one("language", "fr"), is_one("whatever", "x")]}, ["Alpha", "Beta", "Gamma"]),
+    ):
+        answer = await ann.call("POST", "/api/v1/series/list?sort=name,asc", {"condition": condition})
+        assert [row["name"] for row in said(answer)["content"]] == names, condition
+        assert said(answer)["totalElements"] == len(names)
+
+    async def books(condition: dict[str, Any], query: str = "sort=metadata.numberSort,asc") -> list[str]:
+        answer = await ann.call("POST", f"/api/v1/books/list?{query}", {"condition": condition})
+        found = said(answer)
+        assert found["totalElements"] == len(found["content"]), answer.text
+        return [f"{book['seriesTitle']} {book['metadata']['number']}" for book in found["content"]]
+
+    both = {"anyOf": [is_one("seriesId", a), is_one("seriesId", b)]}
+    assert await books(both) == ["Alpha 1", "Beta 1", "Alpha 2", "Beta 2"]
+    assert await books(both, "sort=metadata.numberSort,desc") == ["Alpha 2", "Beta 2", "Alpha 1", "Beta 1"]
+    assert await books({"allOf": [both, is_not("readStatus", "READ")]}) == ["Beta 2"]
+    assert await books({"allOf": [is_one("seriesId", a), is_one("seriesId", b)]}) == []
+    assert await books(is_not("seriesId", a)) == ["Beta 1", "Gamma 1", "Beta 2"]
+    assert await books({"anyOf": [is_one("seriesId", b), is_one("readStatus", "UNREAD")]}) == [
+        "Beta 1",
+        "Gamma 1",
+        "Beta 2",
+    ]
+    found = await ann.content("/api/v1/books?read_status=UNREAD,IN_PROGRESS&sort=metadata.numberSort,desc")
+    assert [(book["seriesTitle"], book["number"]) for book in found] == [("Beta", 2), ("Gamma", 1)]
+
+
+async def test_a_crafted_condition_costs_no_more_than_its_length(ann):
+    await ann.add("Alpha", 1)
+    wide = {"anyOf": [is_one("seriesId", str(number)) for number in range(9_000)]}
+    deep: Any = {"anyOf": [is_one("genre", str(number)) for number in range(5_000)]}
+    for _ in range(25):
+        deep = {"anyOf": [deep, is_one("genre", "x")]}
+    many = {"allOf": [is_one("genre", str(number)) for number in range(9_000)]}
+    began = time.process_time()
+    for path in ("series", "books"):
+        assert (await ann.call("POST", f"/api/v1/{path}/list", {"condition": wide})).status == 200
+        assert (await ann.call("POST", f"/api/v1/{path}/list", {"condition": deep})).status == 200
+        await ann.refused(400, "POST", f"/api/v1/{path}/list", {"condition": many})
+    assert time.process_time() - began < 20
+
+
+async def test_several_sort_keys_come_in_turn(app, ann):
+    for title, count in (("The Beta", 2), ("Alpha", 1), ("A Gamma", 3)):
+        await ann.add(title, *range(1, count + 1))
+    app.time.pass_(MINUTE)
+    await ann.add("Delta", 1)
+    by = "/api/v1/series?sort="
+    titles = ["Alpha", "The Beta", "Delta", "A Gamma"]  # all were followed at once
+    assert await ann.names(f"{by}createdDate,desc&sort=metadata.titleSort,desc") == titles[::-1]
+    assert await ann.names(f"{by}nonsense&sort=createdDate,asc&sort=name,asc") == titles
+    assert (await ann.names(f"{by}lastModifiedDate,desc&sort=name,asc"))[0] == "Delta"
+    found = await ann.content("/api/v1/books?sort=metadata.numberSort,desc&sort=createdDate,asc&size=3")
+    assert [(book["seriesTitle"], book["number"]) for book in found[:2]] == [("A Gamma", 3), ("The Beta", 2)]
+    assert found[2]["number"] == 2
+
+
+async def test_what_no_source_has_now_is_not_named_to_be_read(ann):
+    series = await ann.add("The Lighthouse Cat", 1, 2)
+    number = await ann.app.db.read(lambda tx: tx.one(SeriesId, q.find_series, public_id=read_id(series)))
+    lost = await ann.app.db.with_tx(
+        lambda tx: upsert_chapters_tx(tx, number, [a_new_chapter("1.5"), a_new_chapter("0.5")], ann.app.time())
+    )
+    books = await ann.books(series)
+    assert [book["media"]["status"] for book in books] == ["ERROR", "READY", "ERROR", "READY"]
+    ready = await ann.books(series, "media_status=READY&deleted=false")
+    assert [book["metadata"]["number"] for book in ready] == ["1", "2"]
+    assert (await ann.get(f"/api/v1/books/{ready[0]['id']}/next"))["id"] == ready[1]["id"]
+    assert (await ann.get(f"/api/v1/books/{ready[1]['id']}/previous"))["id"] == ready[0]["id"]
+    await ann.refused(404, "GET", f"/api/v1/books/{ready[0]['id']}/previous")
+    await ann.refused(404, "GET", f"/api/v1/books/{lost[0].id}/pages")
+    await ann.done("PATCH", f"/api/v1/books/{ready[0]['id']}/read-progress", {"completed": True})
+    [deck] = await ann.content("/api/v1/books/ondeck")
+    assert deck["id"] == ready[1]["id"]
+
+
+async def test_another_library_is_empty_in_every_list(ann):
+    series = await ann.add("The Lighthouse Cat", 1, 2)
+    await ann.done("PUT", f"/api/v2/series/{series}/read-progress/tachiyomi", {"lastBookNumberSortRead": 1})
+    mine = (await ann.get("/api/v1/libraries"))[0]["id"]
+    for path in ("series", "series/new", "series/updated", "series/latest", "books/ondeck", f"series/{series}/books"):
+        assert await ann.content(f"/api/v1/{path}?library_id={mine}"), path
+        assert await ann.content(f"/api/v1/{path}?library_id=x") == [], path
+    for path in ("books", "books/latest"):
+        assert await ann.content(f"/api/v1/{path}?library_id=x") == [], path
 
 
 async def test_progress_by_pages_is_set_and_taken_back(app, ann):
@@ -320,7 +436,7 @@ async def test_a_page_takes_the_same_statements_however_much_there_is(app, ann):
             lambda library: library.list(ann.shelf, SeriesFilter(words="series"), Slice(20)),
             lambda library: library.arrived(ann.shelf, Slice(20)),
             lambda library: library.on_deck(ann.shelf, Slice(20)),
-            lambda library: library.opened(ann.shelf, ["IN_PROGRESS"], Slice(20)),
+            lambda library: library.books(ann.shelf, ChapterFilter(words="chapter"), Slice(20)),
         ):
             counting: Any = Counting(app.db)
             await ask(Library(counting))

@@ -43,6 +43,15 @@ def beside_number(title: str, number: str | None) -> str:
     return title[found.end() :]
 
 
+_ARTICLE = re.compile(r"(the|an|a) (.+)", re.IGNORECASE | re.DOTALL)
+
+
+def sort_title(title: str) -> str:
+    """The title as catalogues sort it: "Lighthouse Cat, The"."""
+    found = _ARTICLE.fullmatch(title)
+    return title if found is None else f"{found[2]}, {found[1]}"
+
+
 def _plain(number: str) -> str:
     whole, _, part = number.partition(".")
     part = part.rstrip("0")

@@ -26,7 +26,8 @@ async def readable_releases(
 ) -> Mapping[ChapterId, ReadableRelease]:
     """What each of these chapters is read from, where there is anything."""
     preferred = await services.reading.series.preferred_releases(shelf_id, ids)
-    found = {of: copied(ReadableRelease, release) for of, release in preferred.items() if release.is_readable}
+    readable = {of: release for of, release in preferred.items() if release.is_readable and release.is_available}
+    found = {of: copied(ReadableRelease, release) for of, release in readable.items()}
     for kept in await services.pictures.downloads.whole_of_chapters(shelf_id, ids):
         found[kept.chapter_id] = ReadableRelease(kept.release_id, kept.total or 0, kept.language, kept.group_name)
     return found

@@ -1,9 +1,9 @@
 """A shelf as comic readers list it: followed series and their chapters, by pages, filtered, sorted and counted."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
@@ -21,7 +21,9 @@ from tsuzuki.sources.series import known_series_tx
 q = load_queries("tsuzuki.shelves.library")
 
 ReadState = Literal["UNREAD", "IN_PROGRESS", "READ"]
+STATES: Final[tuple[ReadState, ...]] = get_args(ReadState)
 LibrarySort = Literal["title", "latest", "added", "relevance", "random"]
+ChapterSort = Literal["number", "title", "added", "changed", "released", "read", "relevance", "random"]
 
 MOST_FOUND: Final = 1_000
 """By words."""
@@ -41,8 +43,35 @@ class SeriesFilter(msgspec.Struct, frozen=True, kw_only=True):
     authors: Sequence[tuple[str, str]] | None = None
     """Names, each with the role `writer` or `penciller`, or none."""
     languages: Sequence[str] | None = None
-    sort: LibrarySort = "title"
-    downwards: bool = False
+    among: Sequence[SeriesId] | None = None
+    order: Sequence[tuple[LibrarySort, bool]] = ()
+    """By what, and whether downwards: two at most; what is equal in them is sorted by title."""
+
+
+class SeriesFacts(msgspec.Struct, frozen=True):
+    """A followed series as conditions ask of it."""
+
+    id: SeriesId
+    public_id: PublicId
+    group_id: PublicId
+    status: int
+    language: str | None
+    author: str | None
+    artist: str | None
+    state: ReadState | None
+    """None where nobody asked for it."""
+
+
+class ChapterFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which chapters of the library; None means all of them."""
+
+    words: str = ""
+    allowed: Mapping[SeriesId, Sequence[ReadState]] | None = None
+    """Of which series, each with the states that its chapters may be in."""
+    is_ready: bool | None = None
+    """Whether there is something to read them from."""
+    order: Sequence[tuple[ChapterSort, bool]] = ()
+    """As of series; what is equal in them is sorted by series and number."""
 
 
 class SeriesRow(msgspec.Struct, frozen=True):
@@ -192,7 +221,7 @@ class Library:
             if wanted.words.strip():
                 found = await _search_tx(tx, shelf_id, wanted.words)
                 asked["found"] = [[series, place] for place, series in enumerate(found)]
-            order = {"sort": wanted.sort, "downwards": wanted.downwards}
+            order = _order(wanted.order)
             rows = await tx.many(SeriesRow, q.list_series, **asked, **order, most=part.most, skip=part.skip)
             return await _with_counts_tx(tx, shelf_id, rows), await tx.one(int, q.count_series, **asked)
 
@@ -204,6 +233,19 @@ class Library:
         async def read(tx: Tx) -> LibrarySeries:
             series_id = await known_series_tx(tx, series)
             return (await _with_counts_tx(tx, shelf_id, [await _row_tx(tx, shelf_id, series_id)]))[0]
+
+        return await self._db.read(read)
+
+    async def facts(
+        self, shelf_id: ShelfId, *, with_states: bool, with_genres: bool
+    ) -> Sequence[tuple[SeriesFacts, Sequence[str]]]:
+        """All that the shelf follows, each with its genres."""
+
+        async def read(tx: Tx) -> Sequence[tuple[SeriesFacts, Sequence[str]]]:
+            asked = _asked(shelf_id, SeriesFilter(states=STATES if with_states else None))
+            found = await tx.many(SeriesFacts, q.series_facts, **asked)
+            genres = await _genres_tx(tx, [one.id for one in found]) if with_genres else {}
+            return [(one, genres.get(one.id, ())) for one in found]
 
         return await self._db.read(read)
 
@@ -232,6 +274,7 @@ class Library:
         part: Slice,
         *,
         states: Sequence[ReadState] | None = None,
+        is_ready: bool | None = None,
         downwards: bool = False,
     ) -> tuple[Sequence[LibraryChapter], int]:
         """A page of a series' chapters, the lowest first, and how many there are; NotFound for one not followed."""
@@ -239,7 +282,7 @@ class Library:
         async def read(tx: Tx) -> tuple[Sequence[LibraryChapter], int]:
             series_id = await known_series_tx(tx, series)
             await _row_tx(tx, shelf_id, series_id)
-            asked = {"shelf_id": shelf_id, "series_id": series_id, "states": _texts(states)}
+            asked = {"shelf_id": shelf_id, "series_id": series_id, "states": _texts(states), "ready": is_ready}
             ids = await tx.many(
                 ChapterId,
                 q.chapters_downwards if downwards else q.chapters_upwards,
@@ -280,27 +323,32 @@ class Library:
 
         return await self._db.read(read)
 
-    async def opened(
-        self, shelf_id: ShelfId, states: Sequence[ReadState], part: Slice
+    async def books(
+        self, shelf_id: ShelfId, wanted: ChapterFilter, part: Slice
     ) -> tuple[Sequence[LibraryChapter], int]:
-        """Chapters that were opened and are in one of these states, the last one first."""
+        """A page of the chapters that are wanted, and how many there are in all."""
 
         async def read(tx: Tx) -> tuple[Sequence[LibraryChapter], int]:
-            asked = {"shelf_id": shelf_id, "states": _texts(states)}
-            ids = await tx.many(ChapterId, q.opened_chapters, **asked, most=part.most, skip=part.skip)
-            return await _chapters_tx(tx, shelf_id, ids), await tx.one(int, q.count_opened, **asked)
+            allowed = None
+            if wanted.allowed is not None:
+                allowed = [[of, sum(1 << STATES.index(state) for state in some)] for of, some in wanted.allowed.items()]
+            asked: dict[str, Any] = {"shelf_id": shelf_id, "allowed": allowed, "ready": wanted.is_ready, "found": None}
+            if wanted.words.strip():
+                found = await _search_chapters_tx(tx, shelf_id, wanted.words)
+                asked["found"] = [[chapter, place] for place, chapter in enumerate(found)]
+            order = _order(wanted.order)
+            ids = await tx.many(ChapterId, q.list_books, **asked, **order, most=part.most, skip=part.skip)
+            return await _chapters_tx(tx, shelf_id, ids), await tx.one(int, q.count_books, **asked)
 
         return await self._db.read(read)
 
-    async def search(self, shelf_id: ShelfId, words: str, part: Slice) -> tuple[Sequence[LibraryChapter], int]:
-        """Chapters by the words of their titles, the best first."""
+    async def beside(self, shelf_id: ShelfId, chapter: LibraryChapter, way: Literal[1, -1]) -> LibraryChapter | None:
+        """The next or the previous one of its series that can be read."""
 
-        async def read(tx: Tx) -> tuple[Sequence[LibraryChapter], int]:
-            wanted = match(tx.engine, parse_terms(words))
-            ids: list[ChapterId] = []
-            if wanted is not None:
-                ids = await tx.many(ChapterId, q.search_chapters, match=wanted, shelf_id=shelf_id, most=MOST_FOUND)
-            return await _chapters_tx(tx, shelf_id, ids[part.skip : part.skip + part.most]), len(ids)
+        async def read(tx: Tx) -> LibraryChapter | None:
+            place = {"series_id": chapter.series_id, "place": chapter.place, "way": way}
+            found = await tx.maybe(ChapterId, q.ready_beside, shelf_id=shelf_id, **place)
+            return None if found is None else next(iter(await _chapters_tx(tx, shelf_id, [found])), None)
 
         return await self._db.read(read)
 
@@ -333,6 +381,7 @@ def _asked(shelf_id: ShelfId, wanted: SeriesFilter) -> dict[str, Any]:
         "shelf_id": shelf_id,
         "only": None,
         "found": None,
+        "among": wanted.among,
         "groups": _texts(None if wanted.groups is None else [group.hex() for group in wanted.groups]),
         "states": _texts(wanted.states),
         "statuses": wanted.statuses,
@@ -340,6 +389,20 @@ def _asked(shelf_id: ShelfId, wanted: SeriesFilter) -> dict[str, Any]:
         "authors": wanted.authors,
         "languages": _texts(wanted.languages),
     }
+
+
+def _order(said: Sequence[tuple[str, bool]]) -> dict[str, Any]:
+    (first, first_down), (second, second_down) = [*said[:2], ("", False), ("", False)][:2]
+    ways = {"first_way": -1 if first_down else 1, "second_way": -1 if second_down else 1}
+    return {"first": first, "second": second} | ways
+
+
+async def _search_chapters_tx(tx: Tx, shelf_id: ShelfId, words: str) -> list[ChapterId]:
+    """By the words of their titles, the best first."""
+    wanted = match(tx.engine, parse_terms(words))
+    if wanted is None:
+        return []
+    return await tx.many(ChapterId, q.search_chapters, match=wanted, shelf_id=shelf_id, most=MOST_FOUND)
 
 
 async def _search_tx(tx: Tx, shelf_id: ShelfId, words: str) -> list[SeriesId]:
@@ -355,7 +418,7 @@ async def _search_tx(tx: Tx, shelf_id: ShelfId, words: str) -> list[SeriesId]:
 
 async def _row_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> SeriesRow:
     asked = _asked(shelf_id, SeriesFilter()) | {"only": series_id}
-    rows = await tx.many(SeriesRow, q.list_series, **asked, sort="title", downwards=False, most=1, skip=0)
+    rows = await tx.many(SeriesRow, q.list_series, **asked, **_order(()), most=1, skip=0)
     if not rows:
         raise NotFound("This shelf does not follow it.")
     return rows[0]
@@ -366,11 +429,16 @@ async def _with_counts_tx(tx: Tx, shelf_id: ShelfId, rows: Sequence[SeriesRow]) 
     if not ids:
         return []
     counted = {one.series_id: one for one in await tx.many(SeriesCounts, q.counts_of, shelf_id=shelf_id, ids=ids)}
+    genres = await _genres_tx(tx, ids)
+    none = {row.id: SeriesCounts(row.id, 0, 0, 0, None) for row in rows}
+    return [LibrarySeries(row, counted.get(row.id, none[row.id]), genres[row.id]) for row in rows]
+
+
+async def _genres_tx(tx: Tx, ids: Sequence[SeriesId]) -> defaultdict[SeriesId, list[str]]:
     genres = defaultdict[SeriesId, list[str]](list)
     for genre in await tx.many(GenreRow, q.genres_of, ids=ids):
         genres[genre.series_id].append(genre.name)
-    none = {row.id: SeriesCounts(row.id, 0, 0, 0, None) for row in rows}
-    return [LibrarySeries(row, counted.get(row.id, none[row.id]), genres[row.id]) for row in rows]
+    return genres
 
 
 async def _known_chapter_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> ChapterId:

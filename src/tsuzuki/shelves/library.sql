@@ -7,6 +7,9 @@ genre.value
 -- fragment: is_wanted
 follow.shelf_id = :shelf_id
 and (cast(:only as bigint) is null or follow.series_id = cast(:only as bigint))
+and (cast(:among as text) is null or follow.series_id in (
+  select cast(value as bigint) from json_each(cast(:among as text))
+))
 and (cast(:found as text) is null or hit.id is not null)
 and (cast(:groups as text) is null or shelf_group.public_id in (
   select unhex(value ->> 0) from json_each(cast(:groups as text))
@@ -70,6 +73,21 @@ where {is_wanted}
 not progress.is_read and progress.paged_at is not null
 and (progress.marked_at is null or progress.paged_at >= progress.marked_at)
 
+-- fragment: sort_title
+-- As `model.titles.sort_title` writes it.
+case
+  when lower(series.title) like 'the _%' then substr(lower(series.title), 5) || ', the'
+  when lower(series.title) like 'an _%' then substr(lower(series.title), 4) || ', an'
+  when lower(series.title) like 'a _%' then substr(lower(series.title), 3) || ', a'
+  else lower(series.title)
+end
+
+-- fragment: series_key
+when 'relevance' then hit.place
+when 'random' then random()
+when 'latest' then coalesce(series.last_chapter_at, follow.created_at)
+when 'added' then follow.created_at
+
 -- name: list_series
 {hits}
 select series.id, series.public_id, series.title, series.author, series.artist, series.description, series.language,
@@ -80,20 +98,24 @@ select series.id, series.public_id, series.title, series.author, series.artist, 
   ) as cover_id
 {wanted}
 order by
-  case when cast(:sort as text) = 'relevance' then hit.place end,
-  case when cast(:sort as text) = 'random' then random() end,
-  case when cast(:sort as text) = 'title' and not cast(:downwards as boolean) then lower(series.title) end,
-  case when cast(:sort as text) = 'title' and cast(:downwards as boolean) then lower(series.title) end desc,
-  case when cast(:downwards as boolean) then -1 else 1 end * case cast(:sort as text)
-    when 'latest' then coalesce(series.last_chapter_at, follow.created_at)
-    when 'added' then follow.created_at
-  end,
-  lower(series.title), series.id
+  cast(:first_way as bigint) * case cast(:first as text) {series_key} end,
+  case when cast(:first as text) = 'title' and cast(:first_way as bigint) > 0 then {sort_title} end,
+  case when cast(:first as text) = 'title' and cast(:first_way as bigint) < 0 then {sort_title} end desc,
+  cast(:second_way as bigint) * case cast(:second as text) {series_key} end,
+  case when cast(:second as text) = 'title' and cast(:second_way as bigint) < 0 then {sort_title} end desc,
+  {sort_title}, series.id
 limit :most offset :skip;
 
 -- name: count_series
 {hits}
 select count(*)
+{wanted};
+
+-- name: series_facts
+-- What conditions ask of each followed series.
+{hits}
+select series.id, series.public_id, shelf_group.public_id as group_id, series.status, series.language, series.author,
+  series.artist, reading.state
 {wanted};
 
 -- name: search_series
@@ -157,11 +179,23 @@ chapter.number_sort nulls first, coalesce(chapter.published_at, chapter.first_se
 -- fragment: state
 case when coalesce(progress.is_read, false) then 'READ' when {is_begun} then 'IN_PROGRESS' else 'UNREAD' end
 
+-- fragment: is_ready
+-- There is something to read it from.
+(
+  exists (
+    select 1 from release where release.chapter_id = chapter.id and release.is_available and release.is_readable
+  ) or exists (
+    select 1 from chapter_copy join kept_chapter on kept_chapter.copy_id = chapter_copy.id
+    where chapter_copy.chapter_id = chapter.id and chapter_copy.status = 'done' and kept_chapter.shelf_id = :shelf_id
+  )
+)
+
 -- fragment: of_series
 from chapter
 left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
 where chapter.series_id = :series_id
   and (cast(:states as text) is null or {state} in (select value ->> 0 from json_each(cast(:states as text))))
+  and (cast(:ready as boolean) is null or {is_ready} = cast(:ready as boolean))
 
 -- name: chapters_upwards
 select chapter.id
@@ -194,23 +228,65 @@ select cast(coalesce(sum(
 ), 0) as bigint)
 from tally where tally.shelf_id = :shelf_id and tally.kind = 'chapter';
 
--- fragment: opened
-from progress
-join chapter on chapter.id = progress.chapter_id
-join follow on follow.shelf_id = progress.shelf_id and follow.series_id = chapter.series_id
-where progress.shelf_id = :shelf_id and progress.opened_at is not null
-  and {state} in (select value ->> 0 from json_each(cast(:states as text)))
+-- fragment: books_key
+when 'relevance' then hit.place
+when 'random' then random()
+when 'number' then chapter.number_sort
+when 'added' then chapter.first_seen_at
+when 'changed' then chapter.updated_at
+when 'released' then coalesce(chapter.published_at, chapter.first_seen_at)
+when 'read' then progress.opened_at
 
--- name: opened_chapters
--- What was opened last comes first.
+-- fragment: books
+-- Each series with the states that its chapters may be in: 1 unread, 2 begun, 4 read.
+with hit (id, place) as materialized (
+  select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint) from json_each(cast(:found as text))
+), allowed (series_id, states) as materialized (
+  select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint) from json_each(cast(:allowed as text))
+)
+
+-- fragment: of_books
+from follow
+join series on series.id = follow.series_id
+join chapter on chapter.series_id = follow.series_id
+left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
+left join hit on hit.id = chapter.id
+left join allowed on allowed.series_id = follow.series_id
+where follow.shelf_id = :shelf_id
+  and (cast(:found as text) is null or hit.id is not null)
+  and (cast(:allowed as text) is null or follow.series_id in (select allowed.series_id from allowed))
+  and (
+    coalesce(allowed.states, 7)
+    & case when coalesce(progress.is_read, false) then 4 when {is_begun} then 2 else 1 end
+  ) > 0
+  and (cast(:ready as boolean) is null or {is_ready} = cast(:ready as boolean))
+
+-- name: list_books
+{books}
 select chapter.id
-{opened}
-order by progress.opened_at desc, progress.chapter_id desc
+{of_books}
+order by
+  cast(:first_way as bigint) * case cast(:first as text) {books_key} end,
+  case when cast(:first as text) = 'title' and cast(:first_way as bigint) > 0 then lower(chapter.title) end,
+  case when cast(:first as text) = 'title' and cast(:first_way as bigint) < 0 then lower(chapter.title) end desc,
+  cast(:second_way as bigint) * case cast(:second as text) {books_key} end,
+  {sort_title}, series.id, {upwards}
 limit :most offset :skip;
 
--- name: count_opened
+-- name: count_books
+{books}
 select count(*)
-{opened};
+{of_books};
+
+-- name: ready_beside
+-- The nearest chapter that can be read, further in this direction.
+select chapter.id from (
+  select chapter.id, row_number() over (order by {upwards}) as place from chapter where chapter.series_id = :series_id
+) as placed
+join chapter on chapter.id = placed.id
+where (placed.place - :place) * cast(:way as bigint) > 0 and {is_ready}
+order by placed.place * cast(:way as bigint)
+limit 1;
 
 -- name: search_chapters
 -- By the words of their titles, the best first.
@@ -225,7 +301,8 @@ order by bm25(chapter_search), rowid desc
 limit :most;
 
 -- name: on_deck
--- The first unread chapter of each series of which something was read and nothing is begun, the last read first.
+-- The first unread chapter that can be read, of each series of which something was read and nothing is begun, the last
+-- read first.
 with had as (
   select chapter.series_id, max(progress.updated_at) as at,
     sum(case when progress.is_read then 1 else 0 end) as finished, sum(case when {is_begun} then 1 else 0 end) as begun
@@ -236,7 +313,7 @@ with had as (
   select had.at, (
     select chapter.id from chapter
     left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
-    where chapter.series_id = had.series_id and not coalesce(progress.is_read, false)
+    where chapter.series_id = had.series_id and not coalesce(progress.is_read, false) and {is_ready}
     order by {upwards} limit 1
   ) as chapter_id
   from had

@@ -1,11 +1,11 @@
 """Books, which are chapters: lists, pages, and how far they were read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 from starlette.responses import Response
 
-from tsuzuki.accounts.types import Slice
 from tsuzuki.http.books import answer_chapter
 from tsuzuki.http.images import answer_image, wants_whole
 from tsuzuki.images.files import page_of
@@ -15,22 +15,23 @@ from tsuzuki.model.ids import ChapterId
 from tsuzuki.model.structs import copied
 from tsuzuki.model.times import Millis
 from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.komga.conditions import Condition, read_condition
 from tsuzuki.protocols.komga.filters import (
-    BookFilter,
     SearchBody,
-    book_filter,
-    facts_of_condition,
-    facts_of_parameters,
+    books_under,
+    condition_in_address,
+    is_elsewhere,
+    named_in_address,
+    states_in,
 )
 from tsuzuki.protocols.komga.requests import KomgaRequest, KomgaResource, answer_json, done, resource
 from tsuzuki.protocols.komga.series import answer_cover
 from tsuzuki.protocols.komga.views import book_view, page_view
 from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease, readable_releases
-from tsuzuki.shelves.library import LibraryChapter, ReadState
+from tsuzuki.shelves.library import STATES, LibraryChapter
 from tsuzuki.shelves.types import ReportedProgress, ReportedReading
 
 MOST_PAGES = 100_000
-_OPENED: frozenset[ReadState] = frozenset(("IN_PROGRESS", "READ"))
 
 
 class ProgressBody(msgspec.Struct, frozen=True):
@@ -67,36 +68,40 @@ def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
 
 
 async def _list_of_series(asked: KomgaRequest) -> Response:
-    wanted = book_filter(asked, facts_of_parameters(asked), "")
-    return await answer_books(asked, wanted and msgspec.structs.replace(wanted, series=asked.series_id))
+    """In their order; only if it is asked, by something else."""
+    wanted, named = await books_under(asked, None, ""), named_in_address(asked)
+    series, states = (await asked.library.get(asked.shelf_id, asked.series_id)).row, states_in(named)
+    if is_elsewhere(asked, named):
+        return asked.page([], 0)
+    if wanted.order and (wanted.order[0][0] != "number" or len(wanted.order) > 1):
+        wanted = msgspec.structs.replace(wanted, allowed={series.id: STATES if states is None else states})
+        return await _answer(asked, *await asked.library.books(asked.shelf_id, wanted, asked.part))
+    found = await asked.library.chapters(
+        asked.shelf_id,
+        series.public_id,
+        asked.part,
+        states=states,
+        is_ready=wanted.is_ready,
+        downwards=bool(wanted.order and wanted.order[0][1]),
+    )
+    return await _answer(asked, *found)
 
 
 async def _list(asked: KomgaRequest) -> Response:
-    return await answer_books(asked, book_filter(asked, facts_of_parameters(asked), asked.params.one("search")))
+    return await _answer_books(asked, condition_in_address(asked), asked.params.one("search"))
 
 
 async def _search(asked: KomgaRequest) -> Response:
     body = await asked.body(SearchBody)
-    facts = facts_of_condition(body.condition)
-    return await answer_books(asked, book_filter(asked, facts, body.full_text_search or ""))
+    return await _answer_books(asked, read_condition(body.condition), body.full_text_search or "")
 
 
-async def answer_books(asked: KomgaRequest, wanted: BookFilter | None) -> Response:
-    """A page of books: of a series in their order; by words; as they were opened; else as they arrived."""
-    library, shelf_id, part = asked.library, asked.shelf_id, asked.part
-    if wanted is None:
-        return asked.page([], 0)
-    if wanted.series is not None:
-        downwards = asked.params.one("sort").lower().endswith(",desc")
-        found = await library.chapters(shelf_id, wanted.series, part, states=wanted.states, downwards=downwards)
-    elif wanted.words.strip():
-        found = await library.search(shelf_id, wanted.words, part)
-    elif wanted.states is not None and _OPENED.issuperset(wanted.states):
-        found = await library.opened(shelf_id, wanted.states, part)
-    else:
-        unread = True if wanted.states == ["UNREAD"] else None
-        found = await library.arrived(shelf_id, part, unread=unread)
-    return await _answer(asked, *found)
+async def _answer_books(asked: KomgaRequest, condition: Condition | None, words: str) -> Response:
+    """A page of books; as they arrived, where nothing else is asked."""
+    wanted = await books_under(asked, condition, words)
+    if wanted.allowed is None and wanted.is_ready is None and not wanted.words.strip() and not wanted.order:
+        return await _answer(asked, *await asked.library.arrived(asked.shelf_id, asked.part))
+    return await _answer(asked, *await asked.library.books(asked.shelf_id, wanted, asked.part))
 
 
 async def _answer(asked: KomgaRequest, chapters: Sequence[LibraryChapter], total: int) -> Response:
@@ -111,10 +116,14 @@ async def releases_of(asked: KomgaRequest, ids: Sequence[ChapterId]) -> Mapping[
 
 
 async def _latest(asked: KomgaRequest) -> Response:
+    if is_elsewhere(asked, named_in_address(asked)):
+        return asked.page([], 0)
     return await _answer(asked, *await asked.library.arrived(asked.shelf_id, asked.part))
 
 
 async def _on_deck(asked: KomgaRequest) -> Response:
+    if is_elsewhere(asked, named_in_address(asked)):
+        return asked.page([], 0)
     return await _answer(asked, *await asked.library.on_deck(asked.shelf_id, asked.part))
 
 
@@ -135,22 +144,18 @@ async def _show(asked: KomgaRequest) -> Response:
 
 
 async def _next(asked: KomgaRequest) -> Response:
-    return await _beside(asked, lambda place: place + 1)
+    return await _beside(asked, 1)
 
 
 async def _previous(asked: KomgaRequest) -> Response:
-    return await _beside(asked, lambda place: place - 1)
+    return await _beside(asked, -1)
 
 
-async def _beside(asked: KomgaRequest, moved: Callable[[int], int]) -> Response:
-    chapter = await _chapter(asked)
-    place = moved(chapter.place)
-    if place < 1:
-        raise NotFound("This is the first book of its series.")
-    found, _ = await asked.library.chapters(asked.shelf_id, chapter.series_public_id, Slice(1, place - 1))
-    if not found:
-        raise NotFound("This is the last book of its series.")
-    return await _answer_one(asked, found[0])
+async def _beside(asked: KomgaRequest, way: Literal[1, -1]) -> Response:
+    found = await asked.library.beside(asked.shelf_id, await _chapter(asked), way)
+    if found is None:
+        raise NotFound("No book that can be read is further on in this series.")
+    return await _answer_one(asked, found)
 
 
 async def _thumbnail(asked: KomgaRequest) -> Response:

@@ -1,15 +1,23 @@
 """What Komga's clients ask lists for, by parameters of the address or by nested conditions in a body."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, TypeVar
 
 import msgspec
 
-from tsuzuki.model.errors import Invalid
-from tsuzuki.model.ids import PublicId, read_id
+from tsuzuki.model.ids import SeriesId, read_id, show_id
+from tsuzuki.protocols.komga.conditions import CombinedCondition, Condition, ValueCondition, leaves
 from tsuzuki.protocols.komga.requests import KomgaRequest
-from tsuzuki.protocols.komga.views import STATUSES
-from tsuzuki.shelves.library import LibrarySort, ReadState, SeriesFilter
+from tsuzuki.protocols.komga.views import ONGOING, STATUSES
+from tsuzuki.shelves.library import (
+    STATES,
+    ChapterFilter,
+    ChapterSort,
+    LibrarySort,
+    ReadState,
+    SeriesFacts,
+    SeriesFilter,
+)
 
 SORTS: dict[str, LibrarySort] = {
     "metadata.titleSort": "title",
@@ -22,7 +30,21 @@ SORTS: dict[str, LibrarySort] = {
     "relevance": "relevance",
     "random": "random",
 }
-STATES: tuple[ReadState, ...] = get_args(ReadState)
+BOOK_SORTS: dict[str, ChapterSort] = {
+    "metadata.numberSort": "number",
+    "number": "number",
+    "metadata.title": "title",
+    "name": "title",
+    "createdDate": "added",
+    "created": "added",
+    "lastModifiedDate": "changed",
+    "lastModified": "changed",
+    "metadata.releaseDate": "released",
+    "readProgress.readDate": "read",
+    "readProgress.lastModified": "read",
+    "relevance": "relevance",
+    "random": "random",
+}
 _PARAMETERS = {
     "library_id": "libraryId",
     "collection_id": "collectionId",
@@ -38,21 +60,14 @@ _PARAMETERS = {
     "oneshot": "oneShot",
 }
 """As conditions call them. Whatever else is said is ignored."""
-MOST_CONDITIONS = 3_000
-"""With what they consist of: names, operators and values."""
+_FLAGS = ("deleted", "oneShot")
+"""What no series here is."""
 _NEVER_HERE = ("tag", "publisher", "sharingLabel", "ageRating")
 """What no series here has."""
 
-Facts = Mapping[str, Sequence[str]]
+Named = Mapping[str, Sequence[str]]
 """Values of which one is enough, by what they are about."""
-
-
-class BookFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which books."""
-
-    words: str = ""
-    series: PublicId | None = None
-    states: Sequence[ReadState] | None = None
+Key = TypeVar("Key", LibrarySort, ChapterSort)
 
 
 class SearchBody(msgspec.Struct, frozen=True, rename="camel"):
@@ -62,110 +77,102 @@ class SearchBody(msgspec.Struct, frozen=True, rename="camel"):
     full_text_search: str | None = None
 
 
-def facts_of_parameters(asked: KomgaRequest) -> Facts:
+def named_in_address(asked: KomgaRequest) -> Named:
     """What the address says."""
     said = {about: asked.texts(name) for name, about in _PARAMETERS.items()}
     said["author"] = [text for text in asked.params.all("author") if text]
     return {about: values for about, values in said.items() if values}
 
 
-def facts_of_condition(condition: object) -> Facts:
-    """What a condition says. One that narrows in a way that is not known here narrows nothing.
-
-    Invalid for more conditions than any app has.
-    """
-    if _count_of(condition) > MOST_CONDITIONS:
-        raise Invalid(f"A search can have at most {MOST_CONDITIONS:,} conditions, names and values.")
-    return _facts_of(condition)
+def is_elsewhere(asked: KomgaRequest, named: Named) -> bool:
+    """Whether nothing of this shelf can be meant."""
+    is_other = "libraryId" in named and asked.library_id not in named["libraryId"]
+    has_more = any(name in named for name in _NEVER_HERE)
+    return is_other or has_more or any(list(named.get(name, ())) == ["true"] for name in _FLAGS)
 
 
-def _count_of(condition: object) -> int:
-    """How many conditions it is made of."""
-    if isinstance(condition, dict):
-        return sum(1 + _count_of(said) for said in condition.values())
-    return sum(map(_count_of, condition)) if isinstance(condition, list) else 0
+# -- series
 
 
-def _facts_of(condition: object) -> Facts:
-    if not isinstance(condition, dict):
-        return {}
-    found: list[Facts] = []
-    for name, said in condition.items():
-        if name in {"allOf", "anyOf"}:
-            inner = [_facts_of(each) for each in said] if isinstance(said, list) else []
-            found.append(_all_of(inner) if name == "allOf" else _any_of(inner))
-        elif (values := _values(name, said)) is not None:
-            found.append({name: values})
-    return _all_of(found)
-
-
-def _all_of(facts: Sequence[Facts]) -> dict[str, Sequence[str]]:
-    joined: dict[str, Sequence[str]] = {}
-    for one in facts:
-        for about, values in one.items():
-            joined[about] = [value for value in values if about not in joined or value in joined[about]]
-    return joined
-
-
-def _any_of(facts: Sequence[Facts]) -> Facts:
-    """Where all are about the same."""
-    about = {name for one in facts for name in one}
-    if len(about) != 1 or not all(facts):
-        return {}
-    [name] = about
-    return {name: [value for one in facts for value in one[name]]}
-
-
-def _values(name: str, said: object) -> Sequence[str] | None:
-    if not isinstance(said, dict):
-        return None
-    operator, value = said.get("operator"), said.get("value")
-    if operator in {"isTrue", "isFalse"}:
-        return ["true" if operator == "isTrue" else "false"]
-    if name == "author" and isinstance(value, dict):
-        value = f"{value.get('name', '')},{value.get('role') or ''}"
-    if not isinstance(value, str):
-        return None
-    if operator == "isNot" and name == "readStatus":
-        return [state for state in STATES if state != value]
-    return [value] if operator == "is" else None
-
-
-def series_filter(asked: KomgaRequest, facts: Facts, words: str) -> SeriesFilter | None:
+def series_in_address(asked: KomgaRequest) -> SeriesFilter | None:
     """Which series; None where it can be none of this shelf."""
-    if _is_elsewhere(asked, facts):
+    named = named_in_address(asked)
+    if is_elsewhere(asked, named):
         return None
-    groups = facts.get("collectionId")
-    authors = facts.get("author")
-    statuses = facts.get("seriesStatus")
-    wanted = SeriesFilter(
-        words=words,
+    groups, authors, statuses = (named.get(name) for name in ("collectionId", "author", "seriesStatus"))
+    return SeriesFilter(
+        words=asked.params.one("search"),
         groups=None if groups is None else [group for text in groups if (group := read_id(text)) is not None],
-        states=_states(facts),
+        states=states_in(named),
         statuses=None if statuses is None else [number for word in statuses for number in STATUSES.get(word, ())],
-        genres=facts.get("genre"),
+        genres=named.get("genre"),
         authors=None if authors is None else [_author(text) for text in authors],
-        languages=facts.get("language"),
+        languages=named.get("language"),
     )
-    return sorted_as_asked(asked, wanted)
 
 
-def book_filter(asked: KomgaRequest, facts: Facts, words: str) -> BookFilter | None:
-    """Which books; None where it can be none of this shelf."""
-    series = [read_id(text) for text in facts.get("seriesId", ())]
-    if _is_elsewhere(asked, facts) or ("seriesId" in facts and series[:1] in ([], [None])):
-        return None
-    return BookFilter(words=words, series=series[0] if series else None, states=_states(facts))
+async def series_under(asked: KomgaRequest, condition: Condition | None, words: str) -> SeriesFilter:
+    """Those of which the condition holds."""
+    if condition is None:
+        return SeriesFilter(words=words)
+    among = [series for series, facts in await _facts(asked, condition) if condition.holds(facts)]
+    return SeriesFilter(words=words, among=among)
 
 
-def _is_elsewhere(asked: KomgaRequest, facts: Facts) -> bool:
-    is_other = "libraryId" in facts and asked.library_id not in facts["libraryId"]
-    has_more = any(name in facts for name in _NEVER_HERE)
-    return is_other or has_more or any(list(facts.get(name, ())) == ["true"] for name in ("deleted", "oneShot"))
+async def _facts(
+    asked: KomgaRequest, condition: Condition, *, of_books: bool = False
+) -> list[tuple[SeriesId, dict[str, frozenset[str]]]]:
+    """What is true of each followed series; only the condition's own questions are looked up."""
+    about = {leaf.about for leaf in leaves(condition)}
+    found = await asked.library.facts(
+        asked.shelf_id, with_states="readStatus" in about and not of_books, with_genres="genre" in about
+    )
+    common = {"libraryId": {asked.library_id}, "mediaProfile": {"DIVINA"}, "deleted": {"false"}, "oneShot": {"false"}}
+    shared = {name: frozenset(values) for name, values in common.items()}
+    return [(one.id, shared | _own_facts(one, genres)) for one, genres in found]
 
 
-def _states(facts: Facts) -> list[ReadState] | None:
-    said = facts.get("readStatus")
+def _own_facts(one: SeriesFacts, genres: Sequence[str]) -> dict[str, frozenset[str]]:
+    makers = ((one.author, "writer"), (one.artist, "penciller"))
+    status = next((word for word, numbers in STATUSES.items() if one.status in numbers), ONGOING)
+    return {
+        "seriesId": frozenset((show_id(one.public_id),)),
+        "collectionId": frozenset((show_id(one.group_id),)),
+        "seriesStatus": frozenset((status,)),
+        "language": frozenset((one.language or "",)),
+        "author": frozenset(text for name, role in makers if name for text in (f"{name},", f"{name},{role}")),
+        "genre": frozenset(genres),
+        "readStatus": frozenset(() if one.state is None else (one.state,)),
+    }
+
+
+# -- books
+
+
+def condition_in_address(asked: KomgaRequest) -> Condition | None:
+    """What the address says, as a condition."""
+    named = {about: frozenset(values) for about, values in named_in_address(asked).items()}
+    parts = [ValueCondition(about, some) for about, some in named.items() if about not in _FLAGS or "false" not in some]
+    return CombinedCondition(parts, is_any=False) if parts else None
+
+
+async def books_under(asked: KomgaRequest, condition: Condition | None, words: str) -> ChapterFilter:
+    """Those of which the condition holds: of each series in some states."""
+    allowed: dict[SeriesId, list[ReadState]] | None = None
+    if condition is not None:
+        allowed = {}
+        for series, facts in await _facts(asked, condition, of_books=True):
+            states = [state for state in STATES if condition.holds(facts | {"readStatus": frozenset((state,))})]
+            if states:
+                allowed[series] = states
+    statuses = asked.texts("media_status")
+    is_ready = None if not statuses or {"READY", "ERROR"} <= set(statuses) else "READY" in statuses
+    return ChapterFilter(words=words, allowed=allowed, is_ready=is_ready, order=sorted_by(asked, BOOK_SORTS, words))
+
+
+def states_in(named: Named) -> list[ReadState] | None:
+    """In which states; None means all of them."""
+    said = named.get("readStatus")
     return None if said is None else [state for state in STATES if state in said]
 
 
@@ -174,10 +181,11 @@ def _author(text: str) -> tuple[str, str]:
     return name, role
 
 
-def sorted_as_asked(asked: KomgaRequest, wanted: SeriesFilter) -> SeriesFilter:
-    """By the first `sort` that means something; what was searched, by how well it fits."""
+def sorted_by(asked: KomgaRequest, known: Mapping[str, Key], words: str) -> list[tuple[Key, bool]]:
+    """The first two `sort` that mean something; what was searched, by how well it fits."""
+    order = []
     for said in asked.params.all("sort"):
         name, _, direction = said.partition(",")
-        if name in SORTS and (wanted.words or SORTS[name] != "relevance"):
-            return msgspec.structs.replace(wanted, sort=SORTS[name], downwards=direction.lower() == "desc")
-    return msgspec.structs.replace(wanted, sort="relevance") if wanted.words.strip() else wanted
+        if name in known and (words.strip() or known[name] != "relevance"):
+            order.append((known[name], direction.lower() == "desc"))
+    return order[:2] or ([(known["relevance"], False)] if words.strip() else [])

@@ -14,17 +14,20 @@ from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import PublicId, SeriesSourceId, read_id, show_id
 from tsuzuki.model.numbers import SCALE
 from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.komga.conditions import read_condition
 from tsuzuki.protocols.komga.filters import (
-    STATES,
+    SORTS,
     SearchBody,
-    facts_of_condition,
-    facts_of_parameters,
-    series_filter,
+    is_elsewhere,
+    named_in_address,
+    series_in_address,
+    series_under,
+    sorted_by,
 )
 from tsuzuki.protocols.komga.requests import KomgaRequest, KomgaResource, answer_json, done, resource
 from tsuzuki.protocols.komga.views import collection_view, library_view, series_view
 from tsuzuki.shelves.groups import Group
-from tsuzuki.shelves.library import LibrarySeries, SeriesFilter, TrackedChapter
+from tsuzuki.shelves.library import STATES, LibrarySeries, LibrarySort, SeriesFilter, TrackedChapter
 from tsuzuki.shelves.types import ChapterSelection
 
 COVER_WIDTH = 320
@@ -71,34 +74,37 @@ def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
 
 
 async def _list(asked: KomgaRequest) -> Response:
-    return await answer_series(asked, _wanted(asked))
-
-
-def _wanted(asked: KomgaRequest) -> SeriesFilter | None:
-    return series_filter(asked, facts_of_parameters(asked), asked.params.one("search"))
+    return await answer_series(asked, series_in_address(asked))
 
 
 async def _search(asked: KomgaRequest) -> Response:
     body = await asked.body(SearchBody)
-    facts = facts_of_condition(body.condition)
-    return await answer_series(asked, series_filter(asked, facts, body.full_text_search or ""))
+    wanted = await series_under(asked, read_condition(body.condition), body.full_text_search or "")
+    return await answer_series(asked, wanted)
 
 
 async def answer_series(asked: KomgaRequest, wanted: SeriesFilter | None) -> Response:
-    """A page of series."""
+    """A page of series, sorted as it is asked."""
     found: Sequence[LibrarySeries] = ()
     total = 0
     if wanted is not None:
+        order = wanted.order or sorted_by(asked, SORTS, wanted.words)
+        wanted = msgspec.structs.replace(wanted, order=order)
         found, total = await asked.library.list(asked.shelf_id, wanted, asked.part)
     return asked.page([series_view(series, asked.library_id) for series in found], total)
 
 
 async def _newest(asked: KomgaRequest) -> Response:
-    return await answer_series(asked, SeriesFilter(sort="added", downwards=True))
+    return await _by(asked, "added")
 
 
 async def _latest(asked: KomgaRequest) -> Response:
-    return await answer_series(asked, SeriesFilter(sort="latest", downwards=True))
+    return await _by(asked, "latest")
+
+
+async def _by(asked: KomgaRequest, sort: LibrarySort) -> Response:
+    is_none = is_elsewhere(asked, named_in_address(asked))
+    return await answer_series(asked, None if is_none else SeriesFilter(order=[(sort, True)]))
 
 
 async def _show(asked: KomgaRequest) -> Response:
@@ -186,7 +192,7 @@ async def _collection(asked: KomgaRequest) -> Response:
 
 async def _list_of_collection(asked: KomgaRequest) -> Response:
     group, _ = await _own_collection(asked)
-    wanted = _wanted(asked)
+    wanted = series_in_address(asked)
     return await answer_series(asked, wanted and msgspec.structs.replace(wanted, groups=[group.public_id]))
 
 

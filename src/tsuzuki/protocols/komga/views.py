@@ -5,9 +5,9 @@ from typing import Any
 from tsuzuki.images.service import PagePicture
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis, iso
-from tsuzuki.model.titles import beside_number
+from tsuzuki.model.titles import beside_number, sort_title
 from tsuzuki.protocols.content import UNTITLED, chapter_title
-from tsuzuki.protocols.releases import ReadableRelease
+from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease
 from tsuzuki.shelves.groups import Group
 from tsuzuki.shelves.library import LibraryChapter, LibrarySeries
 
@@ -94,7 +94,7 @@ def series_view(series: LibrarySeries, library_id: str) -> Json:
     metadata = {
         "status": next((word for word, numbers in STATUSES.items() if row.status in numbers), ONGOING),
         "title": title,
-        "titleSort": title,
+        "titleSort": sort_title(title),
         "summary": row.description or "",
         "readingDirection": "",
         "publisher": "",
@@ -157,10 +157,10 @@ def book_view(chapter: LibraryChapter, release: ReadableRelease | None, library_
         "sizeBytes": 0,
         "size": f"{pages} pages" if pages else "",
         "media": {
-            "status": "READY",
+            "status": "ERROR" if release is None else "READY",
             "mediaType": "application/zip",
             "pagesCount": pages,
-            "comment": "",
+            "comment": NO_RELEASE if release is None else "",
             "mediaProfile": "DIVINA",
             "epubDivinaCompatible": False,
             "epubIsKepub": False,

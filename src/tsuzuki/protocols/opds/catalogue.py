@@ -69,8 +69,7 @@ async def series_list(asked: OpdsRequest) -> Feed:
     wanted = SeriesFilter(
         words=words,
         groups=None if group is None else [group],
-        sort="relevance" if words else "latest" if is_latest else "title",
-        downwards=is_latest,
+        order=[("relevance", False)] if words else [("latest", True)] if is_latest else (),
     )
     rows, total = await asked.services.reading.library.list(asked.shelf_id, wanted, Slice(PAGE, page * PAGE))
     named = {"search": words, "group": "" if group is None else show_id(group), "sort": "latest" if is_latest else ""}
