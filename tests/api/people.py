@@ -78,6 +78,7 @@ class RunningApp:
         self.feeds_out = opened.feeds_out
         self.hub = opened.hub
         self.imports = opened.imports
+        self.synced = opened.synced
         self.inbox = opened.inbox
         self.sync = opened.sync
         self.worker_loops = opened.worker_loops

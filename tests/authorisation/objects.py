@@ -121,6 +121,12 @@ async def _import_of(app: RunningApp, user: User) -> PublicId:
     return (await app.imports.import_now(shelf, shown.public_id)).public_id
 
 
+async def _synced_of(app: RunningApp, user: User) -> str:
+    draft = app.folder / secrets.token_hex(8)
+    draft.write_bytes(b"library")
+    return str((await app.synced.put(await _shelf_of(app, user), draft, instead_of=None)).id)
+
+
 async def _source_of(app: RunningApp, _: User) -> str:
     name = secrets.token_hex(4)
     wanted = SourceRegistration(name=name, slug=name, base_url="https://example.org")
@@ -250,6 +256,7 @@ OBJECTS: dict[str, Callable[[RunningApp, User], Awaitable[Filling]]] = {
     "channel_id": _channel_of,
     "feed_out_id": _feed_out_of,
     "import_id": _import_of,
+    "synced_id": _synced_of,
     "source_id": _source_of,
     "job_id": _job_of,
     "comic_id": _comic_of,

@@ -14,6 +14,7 @@ from tsuzuki.catalogue.details import NO_MANGA
 from tsuzuki.model.errors import NotFound, Problem
 from tsuzuki.model.ids import PublicId, ReleaseId, SeriesSourceId, read_id, read_number
 from tsuzuki.sources.sites import NO_SOURCE
+from tsuzuki.transfer.synced import NO_VERSION
 
 IdText = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "uuid"})]
 """An id as clients see it."""
@@ -67,6 +68,7 @@ UserPath = Annotated[PublicId, public_id("user")]
 TagPath = Annotated[PublicId, public_id("tag")]
 SourcePath = Annotated[int, number_id(NO_SOURCE)]
 MangaPath = Annotated[SeriesSourceId, number_id(NO_MANGA)]
+SyncedPath = Annotated[int, number_id(NO_VERSION)]
 ReleasePath = Annotated[ReleaseId, number_id(NO_CHAPTER)]
 
 

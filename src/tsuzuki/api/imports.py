@@ -6,20 +6,22 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Shelf
 from tsuzuki.api.endpoints import Access, Body, declaring
-from tsuzuki.api.ids import ImportPath
+from tsuzuki.api.ids import ImportPath, SyncedPath
 from tsuzuki.api.views import Time, copied, view_of
 from tsuzuki.http.body import read_upload
 from tsuzuki.http.errors import BodyTooLarge
-from tsuzuki.model.errors import Conflict, Invalid, NotFound
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
+from tsuzuki.model.times import iso
 from tsuzuki.transfer.imports.service import MOST_BYTES, Imports
 from tsuzuki.transfer.imports.types import ImportAccount, ImportPreview, ImportStatus, ShelfImportRow
 from tsuzuki.transfer.mihon.export import MihonExport
 from tsuzuki.transfer.servers.kinds import ServerLogin
+from tsuzuki.transfer.synced import SyncedBackup, SyncedBackups
 
 FILE_TYPES = ("application/octet-stream", "multipart/form-data")
 
@@ -145,6 +147,37 @@ async def export_backup(shelf: Shelf, export: MihonExport) -> Response:
     return Response(file.body, headers=headers, media_type="application/octet-stream")
 
 
+class SyncedBackupView(msgspec.Struct, frozen=True, kw_only=True):
+    """A version of the library that devices share by SyncYomi. The current one is what they get."""
+
+    id: int
+    size: int
+    created_at: Time
+    is_current: bool
+
+
+_synced_view = view_of(SyncedBackupView, SyncedBackup, "is_current")
+
+
+async def list_synced(shelf: Shelf, synced: SyncedBackups) -> list[SyncedBackupView]:
+    """The versions that are kept of what devices share by SyncYomi, the current one first."""
+    return [_synced_view(each, is_current=place == 0) for place, each in enumerate(await synced.list(shelf.id))]
+
+
+async def fetch_synced(synced_id: SyncedPath, shelf: Shelf, synced: SyncedBackups) -> Response:
+    """The version as a device wrote it: a backup of Mihon's kind, not compressed."""
+    found = await synced.get(shelf.id, synced_id)
+    name = f"syncyomi_{iso(found.created_at)[:10]}_{found.id}.proto"
+    headers = {"content-disposition": f'attachment; filename="{name}"', "content-length": str(found.size)}
+    pieces = await synced.pieces(found)
+    return StreamingResponse(pieces, headers=headers, media_type="application/octet-stream")
+
+
+async def restore_synced(synced_id: SyncedPath, shelf: Shelf, synced: SyncedBackups) -> SyncedBackupView:
+    """Makes the version the current one, as a new version. Devices get it when they synchronise next."""
+    return _synced_view(await synced.restore(shelf.id, synced_id), is_current=True)
+
+
 _read = declaring("imports", Access.READ)
 _write = declaring("imports", Access.WRITE)
 _ONE = "/imports/{import_id}"
@@ -165,5 +198,21 @@ ENDPOINTS = (
     _write("POST", f"{_ONE}/start", start_import, "Start an import", status=202, errors=(NotFound, Conflict)),
     _write("POST", f"{_ONE}/undo", undo_import, "Undo an import", status=202, errors=(NotFound, Conflict)),
     _write("DELETE", _ONE, drop_import, "Forget an import", errors=(NotFound, Conflict)),
+    _read("GET", "/synced", list_synced, "List synchronised libraries", errors=(NotFound,)),
+    _read(
+        "GET",
+        "/synced/{synced_id}/file",
+        fetch_synced,
+        "Fetch a synchronised library",
+        errors=(NotFound, Unavailable),
+    ),
+    _write(
+        "POST",
+        "/synced/{synced_id}/restore",
+        restore_synced,
+        "Restore a synchronised library",
+        status=201,
+        errors=(NotFound, Unavailable),
+    ),
     _read("GET", "/library/backup", export_backup, "Export the library for Mihon", errors=(NotFound,)),
 )

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -286,8 +287,12 @@ def files_of(settings: Settings, area: Area) -> FileStore:
         return FolderStore(settings.data_dir / area.name, area)
     from tsuzuki.files.s3 import S3Store
 
-    drafts = settings.data_dir / IMAGES.name / DRAFTS  # which the sweep of images looks after
-    return S3Store(read_address(settings.files_url), area, drafts=drafts)
+    return S3Store(read_address(settings.files_url), area, drafts=drafts_of(settings))
+
+
+def drafts_of(settings: Settings) -> Path:
+    """Where files are until they are whole; the sweep of images looks after it."""
+    return settings.data_dir / IMAGES.name / DRAFTS
 
 
 async def _open_wakeup(parts: AsyncExitStack, settings: Settings) -> Wakeup:

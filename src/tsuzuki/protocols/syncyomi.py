@@ -1,6 +1,6 @@
 """SyncYomi: one file that phones share, with ETags. The apps merge it themselves; here it is kept as it came."""
 
-import tempfile
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ from starlette.responses import Response, StreamingResponse
 from tsuzuki.accounts.devices import AppUser
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.http.body import stream_body
-from tsuzuki.http.errors import failure_of
-from tsuzuki.model.errors import Forbidden, TsuzukiError
+from tsuzuki.http.errors import BodyTooSlow, failure_of
+from tsuzuki.model.errors import Forbidden, TsuzukiError, Unavailable
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
 from tsuzuki.transfer.synced import MOST_BYTES, StaleVersion
 
@@ -22,6 +22,9 @@ SYNCYOMI = Protocol(name="syncyomi", title="SyncYomi", path="/syncyomi")
 _TOKEN = "x-api-token"  # noqa: S105  the name of a header
 _CONTENT = f"{SYNCYOMI.path}/api/sync/content"
 _EVENT = f"{SYNCYOMI.path}/api/sync/event"
+
+LONGEST_S = 180.0
+"""What receiving a body may take: 64 MB at 3 Mbit/s."""
 
 Answer = Callable[[Request, AppUser], Awaitable[Response]]
 
@@ -70,16 +73,28 @@ class _SyncYomi(msgspec.Struct, frozen=True):
     async def store(self, request: Request, user: AppUser) -> Response:
         user.must_write()
         said = request.headers.get("if-match")
-        with tempfile.NamedTemporaryFile(prefix="tsuzuki-sync-") as draft:
-            async for piece in stream_body(request.scope, request.receive, MOST_BYTES):
-                draft.write(piece)
-            draft.flush()
+        synced = self.deps.services.synced
+        async with synced.draft() as draft:
+            await _receive(request, draft)
             instead_of = None if said is None else _etags(said)
-            stored = await self.deps.services.synced.put(user.shelf.id, Path(draft.name), instead_of=instead_of)
+            stored = await synced.put(user.shelf.id, draft, instead_of=instead_of)
         return Response(headers={"etag": stored.etag})
 
     async def hear(self, _: Request, __: AppUser) -> Response:
         return _json({})
+
+
+async def _receive(request: Request, draft: Path) -> None:
+    """The body, in a file; whoever sends it a byte at a time does not keep others waiting for long."""
+    try:
+        with draft.open("wb") as file:
+            async with asyncio.timeout(LONGEST_S):
+                async for piece in stream_body(request.scope, request.receive, MOST_BYTES):
+                    await asyncio.to_thread(file.write, piece)
+    except TimeoutError:
+        raise BodyTooSlow(f"The body did not arrive within {LONGEST_S:.0f} s.") from None
+    except OSError as error:
+        raise Unavailable(f"The library cannot be stored: {error.strerror}.") from error
 
 
 def _etags(said: str | None) -> list[str]:

@@ -1,6 +1,13 @@
 -- fragment: columns
 id, etag, file_key, size, sha256, created_at
 
+-- name: list_versions
+select {columns} from synced_backup where shelf_id = :shelf_id order by id desc;
+
+-- name: find_version
+-- I8: of this shelf only.
+select {columns} from synced_backup where shelf_id = :shelf_id and id = :id;
+
 -- name: newest
 select {columns} from synced_backup where shelf_id = :shelf_id order by id desc limit 1;
 

@@ -11,10 +11,12 @@ from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.body import read_upload
 from tsuzuki.http.errors import failure_of
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.model.errors import Invalid
+from tsuzuki.model.errors import Invalid, NotFound
+from tsuzuki.model.ids import read_number
 from tsuzuki.transfer.imports.service import MOST_BYTES
 from tsuzuki.transfer.imports.types import ShelfImportRow
 from tsuzuki.transfer.servers.kinds import SERVER_KINDS, ServerLogin
+from tsuzuki.transfer.synced import NO_VERSION
 from tsuzuki.web.feeds.feed import LONGEST_URL, read_url
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, read_form, see
 from tsuzuki.web.ids import id_of
@@ -47,6 +49,7 @@ def import_pages(site: Site) -> tuple[Resource, ...]:
             "import.html",
             form_state,
             lines=lines,
+            synced=await site.synced.list(frame.shelf.id),
             servers=SERVER_KINDS,
             longest_url=LONGEST_URL,
             most=MOST_BYTES,
@@ -71,7 +74,20 @@ def import_pages(site: Site) -> tuple[Resource, ...]:
         Resource(PATH, {"GET": site.signed_in(show), "POST": site.signed_in(look, PATH)}),
         site.form_page(f"{PATH}/server", show, look_at_server, rules=_RULES, back=PATH),
         *_one_import(site),
+        _restore(site),
     )
+
+
+def _restore(site: Site) -> Resource:
+    async def restore(request: Request, shelf: MemberShelf) -> Response:
+        await read_form(request)
+        version_id = read_number(request.path_params["synced_id"])
+        if version_id is None:
+            raise NotFound(NO_VERSION)
+        await site.synced.restore(shelf.id, version_id)
+        return see(with_query(PATH, done="synced_restored"))
+
+    return Resource(f"{PATH}/synced/{{synced_id}}/restore", {"POST": site.on_shelf(restore, PATH)})
 
 
 _RULES = Rules(keep=("kind", "url", "username"), beside={Invalid: "url"})

@@ -96,6 +96,7 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "series_linked": N_("Linked. What you have read was carried over."),
             "import_undone": N_("The import is being undone."),
             "import_dropped": N_("Import removed from the list. What was imported is still here."),
+            "synced_restored": N_("Restored. Devices get it when they synchronise next."),
             "followed": N_("Followed. Its articles are arriving."),
             "feed_saved": N_("Feed saved."),
             "unfollowed": N_("Unfollowed."),
