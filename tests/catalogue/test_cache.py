@@ -8,13 +8,14 @@ import pytest
 from tests.builders import NOON, a_public_id, stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga, a_source
 from tsuzuki.catalogue.browse import ListRequest, filters_key, plain_query, storable
-from tsuzuki.catalogue.calls import CallInProgress, SingleFlight, fresh_until, is_fresh
+from tsuzuki.catalogue.calls import fresh_until, is_fresh
 from tsuzuki.catalogue.chapters import lack
 from tsuzuki.catalogue.chapters import q as chapters_q
 from tsuzuki.catalogue.details import manga_tx
 from tsuzuki.catalogue.types import PageRow
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.protocol import Unsupported
+from tsuzuki.coord.flights import CallInProgress, SingleFlight
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, NotFound, ShapeChanged, Unavailable
 from tsuzuki.model.harvest import FoundPage, FoundSeries, SeriesDetails, SeriesPage

@@ -73,7 +73,10 @@ async def test_a_shelf_has_one_search_under_way_and_others_wait(db):
 async def test_searches_of_apps_and_feeds_out_wait_for_the_same_turn(db):
     shelf, turns = await a_shelf(db), SearchTurns()
     apps = SyncInbox(db, an_inbox(db), Bookmarks(shelf_deps(db)), turns)
-    published = FeedsOut(db, lambda: NOON, new_id=a_public_id, after_commit=lambda *_: None, turns=turns)
+    nothing: Any = None  # is fetched here
+    published = FeedsOut(
+        db, lambda: NOON, new_id=a_public_id, after_commit=lambda *_: None, turns=turns, articles=nothing
+    )
 
     def asked(search: str | None) -> list[asyncio.Task[Any]]:
         feed = a_feed_out(shelf, search)

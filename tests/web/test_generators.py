@@ -12,7 +12,7 @@ from tests.api.library import Library, Reader, a_library
 from tests.data.feeds.make import expected, generators
 from tests.net.builders import answer
 from tests.web.guests import Guest, a_guest
-from tsuzuki.web.article.content import duration_of
+from tsuzuki.inbox.pictures import duration_of
 
 RAW = re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d+|#x[0-9a-f]+);|</?(?:p|br|div|a|img|span|b|i|em|strong)\b[^<]{0,200}>")
 """What a reader must not see: character references, and tags as text."""

@@ -219,6 +219,7 @@ async def _open_parts(
         opening.push_async_callback(catalogue.close)
         pictures = await opening.enter_async_context(open_images(image_deps(settings, pipeline, catalogue, downloads)))
         articles = Articles(db, fetching.driver, clock)
+        opening.push_async_callback(articles.close)
         merging = SeriesMerges(db, clock, new_id, after_commit=pipeline.wakeup.wake)
         yield Parts(
             settings=settings,
@@ -235,7 +236,9 @@ async def _open_parts(
             reading=reading,
             inbox=inbox,
             sync=SyncInbox(db, inbox, reading.bookmarks, turns),
-            feeds_out=FeedsOut(db, clock, new_id=new_id, after_commit=pipeline.wakeup.wake, turns=turns),
+            feeds_out=FeedsOut(
+                db, clock, new_id=new_id, after_commit=pipeline.wakeup.wake, turns=turns, articles=articles
+            ),
             hub=Hub(db, fetching.client, clock, pipeline.wakeup.wake),
             billing=billing,
             crawling=crawling,

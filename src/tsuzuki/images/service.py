@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 import structlog
 
-from tsuzuki.catalogue.calls import CallLocks, SingleFlight
+from tsuzuki.catalogue.calls import CallLocks
+from tsuzuki.coord.flights import SingleFlight
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.images.decoder import examine, shrink, to_jpeg
 from tsuzuki.images.fetcher import Arrival, ImageFetcher

@@ -1,6 +1,6 @@
 """What reader apps synchronise: feeds and entries by numbers (R108), over the same inbox as the pages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Literal
 
@@ -95,7 +95,21 @@ class SyncEntry(msgspec.Struct, frozen=True):
     """An entry with its content, and where it belongs."""
 
     entry: Entry
+    """With the whole text of its page as its content, where its reader wants that and it was fetched."""
     details: SyncDetails
+    lacks_text: bool = False
+    """Whether its reader wants the page's text, and nobody has tried to fetch it."""
+
+    def with_text(self, text: str) -> "SyncEntry":
+        """The same with the text of its page."""
+        return SyncEntry(msgspec.structs.replace(self.entry, content=text), self.details)
+
+
+class KnownText(msgspec.Struct, frozen=True):
+    """The text of the page behind an item; empty where it could not be had."""
+
+    item_id: ItemId
+    content: str
 
 
 class SyncFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -282,8 +296,17 @@ async def sync_entries_tx(
     among = {"shelf_id": shelf_id, "ids": ids, "kind": kind, "settled": settled}
     details = {one.id: one for one in await tx.many(SyncDetails, q.details, **among)}
     rows = {one.id: one for one in await entries_of_tx(tx, shelf_id, list(details))}
-    both = [EntryId(number) for number in ids if number in rows]
-    return [SyncEntry(rows[number], details[number]) for number in both]
+    both = [SyncEntry(rows[EntryId(number)], details[EntryId(number)]) for number in ids if number in rows]
+    wanted = [one.entry.item_id for one in both if one.entry.wants_full_text]
+    known = {one.item_id: one.content for one in await tx.many(KnownText, q.full_texts, ids=wanted)} if wanted else {}
+    return [_whole(one, known) if one.entry.wants_full_text else one for one in both]
+
+
+def _whole(one: SyncEntry, known: Mapping[ItemId, str]) -> SyncEntry:
+    text = None if one.entry.item_id is None else known.get(one.entry.item_id)
+    if text is None:
+        return SyncEntry(one.entry, one.details, lacks_text=True)
+    return one.with_text(text) if text else one
 
 
 async def _find_numbered_tx(tx: Tx, shelf_id: ShelfId, number: int) -> NumberedFeed | None:

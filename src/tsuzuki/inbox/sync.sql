@@ -268,6 +268,11 @@ left join series on series.id = entry.series_id
 left join follow on follow.shelf_id = entry.shelf_id and follow.series_id = entry.series_id
 join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.group_id);
 
+-- name: full_texts
+-- Of the items of one answer, what their pages say; nothing where that could not be fetched.
+select item_id, content from item_full_text
+where item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+
 -- name: visible
 -- Which of these are entries of the shelf that the app may see, and what each is about.
 select id, item_id, saved from entry

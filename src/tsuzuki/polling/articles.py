@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from tsuzuki.connectors.article import visit_article
+from tsuzuki.coord.flights import SingleFlight
 from tsuzuki.db import Database, load_queries
 from tsuzuki.db.errors import ForeignKeyViolation
 from tsuzuki.model.errors import SourceError
@@ -36,12 +37,23 @@ class Articles:
         self._db = db
         self._driver = driver
         self._clock = clock
+        self._flights = SingleFlight()
+
+    async def close(self) -> None:
+        """End the fetches that are under way."""
+        await self._flights.close()
 
     async def full_text(self, item_id: ItemId, link: str | None) -> StoredFullText:
-        """The text of the page behind an item, or why there is none; a source's failure is no error here."""
+        """The text of the page behind an item, or why there is none; a source's failure is no error here.
+
+        A fetch goes on to its end, also when whoever asked has left.
+        """
         known = await self._db.read(lambda tx: tx.maybe(StoredFullText, q.find_full_text, item_id=item_id))
         if known is not None and (known.content or self._clock() < known.fetched_at + TRY_AGAIN_AFTER):
             return known
+        return await self._flights.join(item_id, lambda: self._fetch_and_keep(item_id, link))
+
+    async def _fetch_and_keep(self, item_id: ItemId, link: str | None) -> StoredFullText:
         text = await self._fetch(link)
         try:
             await self._db.with_tx(

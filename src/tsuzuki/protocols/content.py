@@ -2,24 +2,48 @@
 
 import html
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 
 import msgspec
 
 from tsuzuki.accounts.devices import AppUser
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.http.services import Services
+from tsuzuki.images.articles import LONGEST_HERE
 from tsuzuki.images.icons import ShownIcon
 from tsuzuki.inbox.entries import Entry
+from tsuzuki.inbox.fetches import Fetches, is_new, with_full_texts
+from tsuzuki.inbox.pictures import (
+    all_captioned,
+    captioned,
+    duration_of,
+    file_title,
+    files_beside,
+    has_captions,
+    pictures_in,
+)
 from tsuzuki.inbox.sync import SyncEntry, SyncFeed
+from tsuzuki.model.errors import SourceError
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.model.ids import FeedId, show_id
+from tsuzuki.model.ids import ChapterId, FeedId, ReleaseId, show_id
+from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import SECOND, Millis, iso
 from tsuzuki.model.titles import beside_number, title_of
-from tsuzuki.shelves.types import SeriesRelease
+from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.releases import readable_releases
 
 UNTITLED = "Untitled"
 MOST_PAGES = 500
 """Of a chapter, in the text of its item."""
+
+
+class ChapterImages(msgspec.Struct, frozen=True):
+    """The addresses of what is shown of a chapter."""
+
+    addresses: Sequence[str]
+    are_all: bool = True
+    """Whether there is nothing more to see of it."""
 
 
 class AppEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,31 +68,111 @@ class AppEntry(msgspec.Struct, frozen=True, kw_only=True):
     enclosures: tuple[Enclosure, ...]
 
 
-async def app_entries(services: Services, user: AppUser, found: Sequence[SyncEntry], base: str) -> list[AppEntry]:
-    """The entries of an answer; `base` is this server's address."""
-    chapters = [one.entry.chapter_id for one in found if one.entry.chapter_id is not None]
-    releases = await services.reading.series.preferred_releases(user.shelf.id, chapters)
-    bodies = [one.entry.content or "" for one in found]
-    if user.shelf.proxy_images:
-        pictures, password_id = services.app_pictures, user.password_id
-        bodies = await services.pictures.articles.shown_in(
-            bodies, lambda address: base + pictures.in_article(password_id, address)
+class AppAnswer(msgspec.Struct, frozen=True):
+    """Makes the entries of one answer to an app."""
+
+    deps: ProtocolDeps
+    user: AppUser
+    base: str
+    """The address of this server."""
+    fetches: Fetches = msgspec.field(default_factory=Fetches)
+
+    @property
+    def _services(self) -> Services:
+        return self.deps.services
+
+    async def entries(self, found: Sequence[SyncEntry]) -> list[AppEntry]:
+        """These entries as apps show them."""
+        found = await with_full_texts(found, self._services.articles, self.fetches, self.deps.clock())
+        bodies = await _bodies(self._services.parsers, [one.entry for one in found])
+        if self.user.shelf.proxy_images:
+            bodies = await self._services.pictures.articles.shown_in(bodies, self._picture)
+        pages = await self._pages(found)
+        entries = []
+        for one, body in zip(found, bodies, strict=True):
+            url = _url(one.entry, self.base)
+            if one.entry.chapter_id is not None:
+                body = _chapter_html(one.entry, url, pages.get(one.entry.chapter_id) or self._cover(one.entry))
+            entries.append(_app_entry(one, url, body, self.base))
+        return entries
+
+    def _picture(self, address: str) -> str:
+        return self.base + self._services.app_pictures.in_article(self.user.password_id, address)
+
+    async def _pages(self, found: Sequence[SyncEntry]) -> dict[ChapterId, ChapterImages]:
+        """What is shown of each chapter that can be read here. Of one that nobody has opened, its source is asked for
+        the list of pages; until it has told it, the first page stands for all.
+        """
+        chapters = {one.entry.chapter_id: one for one in found if one.entry.chapter_id is not None}
+        releases = await readable_releases(self._services, self.user.shelf.id, list(chapters))
+        now = self.deps.clock()
+        counted = await self.fetches.gather(
+            {
+                chapter_id: partial(self._services.catalogue.chapters.pages, release.id)
+                for chapter_id, release in releases.items()
+                if release.page_count < 1 and is_new(chapters[chapter_id], now)
+            }
         )
-    entries = []
-    for one, body in zip(found, bodies, strict=True):
-        url = _url(one.entry, base)
-        if one.entry.chapter_id is not None:
-            images = _chapter_images(services, user, one.entry, releases.get(one.entry.chapter_id))
-            body = _chapter_html(one.entry, url, [base + path for path in images])
-        entries.append(_app_entry(one, url, body, base))
-    return entries
+        counts = {chapter_id: len(answer.pages) for chapter_id, answer in counted.items()}
+        return {
+            chapter_id: self._images(release.id, counts.get(chapter_id, release.page_count))
+            for chapter_id, release in releases.items()
+        }
+
+    def _images(self, release_id: ReleaseId, count: int) -> ChapterImages:
+        pictures, password_id = self._services.app_pictures, self.user.password_id
+        shown = range(min(max(count, 1), MOST_PAGES))
+        paths = [self.base + pictures.page(password_id, release_id, position) for position in shown]
+        return ChapterImages(paths, are_all=len(paths) == count)
+
+    def _cover(self, entry: Entry) -> ChapterImages:
+        """That of its series, where there are no pages."""
+        if entry.cover_id is None:
+            return ChapterImages(())
+        return ChapterImages([self.base + self._services.app_pictures.cover(self.user.password_id, entry.cover_id)])
 
 
 def plain_entry(found: SyncEntry, base: str) -> AppEntry:
     """An entry for whoever has no device password: pictures where their publisher has them, of a chapter a link."""
     entry, url = found.entry, _url(found.entry, base)
-    body = (entry.content or "") if entry.chapter_id is None else _chapter_html(entry, url, ())
-    return _app_entry(found, url, body, base)
+    if entry.chapter_id is not None:
+        return _app_entry(found, url, _chapter_html(entry, url, ChapterImages(())), base)
+    text = entry.content or ""
+    text = captioned(text, entry.title) if len(text) <= LONGEST_HERE else text
+    return _app_entry(found, url, _beside(entry, text) + text, base)
+
+
+async def _bodies(parsers: Parsers, entries: Sequence[Entry]) -> list[str]:
+    """Their texts with all that our own pages show: captions, and the pictures and files that came beside (R104)."""
+    texts = [entry.content or "" for entry in entries]
+    wanted = [(text, entry.title) for text, entry in zip(texts, entries, strict=True)]
+    if sum(map(len, texts)) <= LONGEST_HERE:
+        texts = all_captioned(wanted)
+    elif any(map(has_captions, texts)):
+        with suppress(SourceError):
+            texts = await parsers.run(all_captioned, (wanted,))
+    return [_beside(entry, text) + text for entry, text in zip(entries, texts, strict=True)]
+
+
+def _beside(entry: Entry, text: str) -> str:
+    """Files and pictures that came with an article, above its text."""
+    files = "".join(map(_file_html, files_beside(entry.enclosures or (), text)))
+    return files + "".join(_figure(one.url, one.caption) for one in pictures_in(entry, text, http_url))
+
+
+def _file_html(file: Enclosure) -> str:
+    address = http_url(file.url)
+    if address is None:
+        return ""
+    duration = duration_of(file.duration_seconds)
+    said = f" ({duration})" if duration else ""
+    return f'<p><a href="{html.escape(address)}">{html.escape(file_title(file))}</a>{said}</p>'
+
+
+def _figure(address: str, caption: str) -> str:
+    words = html.escape(caption)
+    said = f"<figcaption>{words}</figcaption>" if caption else ""
+    return f'<figure><img src="{html.escape(address)}" alt="{words}">{said}</figure>'
 
 
 def _app_entry(found: SyncEntry, url: str, body: str, base: str) -> AppEntry:
@@ -143,16 +247,8 @@ def _url(entry: Entry, base: str) -> str:
     return entry.link or f"{base}/items/{entry.item_id}"
 
 
-def _chapter_images(services: Services, user: AppUser, entry: Entry, release: SeriesRelease | None) -> list[str]:
-    """The paths of its pages where they can be shown, else of its series' cover."""
-    pictures, password_id = services.app_pictures, user.password_id
-    if release is not None and release.is_readable and release.page_count > 0:
-        pages = range(min(release.page_count, MOST_PAGES))
-        return [pictures.page(password_id, release.id, position) for position in pages]
-    return [] if entry.cover_id is None else [pictures.cover(password_id, entry.cover_id)]
-
-
-def _chapter_html(entry: Entry, url: str, images: Sequence[str]) -> str:
-    name = html.escape(f"{entry.series_title or UNTITLED}, {_title(entry)}")
-    shown = "".join(f'<p><img src="{html.escape(image)}" alt=""></p>' for image in images)
-    return f'<p><a href="{html.escape(url)}">Read {name}</a></p>{shown}'
+def _chapter_html(entry: Entry, url: str, images: ChapterImages) -> str:
+    name, address = html.escape(f"{entry.series_title or UNTITLED}, {_title(entry)}"), html.escape(url)
+    shown = "".join(f'<p><img src="{html.escape(image)}" alt=""></p>' for image in images.addresses)
+    more = "" if images.are_all else f'<p><a href="{address}">All pages</a></p>'
+    return f'<p><a href="{address}">Read {name}</a></p>{shown}{more}'

@@ -61,7 +61,7 @@ def _document_entry(feed: FeedOut, found: SyncEntry, base: str) -> DocumentEntry
         # The same at every address, in every format, and in every feed of the shelf.
         guid=f"urn:uuid:{uuid5(UUID(bytes=feed.shelf_public_id), f'entry {entry.id}')}",
         entry=msgspec.structs.replace(shown, title=_title(feed, entry, shown.title)),
-        summary=entry.summary or first_words(shown.html, SUMMARY),
+        summary=entry.summary or first_words(entry.content or shown.html, SUMMARY),
         html=shown.html if feed.is_full else "",
         changed_at=changed_at(entry),
         categories=entry.categories or (),

@@ -46,10 +46,10 @@ async def _show(deps: ProtocolDeps, request: Request) -> Response:
     feeds = deps.services.feeds_out
     feed = await feeds.find(topic.secret)
     rows = await feeds.entries(feed, most)
-    by_marks = feed.state != "all"
-    answer = answerable(
-        rows, topic.url, feed.name, feed.is_full, since=feed.updated_at, by_marks=by_marks, now=deps.clock()
-    )
+    text_at = await feeds.newest_text(feed, rows)
+    facts = (topic.url, feed.name, feed.is_full, text_at)
+    since = max(feed.updated_at, text_at)
+    answer = answerable(rows, *facts, since=since, by_marks=feed.state != "all", now=deps.clock())
     await feeds.note_fetched(feed)
     headers = _headers(topic, answer.etag, answer.modified)
     if is_unchanged(answer, request.headers.get("if-none-match"), _date_of(request)):

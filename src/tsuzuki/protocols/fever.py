@@ -16,7 +16,7 @@ from tsuzuki.inbox.sync import LARGEST, SyncFeed, SyncFilter
 from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
-from tsuzuki.protocols.content import app_entries, feed_address, icon_of, seconds, site_address
+from tsuzuki.protocols.content import AppAnswer, feed_address, icon_of, seconds, site_address
 from tsuzuki.protocols.params import Params, read_params
 
 VERSION = 3
@@ -160,7 +160,7 @@ async def _items(asked: FeverRequest) -> Json:
             "is_read": int(not entry.unread),
             "created_on_time": seconds(entry.published_at),
         }
-        for entry in await app_entries(asked.deps.services, asked.user, found, asked.base)
+        for entry in await AppAnswer(asked.deps, asked.user, asked.base).entries(found)
     ]
     return {"items": items, "total_items": await sync.count(shelf_id, SyncFilter(kind=kind))}
 

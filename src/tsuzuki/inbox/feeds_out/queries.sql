@@ -146,3 +146,7 @@ where feed_out_id is null and lease_until > :now order by id;
 -- name: forget_old
 delete from hub_subscription
 where lease_until <= :now or (lease_until is null and (asked_at < :before or feed_out_id is null));
+
+-- name: newest_text
+select coalesce(max(fetched_at), 0) from item_full_text
+where content <> '' and item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));

@@ -17,6 +17,7 @@ from tsuzuki.inbox.entries import Entry
 from tsuzuki.inbox.feeds_out.policy import MOST_FEEDS, MOST_TEXT
 from tsuzuki.inbox.feeds_out.tasks import CHECKS
 from tsuzuki.inbox.feeds_out.types import FeedOut, FeedOutId, NewFeedOut
+from tsuzuki.inbox.fetches import Fetches, with_full_texts
 from tsuzuki.inbox.search.turns import SearchTurns
 from tsuzuki.inbox.store import older_entries_tx, where_tx
 from tsuzuki.inbox.sync import SyncEntry, sync_entries_tx
@@ -26,6 +27,7 @@ from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.secrets import FEED_OUT
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
+from tsuzuki.polling.articles import Articles
 
 q = load_queries("tsuzuki.inbox.feeds_out")
 
@@ -46,12 +48,14 @@ class FeedsOut:
         new_id: Callable[[], PublicId],
         after_commit: AfterCommit,
         turns: SearchTurns,
+        articles: Articles,
     ) -> None:
         self._db = db
         self._clock = clock
         self._new_id = new_id
         self._after_commit = after_commit
         self._turns = turns
+        self._articles = articles
 
     # -- for its owner
 
@@ -124,15 +128,24 @@ class FeedsOut:
     async def contents(self, feed: FeedOut, ids: Sequence[EntryId]) -> Sequence[SyncEntry]:
         """These entries of its shelf with their texts, in this order, up to where it gets too long for one answer."""
         found: deque[SyncEntry] = deque()
+        fetches, now = Fetches(), self._clock()
         room = MOST_TEXT
         for first in range(0, len(ids), _AT_ONCE):
             some = ids[first : first + _AT_ONCE]
-            for one in await self._db.read(lambda tx: sync_entries_tx(tx, feed.shelf_id, some, feed.kind)):  # noqa: B023  awaited at once
+            known = await self._db.read(lambda tx: sync_entries_tx(tx, feed.shelf_id, some, feed.kind))  # noqa: B023  awaited at once
+            if feed.is_full:
+                known = await with_full_texts(known, self._articles, fetches, now)
+            for one in known:
                 room -= len(one.entry.content or "")
                 if room < 0 and found:
                     return tuple(found)
                 found.append(one)
         return tuple(found)
+
+    async def newest_text(self, feed: FeedOut, rows: Sequence[Entry]) -> Millis:
+        """When the last of the pages behind these entries was fetched whose text may stand for them; 0 for none."""
+        items = [row.item_id for row in rows if row.item_id is not None] if feed.is_full else []
+        return await self._db.read(lambda tx: tx.one(Millis, q.newest_text, ids=items)) if items else Millis(0)
 
     async def note_fetched(self, feed: FeedOut) -> None:
         """Remember that it was fetched, to the minute."""

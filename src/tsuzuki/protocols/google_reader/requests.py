@@ -1,6 +1,6 @@
 """What an app asks for, the feeds and groups that it names, and answers as apps read them."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -9,10 +9,12 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.devices import AppUser
 from tsuzuki.http.errors import failure_of
-from tsuzuki.inbox.sync import LARGEST, SyncFeed, SyncInbox
+from tsuzuki.inbox.fetches import Fetches
+from tsuzuki.inbox.sync import LARGEST, SyncEntry, SyncFeed, SyncInbox
 from tsuzuki.model.errors import Conflict, NotFound, SourceError, TsuzukiError, Unauthorized
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.content import AppAnswer, AppEntry
 from tsuzuki.protocols.google_reader.names import name_of_label, shown_label
 from tsuzuki.protocols.params import Params, whole_number
 from tsuzuki.protocols.subscriptions import AppSubscriptions
@@ -75,6 +77,11 @@ class ReaderRequest(msgspec.Struct, frozen=True):
     base: str
     """The address of this server."""
     request: Request
+    fetches: Fetches = msgspec.field(default_factory=Fetches)
+
+    async def shown(self, found: Sequence[SyncEntry]) -> list[AppEntry]:
+        """These entries as the app shows them."""
+        return await AppAnswer(self.deps, self.user, self.base, self.fetches).entries(found)
 
     @property
     def sync(self) -> SyncInbox:

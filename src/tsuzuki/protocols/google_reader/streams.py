@@ -9,7 +9,7 @@ from tsuzuki.inbox.service import MOST_CONTENT
 from tsuzuki.inbox.sync import LATE, SyncFilter, SyncRef
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.times import Millis
-from tsuzuki.protocols.content import AppEntry, app_entries, seconds
+from tsuzuki.protocols.content import AppEntry, seconds
 from tsuzuki.protocols.google_reader.names import (
     READING_LIST,
     STATE,
@@ -177,7 +177,7 @@ async def _items(
     for start in range(0, len(ids), ITEMS_AT_ONCE):
         part = ids[start : start + ITEMS_AT_ONCE]
         found = await asked.sync.entries(asked.shelf_id, part, asked.user.kind)
-        entries = await app_entries(asked.deps.services, asked.user, found, asked.base)
+        entries = await asked.shown(found)
         items += [msgspec.Raw(msgspec.json.encode(_item(entry))) for entry in entries]
         size += sum(len(entry.html) for entry in entries)
         if most is not None and size > most and start + ITEMS_AT_ONCE < len(ids):

@@ -14,12 +14,13 @@ from tsuzuki.accounts.types import Protocol
 from tsuzuki.http.errors import HttpFailure
 from tsuzuki.http.middleware import FAILURES
 from tsuzuki.http.services import Services
+from tsuzuki.inbox.fetches import Fetches
 from tsuzuki.inbox.sync import LARGEST, SyncEntry, SyncFeed
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.protocols.access import AppResource, ProtocolDeps
-from tsuzuki.protocols.content import AppEntry, app_entries
+from tsuzuki.protocols.content import AppAnswer, AppEntry
 from tsuzuki.protocols.params import Params, query_params, read_json, whole_number
 from tsuzuki.protocols.subscriptions import AppSubscriptions
 from tsuzuki.shelves.groups import Group
@@ -46,6 +47,7 @@ class MinifluxRequest(msgspec.Struct, frozen=True):
     request: Request
     params: Params
     base: str
+    fetches: Fetches = msgspec.field(default_factory=Fetches)
 
     @property
     def services(self) -> Services:
@@ -95,7 +97,7 @@ class MinifluxRequest(msgspec.Struct, frozen=True):
 
     async def shown(self, found: Sequence[SyncEntry]) -> list[AppEntry]:
         """These entries as the app shows them."""
-        return await app_entries(self.services, self.user, found, self.base)
+        return await AppAnswer(self.deps, self.user, self.base, self.fetches).entries(found)
 
     def must_write_feeds(self) -> None:
         """Forbidden where the shelf is only read, or the device password shows no feeds."""

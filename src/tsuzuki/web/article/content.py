@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 from markupsafe import Markup
@@ -17,91 +16,16 @@ from tsuzuki.connectors.html.lexbor import parse_html
 from tsuzuki.connectors.html.sanitiser import SafeHtml, flattened
 from tsuzuki.images.media import MediaLink, MediaLinks
 from tsuzuki.images.policy import Kind
-from tsuzuki.inbox.entries import Entry
+from tsuzuki.inbox.pictures import add_captions, duration_of, file_title, files_beside
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.requests import Parsers
-from tsuzuki.model.titles import unescaped
 from tsuzuki.web.labels import label_of
 from tsuzuki.web.links import Picture
 from tsuzuki.web.texts import gettext as _
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
-
-_AROUND = frozenset({"a", "b", "center", "em", "i", "p", "picture", "span", "strong"})
-"""Elements that are often there only to hold one picture."""
-_FILE = re.compile(
-    r"[\w%+.-]*\.(?:avif|gif|jpe?g|png|svg|webp)|(?:img|image|dsc|screen ?shot)?[\s_-]*\d*", re.IGNORECASE
-)
-MOST_CAPTIONS = 200
-
-
-def add_captions(tree: "LexborHTMLParser", title: str) -> None:
-    """A figure with a caption around each picture that has a text to hover, unless the page says that already."""
-    for image in tree.css("img[title]")[:MOST_CAPTIONS]:
-        caption = " ".join((image.attributes.get("title") or "").split())
-        del image.attrs["title"]
-        is_new = caption.casefold() not in title.casefold()
-        if is_new and not _says_nothing(caption, image.attributes.get("src") or ""):
-            _caption(tree, image, caption)
-
-
-def _says_nothing(caption: str, address: str) -> bool:
-    """Whether it is only what the file is called."""
-    name = address.partition("?")[0].rpartition("/")[2].rpartition(".")[0]
-    return _FILE.fullmatch(caption[:200]) is not None or caption.replace(" ", "-").lower() == name.lower()
-
-
-def _caption(tree: "LexborHTMLParser", image: "LexborNode", caption: str) -> None:
-    held = _held(image)
-    around = held.parent
-    if around is not None and around.tag == "figure":
-        if around.css_first("figcaption") is None:
-            around.insert_child(_text(tree, "figcaption", caption))
-        return
-    if held.next is not None and caption in (held.next.text_content or ""):
-        return
-    if around is not None and around.tag in _AROUND:  # words stand beside it: a figure would tear them apart
-        words = _text(tree, "small", caption)
-        words.attrs["class"] = "caption"
-        held.insert_after(words)
-        return
-    figure = tree.create_node("figure")
-    figure.insert_child(_without_paragraph(held, image))
-    figure.insert_child(_text(tree, "figcaption", caption))
-    held.replace_with(figure)  # with copies: what is put in is not the node that it was made of
-
-
-def _held(image: "LexborNode") -> "LexborNode":
-    """The picture, or the outermost element that holds nothing else."""
-    held = image
-    while held.parent is not None and held.parent.tag in _AROUND and _is_alone(held):
-        held = held.parent
-    return held
-
-
-def _is_alone(node: "LexborNode") -> bool:
-    for side in ("prev", "next"):
-        other = getattr(node, side)
-        while other is not None:
-            if other.is_element_node or (other.text_content or "").strip():
-                return False
-            other = getattr(other, side)
-    return True
-
-
-def _without_paragraph(held: "LexborNode", image: "LexborNode") -> "LexborNode":
-    """What goes into the figure: the picture with its link, without what was only there to set it apart."""
-    link = image.parent
-    return link if link is not None and link.tag == "a" else image if held.tag != "picture" else held
-
-
-def _text(tree: "LexborHTMLParser", tag: str, words: str) -> "LexborNode":
-    node = tree.create_node(tag)
-    node.insert_child(words)
-    return node
-
 
 _KINDS: dict[str, Kind] = {"audio": "audio", "video": "video"}
 _ENDINGS: dict[str, Kind] = {
@@ -159,23 +83,7 @@ class Players:
         return f'<span class="player" data-player>{player}<span class="player-line">{link}</span></span>'
 
 
-MOST_PICTURES = 50
-LOOKED_AT = 100_000
-"""Characters of an article in which pictures and recordings are looked for that came with it, too."""
 _MEGABYTE = 1_000_000
-_SOURCE = re.compile(r'<(?:img|audio|video|source)(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
-_IMAGE = re.compile(r'<img(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
-_PICTURE_FILE = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)\Z", re.IGNORECASE)
-_SIZE = re.compile(r"-(?:\d{2,5}x\d{2,5}|scaled|thumb|small|large|medium)\Z|_[a-z]\Z")
-_LONG_NAME = 9
-"""Letters of a file's name that make it unlikely to be another one's."""
-
-
-class AttachedPicture(msgspec.Struct, frozen=True):
-    """A picture above the text."""
-
-    url: str
-    caption: str
 
 
 class Medium(msgspec.Struct, frozen=True):
@@ -191,78 +99,26 @@ class Medium(msgspec.Struct, frozen=True):
     """What plays it in the page; None for what nothing here plays."""
 
 
-def pictures_in(item: Entry, text: str, picture: Picture) -> list[AttachedPicture]:
-    """Pictures that came with an item and are not in its text; its thumbnail only where there is no other."""
-    known = {name for source in _IMAGE.findall(text[:LOOKED_AT]) for name in _names(unescaped(source))}
-    has_pictures = bool(known)
-    found = [(one.url, one.title or "") for one in item.enclosures or () if is_picture(one)]
-    found = [(url, "" if caption == item.title else caption) for url, caption in found]
-    found += [(url, "") for url in item.page_urls or ()]
-    if item.image_url and not found and not has_pictures:
-        found.append((item.image_url, ""))
-    shown = []
-    for url, caption in found[:MOST_PICTURES]:
-        names = _names(url)
-        if known.isdisjoint(names) and (brought := picture(url)):
-            shown.append(AttachedPicture(brought, caption))
-            known |= names
-    return shown
-
-
 def media_of(enclosures: Iterable[Enclosure], text: str, players: Players) -> list[Medium]:
     """Recordings and files, without those that the text plays already. Of one film in several sizes the first plays."""
-    played = {unescaped(source) for source in _SOURCE.findall(text[:LOOKED_AT])}
     films: set[int] = set()
     media = []
-    for one in enclosures:
-        if not is_picture(one) and one.url not in played:
-            kind = recording_kind(one.media_type, one.url)
-            is_again = kind == "video" and one.duration_seconds in films
-            media.append(_medium(one, kind, None if is_again else players))
-            if kind == "video" and one.duration_seconds:
-                films.add(one.duration_seconds)
+    for one in files_beside(enclosures, text):
+        kind = recording_kind(one.media_type, one.url)
+        is_again = kind == "video" and one.duration_seconds in films
+        media.append(_medium(one, kind, None if is_again else players))
+        if kind == "video" and one.duration_seconds:
+            films.add(one.duration_seconds)
     return media
-
-
-def is_picture(one: Enclosure) -> bool:
-    """Whether a file is a picture by what its feed says, else by its name."""
-    if one.media_type:
-        return one.media_type.lower().startswith("image/")
-    return _PICTURE_FILE.search(one.url.partition("?")[0]) is not None
-
-
-def _names(url: str) -> set[str]:
-    """By what a picture is known again: its place, and its file's name where that is telling; whatever its size."""
-    parts = urlsplit(url)
-    place, _, _ = unquote(parts.path).rpartition(".") if "." in parts.path[-6:] else (parts.path, "", "")
-    place = _SIZE.sub("", place)
-    name = place.rpartition("/")[2]
-    # without a path that tells it from others, a picture is what its query says
-    whole = place if len(name) > 2 else f"{place}?{parts.query}"
-    return {whole, name} if len(name) >= _LONG_NAME and not name.endswith("default") else {whole}
 
 
 def _medium(one: Enclosure, kind: Kind | None, players: Players | None) -> Medium:
     names = {"audio": ("audio", "headphones"), "video": ("video", "clapperboard")}
     name, icon = names.get(kind or "", ("file", "file-text"))
     size = None if not one.length or one.length < _MEGABYTE // 10 else f"{one.length / _MEGABYTE:.1f}"
-    title = one.title or _file_name(one.url)
+    title = file_title(one)
     player = None if players is None else players.player(kind, one.url, title)
     return Medium(label_of("medium", name), icon, one.url, title, duration_of(one.duration_seconds), size, player)
-
-
-def duration_of(seconds: int | None) -> str | None:
-    """`4:05` or `1:02:03`; None where it is not known."""
-    if not seconds or seconds < 0:
-        return None
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def _file_name(url: str) -> str:
-    parts = [part for part in unquote(url.partition("?")[0]).split("/") if part]
-    return parts[-1][:100] if parts else url[:100]
 
 
 _OWN = re.compile(r"/(?!/)")

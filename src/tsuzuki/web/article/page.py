@@ -10,10 +10,11 @@ from tsuzuki.connectors.html.sanitiser import SafeHtml
 from tsuzuki.http.middleware import WITH_PLAYERS
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.inbox.entries import Entry
+from tsuzuki.inbox.pictures import pictures_in
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.titles import title_of
-from tsuzuki.web.article.content import Players, media_of, pictures_in, prepare
+from tsuzuki.web.article.content import Players, media_of, prepare
 from tsuzuki.web.ids import number_of
 from tsuzuki.web.inbox.rows import item_title
 from tsuzuki.web.inbox.view import read_view
