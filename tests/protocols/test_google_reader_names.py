@@ -111,13 +111,17 @@ def test_a_slash_in_a_label_is_shown_as_another_character():
         ("", None, None),
         ("0", None, None),
         ("000", None, None),
+        ("-1", 0, 0),
+        ("-3217862419201", 0, 0),  # Twine's, before its first sync
+        ("1767225600.25", 1767225600000, 1767225600999),
+        ("Wed, 31 Dec 1969 00:00:00 GMT", 0, 0),
     ],
 )
 def test_moments_have_the_unit_of_their_digits(text, at, end):
     assert (read_moment(text), read_moment(text, is_end=True)) == (at, end)
 
 
-@pytest.mark.parametrize("text", ["yesterday", "-1", "1e9", "１", "Mon, 99 Foo 9999 99:99:99 GMT", ","])
+@pytest.mark.parametrize("text", ["yesterday", "--1", ".5", "1e9", "１", "Mon, 99 Foo 9999 99:99:99 GMT", ","])
 def test_what_is_no_moment_is_refused(text):
     with pytest.raises(Invalid):
         read_moment(text)

@@ -89,6 +89,10 @@ class Transcript(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Where its calls were looked up: in its own source, or in notes that others made of it."""
     headers: dict[str, str] = {}
     """Of every request, as soon as what they name is known."""
+    form: str = ""
+    """Said before what a step says in a form."""
+    parts: dict[str, str] = {}
+    """The same, for forms in parts."""
     is_reference: bool = False
     """Whether it is replayed on each engine in every run."""
     step: list[Step]
@@ -190,7 +194,7 @@ class Replay:
         if not step.ask:
             return []
         method, _, target = step.ask.partition(" ")
-        path = (self._transcript.base + self._filled(target)).replace(" ", "%20")
+        path = re.sub(r"[^!-~]+", lambda found: quote(found[0]), self._transcript.base + self._filled(target))
         told = await self._app.client.ask(method, path, **self._sent(step))
         differences = list(self._differences(step, told))
         if not differences:
@@ -202,18 +206,20 @@ class Replay:
         return FeedId(next(feed.of_id for feed in feeds if feed.title == title))
 
     def _sent(self, step: Step) -> dict[str, Any]:
-        wanted = self._transcript.headers | step.headers
+        said = self._transcript
+        wanted = said.headers | step.headers
         headers = {name: self._filled(text) for name, text in wanted.items() if self._is_known(text)}
         if step.json is not None:
             return {"headers": headers, "json": self._value(step.json)}
-        if step.parts is not None:
-            headers["content-type"] = "multipart/form-data; boundary=x1y2"
-            body = in_parts({name: self._filled(text) for name, text in step.parts.items()})
-        elif step.form is not None:
-            headers = {"content-type": "application/x-www-form-urlencoded"} | headers
-            body = self._filled(step.form)
-        elif step.body is not None:
+        if step.body is not None:
             body = self._filled(step.body)
+        elif step.parts is not None or said.parts:
+            headers["content-type"] = "multipart/form-data; boundary=x1y2"
+            parts = said.parts | (step.parts or {})
+            body = in_parts({name: self._filled(text) for name, text in parts.items()})
+        elif step.form is not None or said.form:
+            headers = {"content-type": "application/x-www-form-urlencoded"} | headers
+            body = self._filled("&".join(part for part in (said.form, step.form) if part))
         else:
             return {"headers": headers, "skip_auto_headers": ["content-type"]}
         return {"headers": headers, "data": body.encode()}
@@ -327,6 +333,7 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "short": lambda value: f"{_number(str(value)):x}",
     "i": lambda value: "&".join(f"i={one}" for one in _texts(value)),
     "i_long": lambda value: "&".join(f"i=tag:google.com,2005:reader/item/{_number(one):016x}" for one in _texts(value)),
+    "after": lambda value: str(int(value) + 1),
     "before": lambda value: str(int(value) - 1),
 }
 """How apps write what they know: as it is, escaped, as a number, hexadecimal, or as parameters of a form."""

@@ -112,19 +112,24 @@ def read_label(text: str) -> str | None:
 _UNITS = ((12, 1), (15, 1_000), (18, 1_000_000))
 """Up to so many digits, so many to a second."""
 _NANO = 1_000_000_000
+_NUMBER = re.compile(r"(-?)([0-9]+)(?:\.[0-9]*)?")
 
 
 def read_moment(text: str, *, is_end: bool = False) -> Millis | None:
     """A moment by the number of its digits: seconds to nanoseconds; or a date as headers have it. None for none.
 
-    A second means all of it: its first moment, or its last for `is_end`. Invalid for anything else.
+    A second means all of it: its first moment, or its last for `is_end`. Whatever was before 1970, which apps send that
+    have never synchronised, is then. Invalid for anything else.
     """
     text = text.strip()
     if not text:
         return None
-    if not (text.isascii() and text.isdigit()):
-        return _of_date(text, is_end=is_end)
-    digits = text.lstrip("0")[:20]
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return max(Millis(0), _of_date(text, is_end=is_end))
+    if found[1]:
+        return Millis(0)
+    digits = found[2].lstrip("0")[:20]
     if not digits:
         return None
     unit = next((unit for most, unit in _UNITS if len(digits) <= most), _NANO)

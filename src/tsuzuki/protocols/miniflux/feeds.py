@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.opml import MAX_BYTES
-from tsuzuki.http.body import read_body
+from tsuzuki.http.body import first_file, read_body
 from tsuzuki.inbox.sync import SyncFeed
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, SourceError, TooManyRequests, Unavailable
 from tsuzuki.model.ids import PublicId
@@ -317,6 +317,7 @@ async def _import(asked: MinifluxRequest) -> Response:
     asked.must_write_feeds()
     request = asked.request
     body = await read_body(request.scope, request.receive, MAX_BYTES)
+    body = first_file(request.headers.get("content-type", ""), body)  # NextFlux sends a form
     report = await asked.services.lists.read(asked.shelf_id, body)
     failed = [line.error for line in report if line.error is not None]
     if failed and len(failed) == len(report):
