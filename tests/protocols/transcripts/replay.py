@@ -36,6 +36,8 @@ q = parse_queries(
     """
 -- name: dress
 update feed set site_url = :site_url, icon_url = case when id = :id then cast(:icon_url as text) end;
+-- name: date_releases
+update watch set last_release_at = (select max(item.created_at) from item where item.feed_id = watch.feed_id);
 -- name: untitle_feed
 update feed set title = '' where id = :id;
 """,
@@ -126,6 +128,7 @@ async def a_prepared_shelf(app: RunningApp, site: str) -> AppReader:
     await app.db.with_tx(lambda tx: tx.run(q.untitle_feed, id=nameless))
     urls = {"site_url": f"{site}/", "icon_url": f"{site}/icon.png"}
     await app.db.with_tx(lambda tx: tx.run(q.dress, id=gull, **urls))
+    await app.db.with_tx(lambda tx: tx.run(q.date_releases))
     await app.pictures.icons.work()
     refs = await app.sync.refs(reader.shelf, SyncFilter(), most=10)
     assert len(refs) == 8
@@ -190,6 +193,7 @@ class Replay:
         if step.arrives:
             self._arrivals += 1
             await self._reader.release(await self._feed(step.arrives), 1, prefix=f"late{self._arrivals}-")
+            await self._app.db.with_tx(lambda tx: tx.run(q.date_releases))
         self._known["now"] = self._app.time() // SECOND
         if not step.ask:
             return []
@@ -330,7 +334,7 @@ FORMS: Mapping[str, Callable[[Any], str]] = {
     "quoted": lambda value: quote(str(value), safe=""),
     "number": lambda value: str(_number(str(value))),
     "hex": lambda value: f"{_number(str(value)):016x}",
-    "short": lambda value: f"{_number(str(value)):x}",
+    "decimal": lambda value: str(int(str(value).rpartition("/")[2], 16)),
     "i": lambda value: "&".join(f"i={one}" for one in _texts(value)),
     "i_long": lambda value: "&".join(f"i=tag:google.com,2005:reader/item/{_number(one):016x}" for one in _texts(value)),
     "after": lambda value: str(int(value) + 1),
