@@ -135,12 +135,9 @@ class FeedImport:
             ImportedItem(item.key, _item_row(item), as_row(item.entry), each.words)
             for each, item in zip(run, items, strict=True)
         ]
-        keep = partial(
-            self._import_run.undo_log.keep_entries_tx, tx, self._shelf_id, feed_id, keys=[item.key for item in items]
-        )
-        await keep(was_there=True)
-        counts = await import_items_tx(tx, self._shelf_id, feed_id, brought)
-        await keep(was_there=False)
+        keys = [item.key for item in items]
+        async with self._import_run.undo_log.item_entries_tx(tx, self._shelf_id, feed_id, keys=keys):
+            counts = await import_items_tx(tx, self._shelf_id, feed_id, brought)
         texts = [
             as_row(item.full_text, item_id=counts.new[item.key])
             for item in items

@@ -151,8 +151,10 @@ select (select count(*) from channel where channel.shelf_id = :shelf_id) < cast(
 update shelf set own_retention = :retention, updated_at = :now where id = :shelf_id and own_retention is null;
 
 -- name: put_backup_rest
-insert into backup_rest (shelf_id, body, updated_at) values (:shelf_id, :body, :now)
-on conflict (shelf_id) do update set body = excluded.body, updated_at = excluded.updated_at;
+insert into backup_rest (shelf_id, body, updated_at, shelf_import_id) values (:shelf_id, :body, :now, :import_id)
+on conflict (shelf_id) do update set
+  body = excluded.body, updated_at = excluded.updated_at, shelf_import_id = excluded.shelf_import_id
+where backup_rest.body <> excluded.body;
 
 -- name: add_feed
 -- R70: a feed that is known is shared and stays as it is; a repeat returns no row.
@@ -388,12 +390,90 @@ values (
 )
 on conflict (shelf_id, name) do nothing;
 
--- name: note_made
-insert into import_made (shelf_import_id, kind, of_id) values (:import_id, :kind, :of_id)
+-- The log of an import. A state is what of a row its reader changes: another one is the reader's own.
+
+-- fragment: follow_state
+cast(follow.group_id as text) || ' ' || follow.status || case when follow.notify then ' 1 ' else ' 0 ' end
+  || cast(follow.preferences as text)
+
+-- fragment: subscription_state
+cast(subscription.group_id as text) || ' ' || case when subscription.notify then '1' else '0' end
+  || case when subscription.full_text then ' 1 ' else ' 0 ' end || coalesce(cast(subscription.poll_interval as text), '-')
+  || ' ' || coalesce(cast(subscription.retention as text), '-') || ' ' || subscription.name
+
+-- fragment: noted_again
+on conflict (shelf_import_id, kind, of_id) do update set public_id = excluded.public_id, state = excluded.state
+
+-- name: note_follow
+insert into import_made (shelf_import_id, kind, of_id, public_id, state)
+select cast(:import_id as bigint), 'follow', follow.id, follow.public_id, {follow_state}
+from follow where follow.id = :of_id
+{noted_again};
+
+-- name: note_subscription
+insert into import_made (shelf_import_id, kind, of_id, public_id, state)
+select cast(:import_id as bigint), 'subscription', subscription.id, subscription.public_id, {subscription_state}
+from subscription where subscription.id = :of_id
+{noted_again};
+
+-- name: note_group
+insert into import_made (shelf_import_id, kind, of_id, public_id, state)
+select cast(:import_id as bigint), 'group', shelf_group.id, shelf_group.public_id, shelf_group.name
+from shelf_group where shelf_group.id = :of_id
+{noted_again};
+
+-- name: note_bookmark
+insert into import_made (shelf_import_id, kind, of_id, public_id, state)
+select cast(:import_id as bigint), 'bookmark', bookmark.id, bookmark.public_id, bookmark.note
+from bookmark where bookmark.id = :of_id
+{noted_again};
+
+-- name: note_backup
+insert into import_made (shelf_import_id, kind, of_id) values (:import_id, 'backup', :of_id)
 on conflict (shelf_import_id, kind, of_id) do nothing;
 
+-- name: note_series
+insert into import_series (shelf_import_id, series_id) values (:import_id, :series_id)
+on conflict (shelf_import_id, series_id) do nothing;
+
+-- name: note_chapters
+-- A source lists those of its series; these would be there for ever.
+insert into import_chapter (shelf_import_id, chapter_id)
+select cast(:import_id as bigint), cast(value ->> 0 as bigint) from json_each(cast(:rows as text))
+where not exists (select 1 from series_source where series_source.series_id = :series_id)
+on conflict (shelf_import_id, chapter_id) do nothing;
+
+-- name: keep_former
+insert into import_former (
+  shelf_import_id, series_id, group_id, status, notify, preferences, entries, created_at, left_at
+)
+select cast(:import_id as bigint), series_id, group_id, status, notify, preferences, entries, created_at, left_at
+from former_follow where shelf_id = :shelf_id and series_id = :series_id
+on conflict (shelf_import_id, series_id) do nothing;
+
+-- name: keep_backup
+insert into import_backup (shelf_import_id, backup_series_id, source_name, message, updated_at)
+select cast(:import_id as bigint), id, source_name, message, updated_at from backup_series
+where shelf_id = :shelf_id and source_uid = :source and url = :url
+  and shelf_import_id is distinct from cast(:import_id as bigint)
+on conflict (shelf_import_id, backup_series_id) do nothing;
+
+-- name: keep_rest
+insert into import_rest (shelf_import_id, body, updated_at)
+select cast(:import_id as bigint), backup_rest.body, backup_rest.updated_at
+from shelf left join backup_rest on backup_rest.shelf_id = shelf.id
+where shelf.id = :shelf_id
+on conflict (shelf_import_id) do nothing;
+
+-- fragment: page_is_own
+(excluded.page, excluded.furthest_page) <> (import_progress.left_page, import_progress.left_furthest_page)
+  or excluded.paged_at is distinct from import_progress.left_paged_at
+
+-- fragment: mark_is_own
+excluded.is_read <> import_progress.left_is_read or excluded.marked_at is distinct from import_progress.left_marked_at
+
 -- name: keep_progress
--- What was noted first is what was there before: an import that was cut off goes on under the same id.
+-- An import that was cut off goes on under the same id: what has changed since then, its reader did.
 insert into import_progress (
   shelf_import_id, chapter_id, was_there, page, furthest_page, is_read, is_bookmarked, device, paged_at, marked_at,
   opened_at
@@ -406,17 +486,86 @@ from json_each(cast(:rows as text))
 cross join chapter
 left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
 where chapter.series_id = :series_id and chapter.key = value ->> 0
-on conflict (shelf_import_id, chapter_id) do nothing;
+on conflict (shelf_import_id, chapter_id) do update set
+  page = case when {page_is_own} then excluded.page else import_progress.page end,
+  furthest_page = case when {page_is_own} then excluded.furthest_page else import_progress.furthest_page end,
+  device = case when {page_is_own} then excluded.device else import_progress.device end,
+  paged_at = case when {page_is_own} then excluded.paged_at else import_progress.paged_at end,
+  is_read = case when {mark_is_own} then excluded.is_read else import_progress.is_read end,
+  marked_at = case when {mark_is_own} then excluded.marked_at else import_progress.marked_at end,
+  is_bookmarked = case
+    when excluded.is_bookmarked <> import_progress.left_is_bookmarked
+    then excluded.is_bookmarked else import_progress.is_bookmarked
+  end,
+  opened_at = case
+    when excluded.opened_at is distinct from import_progress.left_opened_at
+    then excluded.opened_at else import_progress.opened_at
+  end;
+
+-- fragment: of_these_chapters
+import_progress.shelf_import_id = :import_id and import_progress.chapter_id in (
+  select chapter.id from json_each(cast(:rows as text)) cross join chapter
+  where chapter.series_id = :series_id and chapter.key = value ->> 0
+)
+
+-- name: leave_progress
+update import_progress
+set left_page = progress.page, left_furthest_page = progress.furthest_page, left_is_read = progress.is_read,
+  left_is_bookmarked = progress.is_bookmarked, left_paged_at = progress.paged_at, left_marked_at = progress.marked_at,
+  left_opened_at = progress.opened_at
+from progress
+where progress.shelf_id = :shelf_id and progress.chapter_id = import_progress.chapter_id and {of_these_chapters};
+
+-- name: drop_same_progress
+-- What the import left as it was needs no undo: a repeat notes nothing.
+delete from import_progress
+where {of_these_chapters} and was_there and (page, furthest_page, is_read, is_bookmarked)
+    = (left_page, left_furthest_page, left_is_read, left_is_bookmarked)
+  and paged_at is not distinct from left_paged_at and marked_at is not distinct from left_marked_at
+  and opened_at is not distinct from left_opened_at;
+
+-- name: item_entries
+select entry.id from json_each(cast(:rows as text))
+cross join entry
+where entry.shelf_id = :shelf_id and entry.item_id = cast(value ->> 0 as bigint);
+
+-- name: chapter_entries
+select entry.id from json_each(cast(:rows as text))
+cross join chapter
+join entry on entry.shelf_id = :shelf_id and entry.chapter_id = chapter.id
+where chapter.series_id = :series_id and chapter.key = value ->> 0;
+
+-- fragment: entry_is_own
+excluded.unread <> import_entry.left_unread or excluded.read_at is distinct from import_entry.left_read_at
+
+-- fragment: these_entries
+select cast(value ->> 0 as bigint) from json_each(cast(:rows as text))
 
 -- name: keep_entries
 insert into import_entry (shelf_import_id, entry_id, was_there, unread, saved, read_at)
-select
-  cast(:import_id as bigint), entry.id, cast(:was_there as boolean), entry.unread, entry.saved, entry.read_at
-from json_each(cast(:rows as text))
-cross join entry
-join item on item.id = entry.item_id
-where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id and item.key = value ->> 0
-on conflict (shelf_import_id, entry_id) do nothing;
+select cast(:import_id as bigint), entry.id, true, entry.unread, entry.saved, entry.read_at
+from entry where entry.id in ({these_entries})
+on conflict (shelf_import_id, entry_id) do update set
+  was_there = import_entry.was_there or {entry_is_own} or excluded.saved <> import_entry.left_saved,
+  unread = case when {entry_is_own} then excluded.unread else import_entry.unread end,
+  read_at = case when {entry_is_own} then excluded.read_at else import_entry.read_at end,
+  saved = case when excluded.saved <> import_entry.left_saved then excluded.saved else import_entry.saved end;
+
+-- name: leave_entries
+-- Those that are not noted yet are new.
+insert into import_entry (
+  shelf_import_id, entry_id, was_there, unread, saved, read_at, left_unread, left_saved, left_read_at
+)
+select cast(:import_id as bigint), entry.id, false, entry.unread, entry.saved, entry.read_at, entry.unread, entry.saved,
+  entry.read_at
+from entry where entry.id in ({these_entries})
+on conflict (shelf_import_id, entry_id) do update set
+  left_unread = excluded.left_unread, left_saved = excluded.left_saved, left_read_at = excluded.left_read_at;
+
+-- name: drop_same_entries
+delete from import_entry
+where shelf_import_id = :import_id and entry_id in ({these_entries}) and was_there
+  and (unread, saved) = (left_unread, left_saved) and read_at is not distinct from left_read_at;
 
 -- name: series_titled
 -- Of a list that names neither source nor author: what the shelf follows under that title.
@@ -429,10 +578,13 @@ select series_id from backup_series where shelf_id = :shelf_id and source_uid = 
 
 -- name: put_backup
 -- The newest backup counts.
-insert into backup_series (shelf_id, series_id, source_uid, url, source_name, message, updated_at)
-values (:shelf_id, :series_id, :source, :url, :source_name, :message, :now)
+insert into backup_series (
+  shelf_id, series_id, source_uid, url, source_name, message, updated_at, shelf_import_id
+)
+values (:shelf_id, :series_id, :source, :url, :source_name, :message, :now, :import_id)
 on conflict (shelf_id, source_uid, url) do update set
-  source_name = excluded.source_name, message = excluded.message, updated_at = excluded.updated_at
+  source_name = excluded.source_name, message = excluded.message, updated_at = excluded.updated_at,
+  shelf_import_id = excluded.shelf_import_id
 returning id;
 
 -- name: backups_of

@@ -39,6 +39,7 @@ from tsuzuki.transfer.archive.format import (
     ArchivedSource,
     BackupLine,
     FollowLine,
+    ProgressLine,
 )
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import LineCounts
@@ -172,9 +173,12 @@ class SeriesImport:
     async def _put_backup_tx(self, tx: Tx, series_id: SeriesId, backup: BackupLine) -> None:
         said = {"shelf_id": self._shelf_id, "source": backup.source, "url": backup.url}
         is_new = await tx.maybe(SeriesId, q.series_of_backup, **said) is None
-        backup_id = await put_backup_tx(tx, self._shelf_id, series_id, backup, now=self._deps.clock())
+        undo_log = self._import_run.undo_log
+        await undo_log.keep_backup_tx(tx, self._shelf_id, backup)
+        now, import_id = self._deps.clock(), undo_log.import_id
+        backup_id = await put_backup_tx(tx, self._shelf_id, series_id, backup, import_id=import_id, now=now)
         if is_new:
-            await self._import_run.undo_log.note_made_tx(tx, "backup", backup_id)
+            await undo_log.note_made_tx(tx, "backup", backup_id)
 
     async def _find_tx(self, tx: Tx, series: ArchivedSeries) -> SeriesId | None:
         """By a source's key, by what a backup called it before, else by its name where no source has it."""
@@ -212,6 +216,7 @@ class SeriesImport:
             now=self._deps.clock(),
         )
         await index_series_tx(tx, made, titles=(series.title,), description=series.description or "")
+        await self._import_run.undo_log.note_series_tx(tx, made)
         return made
 
     async def _map_tx(self, tx: Tx, series_id: SeriesId, series: ArchivedSeries) -> None:
@@ -223,6 +228,7 @@ class SeriesImport:
     async def _put_tx(self, tx: Tx, series_id: SeriesId, series: ArchivedSeries) -> bool:
         """That the shelf follows it, or did; whether that is new here."""
         if series.follow is not None:
+            await self._import_run.undo_log.keep_former_tx(tx, self._shelf_id, series_id)
             former = await take_former_follow_tx(tx, self._shelf_id, series_id)
             follow_id = await add_follow_tx(tx, self._shelf_id, self._follow_row(series_id, series.follow))
             await self._import_run.undo_log.note_made_tx(tx, "follow", follow_id)
@@ -285,6 +291,7 @@ class SeriesImport:
         added = await tx.bulk(
             AddedChapter, q.add_chapters, [_chapter_row(chapter) for chapter in chapters], series_id=series_id, now=now
         )
+        await self._import_run.undo_log.note_chapters_tx(tx, series_id, [each.id for each in added])
         await index_chapters_tx(tx, added)
         numbers = [(number, chapter.number) for chapter in chapters if (number := _sort_of(chapter)) is not None]
         if numbers:
@@ -303,15 +310,19 @@ class SeriesImport:
             await add_appearances_tx(tx, series_id, place, appeared, now=now)
 
     async def _state_tx(self, tx: Tx, series_id: SeriesId, chapters: list[ArchivedChapter]) -> None:
+        now, undo_log = self._deps.clock(), self._import_run.undo_log
+        of: dict[str, Any] = {"shelf_id": self._shelf_id, "series_id": series_id}
         entries = [as_row(each.entry, key=each.key) for each in chapters if each.entry is not None]
-        if entries:
-            await tx.run(q.put_chapter_entries, rows=entries, shelf_id=self._shelf_id, series_id=series_id)
-        progress = [as_row(each.progress, key=each.key) for each in chapters if each.progress is not None]
-        if progress:
-            keys = [row["key"] for row in progress]
-            await self._import_run.undo_log.keep_progress_tx(tx, self._shelf_id, series_id, keys=keys)
-            await tx.run(q.put_progress, rows=progress, shelf_id=self._shelf_id, series_id=series_id)
-        await entries_follow_tx(tx, self._shelf_id, series_id, self._deps.clock())
+        progress = [_progress_row(each.progress, each.key, now) for each in chapters if each.progress is not None]
+        async with (
+            undo_log.chapter_entries_tx(tx, **of, keys=[row["key"] for row in entries]),
+            undo_log.progress_tx(tx, **of, keys=[row["key"] for row in progress]),
+        ):
+            if entries:
+                await tx.run(q.put_chapter_entries, rows=entries, **of)
+            if progress:
+                await tx.run(q.put_progress, rows=progress, **of)
+            await entries_follow_tx(tx, self._shelf_id, series_id, now)
 
     async def settle(self) -> None:
         """At the end: what these series bring from now on is news (R8)."""
@@ -332,6 +343,13 @@ def _reads_files(source: ArchivedSource) -> bool:
 
 def _sort_of(chapter: ArchivedChapter) -> int | None:
     return sort_value(parse_number(chapter.number))
+
+
+def _progress_row(progress: ProgressLine, key: str, now: Millis) -> dict[str, Any]:
+    """Nothing was read after now: what is read next would count as older."""
+    row = as_row(progress, key=key)
+    times = ("paged_at", "marked_at", "opened_at", "updated_at")
+    return row | {name: min(row[name], now) for name in times if row[name] is not None}
 
 
 def _chapter_row(chapter: ArchivedChapter) -> dict[str, Any]:

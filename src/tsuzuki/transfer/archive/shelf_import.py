@@ -151,7 +151,10 @@ class _OtherLines:
             if person.proxy_images:
                 await tx.run(q.proxy_images, shelf_id=self._shelf_id, now=now)
             if person.backup_rest is not None:
-                await tx.run(q.put_backup_rest, shelf_id=self._shelf_id, body=person.backup_rest, now=now)
+                undo_log = self._import_run.undo_log
+                await undo_log.keep_rest_tx(tx, self._shelf_id)
+                said = {"body": person.backup_rest, "import_id": undo_log.import_id}
+                await tx.run(q.put_backup_rest, shelf_id=self._shelf_id, **said, now=now)
             if person.retention is not None and await owns_shelf_tx(tx, self._shelf_id, self._user.id):
                 await tx.run(q.keep_read, shelf_id=self._shelf_id, retention=Millis(person.retention), now=now)
         return LineCounts(created=changed, existing=len(run) - changed)
@@ -210,8 +213,10 @@ class _OtherLines:
         new = copied(NewBookmark, mark, item_id=item_id, feed_id=feed_id)
         bookmark_id = await add_bookmark_tx(tx, self._shelf_id, self._deps.new_id(), new, now=Millis(mark.created_at))
         await self._import_run.undo_log.note_made_tx(tx, "bookmark", bookmark_id)
-        if item_id is not None:
-            await save_entry_tx(tx, self._shelf_id, item_id, saved=True)
+        if feed_id is not None and item_id is not None and mark.item is not None:
+            undo_log = self._import_run.undo_log
+            async with undo_log.item_entries_tx(tx, self._shelf_id, feed_id, keys=[mark.item]):
+                await save_entry_tx(tx, self._shelf_id, item_id, saved=True)
         return True
 
     # -- channels

@@ -146,9 +146,11 @@ async def add_former_tx(
     return True
 
 
-async def put_backup_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, backup: BackupLine, *, now: Millis) -> int:
+async def put_backup_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, backup: BackupLine, *, import_id: int | None, now: Millis
+) -> int:
     """What a backup said of a series; its id."""
-    ids = {"shelf_id": shelf_id, "series_id": series_id}
+    ids = {"shelf_id": shelf_id, "series_id": series_id, "import_id": import_id}
     return await tx.one(int, q.put_backup, **q.put_backup.values_of(backup, **ids, now=now))
 
 

@@ -1,12 +1,15 @@
 """What an import changes, noted in the same transactions, so that all of it can be undone together."""
 
-from collections.abc import Sequence
-from typing import Literal, NewType
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Literal, NewType
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
+from tsuzuki.ingest.detached import shelf_items_tx
+from tsuzuki.model.ids import ChapterId, FeedId, SeriesId, ShelfId
+from tsuzuki.transfer.archive.format import BackupLine
 
 q = load_queries("tsuzuki.transfer.archive")
 
@@ -20,20 +23,97 @@ class UndoLog(msgspec.Struct, frozen=True):
     import_id: ImportId | None = None
 
     async def note_made_tx(self, tx: Tx, kind: Made, of_id: int) -> None:
-        """That the import put this onto the shelf."""
-        if self.import_id is not None:
-            await tx.run(q.note_made, import_id=self.import_id, kind=kind, of_id=of_id)
+        """That the import put this onto the shelf, and how it left it."""
+        said = {"import_id": self.import_id, "of_id": of_id}
+        if self.import_id is None:
+            return
+        match kind:
+            case "group":
+                await tx.run(q.note_group, **said)
+            case "subscription":
+                await tx.run(q.note_subscription, **said)
+            case "follow":
+                await tx.run(q.note_follow, **said)
+            case "bookmark":
+                await tx.run(q.note_bookmark, **said)
+            case "backup":
+                await tx.run(q.note_backup, **said)
 
-    async def keep_progress_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, keys: Sequence[str]) -> None:
-        """How far these chapters are read now."""
-        if self.import_id is not None and keys:
-            rows = [[key] for key in keys]
-            await tx.run(q.keep_progress, import_id=self.import_id, shelf_id=shelf_id, series_id=series_id, rows=rows)
-
-    async def keep_entries_tx(
-        self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, keys: Sequence[str], was_there: bool
-    ) -> None:
-        """How the entries of these items are now, before the import or after it; what is noted already stays noted."""
+    async def note_series_tx(self, tx: Tx, series_id: SeriesId) -> None:
+        """That there was no such series."""
         if self.import_id is not None:
-            said = {"import_id": self.import_id, "shelf_id": shelf_id, "feed_id": feed_id, "was_there": was_there}
-            await tx.run(q.keep_entries, rows=[[key] for key in keys], **said)
+            await tx.run(q.note_series, import_id=self.import_id, series_id=series_id)
+
+    async def note_chapters_tx(self, tx: Tx, series_id: SeriesId, chapters: Sequence[ChapterId]) -> None:
+        """That a series without a source had no such chapters."""
+        if self.import_id is not None and chapters:
+            rows = [[each] for each in chapters]
+            await tx.run(q.note_chapters, import_id=self.import_id, series_id=series_id, rows=rows)
+
+    async def keep_former_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> None:
+        """What the shelf had when it left this series, before it is followed again."""
+        if self.import_id is not None:
+            await tx.run(q.keep_former, import_id=self.import_id, shelf_id=shelf_id, series_id=series_id)
+
+    async def keep_backup_tx(self, tx: Tx, shelf_id: ShelfId, backup: BackupLine) -> None:
+        """What an earlier backup said of it."""
+        if self.import_id is not None:
+            said = {"shelf_id": shelf_id, "source": backup.source, "url": backup.url}
+            await tx.run(q.keep_backup, import_id=self.import_id, **said)
+
+    async def keep_rest_tx(self, tx: Tx, shelf_id: ShelfId) -> None:
+        """What an earlier backup said beside series."""
+        if self.import_id is not None:
+            await tx.run(q.keep_rest, import_id=self.import_id, shelf_id=shelf_id)
+
+    @asynccontextmanager
+    async def progress_tx(
+        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, keys: Sequence[str]
+    ) -> AsyncIterator[None]:
+        """Around what writes how far these chapters are read: how it was before, and how it is then."""
+        if self.import_id is None or not keys:
+            yield
+            return
+        these: dict[str, Any] = {"import_id": self.import_id, "series_id": series_id, "rows": [[key] for key in keys]}
+        await tx.run(q.keep_progress, shelf_id=shelf_id, **these)
+        yield
+        await tx.run(q.leave_progress, shelf_id=shelf_id, **these)
+        await tx.run(q.drop_same_progress, **these)
+
+    @asynccontextmanager
+    async def chapter_entries_tx(
+        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, keys: Sequence[str]
+    ) -> AsyncIterator[None]:
+        """The same around what writes the entries of these chapters."""
+        if self.import_id is None or not keys:
+            yield
+            return
+        these: dict[str, Any] = {"shelf_id": shelf_id, "series_id": series_id, "rows": [[key] for key in keys]}
+        await self._keep_entries_tx(tx, await tx.many(int, q.chapter_entries, **these))
+        yield
+        await self._leave_entries_tx(tx, await tx.many(int, q.chapter_entries, **these))
+
+    @asynccontextmanager
+    async def item_entries_tx(
+        self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, keys: Sequence[str]
+    ) -> AsyncIterator[None]:
+        """The same around what writes the entries of these items."""
+        if self.import_id is None or not keys:
+            yield
+            return
+
+        async def entries_tx() -> list[int]:
+            items = await shelf_items_tx(tx, shelf_id, feed_id, keys)
+            return await tx.many(int, q.item_entries, shelf_id=shelf_id, rows=[[each] for each in items.values()])
+
+        await self._keep_entries_tx(tx, await entries_tx())
+        yield
+        await self._leave_entries_tx(tx, await entries_tx())
+
+    async def _keep_entries_tx(self, tx: Tx, entries: Sequence[int]) -> None:
+        await tx.run(q.keep_entries, import_id=self.import_id, rows=[[each] for each in entries])
+
+    async def _leave_entries_tx(self, tx: Tx, entries: Sequence[int]) -> None:
+        rows = [[each] for each in entries]
+        await tx.run(q.leave_entries, import_id=self.import_id, rows=rows)
+        await tx.run(q.drop_same_entries, import_id=self.import_id, rows=rows)

@@ -77,77 +77,189 @@ select public_id from shelf_import where status in ('shown', 'queued', 'running'
 -- A file that was looked at and never imported.
 delete from shelf_import where status = 'shown' and updated_at < :before;
 
+-- name: forget_old
+-- Nobody undoes it any more.
+delete from shelf_import where status in ('done', 'failed', 'undone') and updated_at < :before;
+
+-- Undoing. What is not as the import left it, its reader has changed since, and stays (I9). -------------------------
+
+-- fragment: made
+select import_made.of_id from import_made where import_made.shelf_import_id = :id
+
 -- name: made_subscriptions
-select subscription.public_id from import_made join subscription on subscription.id = import_made.of_id
+select subscription.public_id from import_made
+join subscription on subscription.id = import_made.of_id and subscription.public_id = import_made.public_id
 where import_made.shelf_import_id = :id and import_made.kind = 'subscription' and subscription.shelf_id = :shelf_id
+  and import_made.state = cast(subscription.group_id as text) || ' ' || case when subscription.notify then '1' else '0' end
+    || case when subscription.full_text then ' 1 ' else ' 0 ' end
+    || coalesce(cast(subscription.poll_interval as text), '-') || ' '
+    || coalesce(cast(subscription.retention as text), '-') || ' ' || subscription.name
 order by subscription.id;
 
 -- name: made_follows
-select follow.public_id from import_made join follow on follow.id = import_made.of_id
+select follow.public_id, follow.series_id from import_made
+join follow on follow.id = import_made.of_id and follow.public_id = import_made.public_id
 where import_made.shelf_import_id = :id and import_made.kind = 'follow' and follow.shelf_id = :shelf_id
+  and import_made.state = cast(follow.group_id as text) || ' ' || follow.status
+    || case when follow.notify then ' 1 ' else ' 0 ' end || cast(follow.preferences as text)
 order by follow.id;
 
--- name: touched_series
-select distinct chapter.series_id from import_progress join chapter on chapter.id = import_progress.chapter_id
-where import_progress.shelf_import_id = :id
-order by chapter.series_id;
+-- name: drop_former
+delete from former_follow where shelf_id = :shelf_id and series_id = :series_id;
 
--- fragment: since_untouched
--- What was read after the import stays.
-progress.shelf_id = :shelf_id and progress.updated_at <= :until and before.shelf_import_id = :id
-  and before.chapter_id = progress.chapter_id
+-- name: restore_former
+insert into former_follow (
+  shelf_id, series_id, group_id, status, notify, preferences, entries, created_at, left_at
+)
+select cast(:shelf_id as bigint), series_id, group_id, status, notify, preferences, entries, created_at, left_at
+from import_former where shelf_import_id = :id and series_id = :series_id
+on conflict (shelf_id, series_id) do nothing;
+
+-- name: touched_series
+select chapter.series_id from import_progress join chapter on chapter.id = import_progress.chapter_id
+where import_progress.shelf_import_id = :id
+union
+select entry.series_id from import_entry join entry on entry.id = import_entry.entry_id
+where import_entry.shelf_import_id = :id and entry.series_id is not null
+order by 1;
+
+-- fragment: page_is_left
+(progress.page, progress.furthest_page) = (before.left_page, before.left_furthest_page)
+  and progress.paged_at is not distinct from before.left_paged_at
+
+-- fragment: mark_is_left
+{page_is_left} and progress.is_read = before.left_is_read
+  and progress.marked_at is not distinct from before.left_marked_at
 
 -- name: restore_progress
+-- Who has read on has read it.
 update progress
-set page = before.page, furthest_page = before.furthest_page, is_read = before.is_read,
-  is_bookmarked = before.is_bookmarked, device = before.device, paged_at = before.paged_at,
-  marked_at = before.marked_at, opened_at = before.opened_at
+set page = case when {page_is_left} then before.page else progress.page end,
+  furthest_page = case when {page_is_left} then before.furthest_page else progress.furthest_page end,
+  device = case when {page_is_left} then before.device else progress.device end,
+  paged_at = case when {page_is_left} then before.paged_at else progress.paged_at end,
+  is_read = case when {mark_is_left} then before.is_read else progress.is_read end,
+  marked_at = case when {mark_is_left} then before.marked_at else progress.marked_at end,
+  is_bookmarked = case
+    when progress.is_bookmarked = before.left_is_bookmarked then before.is_bookmarked else progress.is_bookmarked
+  end,
+  opened_at = case
+    when progress.opened_at is not distinct from before.left_opened_at then before.opened_at else progress.opened_at
+  end
 from import_progress as before
-where {since_untouched} and before.was_there;
+where before.shelf_import_id = :id and progress.shelf_id = :shelf_id and progress.chapter_id = before.chapter_id;
 
 -- name: remove_progress
 delete from progress
-where progress.shelf_id = :shelf_id and exists (
-  select 1 from import_progress as before where {since_untouched} and not before.was_there
-);
+where progress.shelf_id = :shelf_id and progress.chapter_id in (
+  select chapter_id from import_progress where shelf_import_id = :id and not was_there
+)
+  and page = 0 and furthest_page = 0 and not is_read and not is_bookmarked and paged_at is null and marked_at is null
+  and opened_at is null;
 
--- name: restore_entries
-update entry set unread = before.unread, saved = before.saved, read_at = before.read_at
-from import_entry as before
-where entry.shelf_id = :shelf_id and before.shelf_import_id = :id and before.entry_id = entry.id and before.was_there;
+-- fragment: entry_is_left
+(entry.unread = before.left_unread and entry.read_at is not distinct from before.left_read_at)
 
 -- name: remove_entries
 delete from entry
 where entry.shelf_id = :shelf_id and entry.id in (
-  select entry_id from import_entry where shelf_import_id = :id and not was_there
+  select before.entry_id from import_entry as before
+  where before.shelf_import_id = :id and not before.was_there and before.entry_id = entry.id
+    and {entry_is_left} and entry.saved = before.left_saved
 );
+
+-- name: restore_entries
+update entry
+set unread = case when {entry_is_left} then before.unread else entry.unread end,
+  read_at = case when {entry_is_left} then before.read_at else entry.read_at end,
+  saved = case when entry.saved = before.left_saved then before.saved else entry.saved end
+from import_entry as before
+where entry.shelf_id = :shelf_id and before.shelf_import_id = :id and before.entry_id = entry.id and before.was_there;
 
 -- name: remove_bookmarks
 delete from bookmark
-where shelf_id = :shelf_id and id in (
-  select of_id from import_made where shelf_import_id = :id and kind = 'bookmark'
+where shelf_id = :shelf_id and exists (
+  select 1 from import_made
+  where import_made.shelf_import_id = :id and import_made.kind = 'bookmark' and import_made.of_id = bookmark.id
+    and import_made.public_id = bookmark.public_id and import_made.state = bookmark.note
 );
+
+-- name: restore_backups
+-- Of those that no later backup has written anew.
+update backup_series
+set source_name = before.source_name, message = before.message, updated_at = before.updated_at, shelf_import_id = null
+from import_backup as before
+where backup_series.shelf_id = :shelf_id and backup_series.shelf_import_id = :id
+  and before.shelf_import_id = :id and before.backup_series_id = backup_series.id;
 
 -- name: remove_backups
 delete from backup_series
-where shelf_id = :shelf_id and id in (
-  select of_id from import_made where shelf_import_id = :id and kind = 'backup'
-);
+where shelf_id = :shelf_id and shelf_import_id = :id and id in ({made} and import_made.kind = 'backup');
+
+-- name: restore_rest
+update backup_rest set body = before.body, updated_at = before.updated_at, shelf_import_id = null
+from import_rest as before
+where backup_rest.shelf_id = :shelf_id and backup_rest.shelf_import_id = :id
+  and before.shelf_import_id = :id and before.body is not null;
+
+-- name: remove_rest
+delete from backup_rest
+where shelf_id = :shelf_id and shelf_import_id = :id
+  and exists (select 1 from import_rest where import_rest.shelf_import_id = :id and import_rest.body is null);
 
 -- name: remove_groups
--- Those that are empty again.
+-- Those that are empty again, and are called as they were.
 delete from shelf_group
-where shelf_id = :shelf_id and not is_default and id in (
-  select of_id from import_made where shelf_import_id = :id and kind = 'group'
+where shelf_id = :shelf_id and not is_default and exists (
+  select 1 from import_made
+  where import_made.shelf_import_id = :id and import_made.kind = 'group' and import_made.of_id = shelf_group.id
+    and import_made.public_id = shelf_group.public_id and import_made.state = shelf_group.name
 )
   and not exists (select 1 from subscription where subscription.group_id = shelf_group.id)
   and not exists (select 1 from follow where follow.group_id = shelf_group.id);
 
--- name: forget_log
-delete from import_made where shelf_import_id = :id;
+-- fragment: has_no_reader
+not exists (select 1 from progress where progress.chapter_id = chapter.id)
+  and not exists (select 1 from entry where entry.chapter_id = chapter.id)
+  and not exists (select 1 from chapter_copy where chapter_copy.chapter_id = chapter.id)
+  and not exists (select 1 from release where release.chapter_id = chapter.id)
 
--- name: forget_progress_log
+-- fragment: touched
+select backup_series.series_id from import_backup
+join backup_series on backup_series.id = import_backup.backup_series_id
+where import_backup.shelf_import_id = :id
+
+-- name: remove_chapters
+delete from chapter
+where id in (select chapter_id from import_chapter where shelf_import_id = :id) and {has_no_reader};
+
+-- name: lower_latest
+-- Where chapters went: a series without a source has no news.
+update series
+set latest_number = newest.number, latest_sort = newest.number_sort, last_chapter_at = null
+from chapter as newest
+where newest.series_id = series.id and newest.number_sort < series.latest_sort
+  and not exists (select 1 from series_source where series_source.series_id = series.id)
+  and newest.id = (
+    select chapter.id from chapter where chapter.series_id = series.id and chapter.number_sort is not null
+    order by chapter.number_sort desc, chapter.id limit 1
+  )
+  and series.id in ({touched});
+
+-- name: remove_series
+-- What the import made, and nobody has anything of, and no source knows.
+delete from series
+where id in (select series_id from import_series where shelf_import_id = :id)
+  and not exists (select 1 from series_source where series_source.series_id = series.id)
+  and not exists (select 1 from follow where follow.series_id = series.id)
+  and not exists (select 1 from former_follow where former_follow.series_id = series.id)
+  and not exists (select 1 from backup_series where backup_series.series_id = series.id)
+  and not exists (
+    select 1 from chapter where chapter.series_id = series.id and not ({has_no_reader})
+  );
+
+-- name: forget_progress
 delete from import_progress where shelf_import_id = :id;
 
--- name: forget_entry_log
+-- name: forget_entries
 delete from import_entry where shelf_import_id = :id;

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Final, Literal
 
 import msgspec
@@ -26,12 +27,15 @@ from tsuzuki.transfer.archive.journal import ImportReport
 from tsuzuki.transfer.archive.shelf_import import ShelfImport
 from tsuzuki.transfer.archive.undo_log import ImportId, UndoLog
 from tsuzuki.transfer.imports.store import (
+    MadeFollow,
     finish_import_tx,
     get_import_tx,
     person_tx,
     q,
     set_status_tx,
-    undo_made_tx,
+    undo_follow_tx,
+    undo_rest_tx,
+    undo_state_tx,
 )
 from tsuzuki.transfer.imports.types import ImportAccount, ReportedPart, ShelfImportRow
 
@@ -108,29 +112,35 @@ class ImportRunner:
         await self._files.remove(found.file_key, unless_since=float("inf"))
 
     async def _undo(self, found: ShelfImportRow) -> None:
-        """Feeds and series one by one, as their reader would leave them; what that leaves is one transaction."""
+        """What was read first, then feeds and series one by one, as their reader would leave them, then the rest."""
+        await self._db.with_tx(lambda tx: self._undo_state_tx(tx, found))
         said = {"id": found.id, "shelf_id": found.shelf_id}
-        follows = await self._db.read(lambda tx: tx.many(PublicId, q.made_follows, **said))
-        for public_id in follows:
+        for follow in await self._db.read(lambda tx: tx.many(MadeFollow, q.made_follows, **said)):
             with suppress(NotFound):
-                await self._follows.leave(found.shelf_id, public_id)
-        feeds = await self._db.read(lambda tx: tx.many(PublicId, q.made_subscriptions, **said))
-        for public_id in feeds:
+                await self._follows.leave(found.shelf_id, follow.public_id)
+            await self._db.with_tx(partial(undo_follow_tx, found=found, series_id=follow.series_id))
+        for public_id in await self._db.read(lambda tx: tx.many(PublicId, q.made_subscriptions, **said)):
             with suppress(NotFound):
                 await self._subscriptions.delete(found.shelf_id, public_id)
 
         async def undo(tx: Tx) -> None:
-            now = self._clock()
-            series = await tx.many(SeriesId, q.touched_series, id=found.id)
             await lock_series_merges_shared_tx(tx)
             await lock_reading_tx(tx, found.shelf_id)
-            await undo_made_tx(tx, found)
-            for series_id in series:
-                await entries_follow_tx(tx, found.shelf_id, series_id, now)
-            await counts_changed_tx(tx, [found.shelf_id], now)
-            await finish_import_tx(tx, found.id, "undone", now=now)
+            await undo_rest_tx(tx, found)
+            await finish_import_tx(tx, found.id, "undone", now=self._clock())
 
         await self._end(found, undo)
+        await self._files.remove(found.file_key, unless_since=float("inf"))
+
+    async def _undo_state_tx(self, tx: Tx, found: ShelfImportRow) -> None:
+        now = self._clock()
+        await lock_series_merges_shared_tx(tx)
+        series = await tx.many(SeriesId, q.touched_series, id=found.id)
+        await lock_reading_tx(tx, found.shelf_id)
+        await undo_state_tx(tx, found)
+        for series_id in series:
+            await entries_follow_tx(tx, found.shelf_id, series_id, now)
+        await counts_changed_tx(tx, [found.shelf_id], now)
 
     async def _end(self, found: ShelfImportRow, work: Callable[[Tx], object]) -> None:
         await self._db.with_tx(work)  # type: ignore[arg-type]

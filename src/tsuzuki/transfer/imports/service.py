@@ -55,6 +55,8 @@ MOST_SHOWN = 5
 """Files of one shelf that wait to be imported."""
 KEPT = Millis(7 * DAY)
 """A file that was shown and never imported."""
+UNDOABLE = Millis(90 * DAY)
+"""How long an import can be undone."""
 _MOST_SOURCES = 10_000
 
 
@@ -227,15 +229,18 @@ class Imports:
         found = await self.get(shelf_id, public_id)
         if not found.is_over:
             raise Conflict("This import has not ended yet.")
-        await self._db.with_tx(lambda tx: tx.run(q.drop_import, id=found.id))
+        if not await self._db.with_tx(lambda tx: tx.run(q.drop_import, id=found.id)):
+            raise Conflict("This import has just been started.")
         await self._files.remove(found.file_key, unless_since=float("inf"))
 
     # -- tidying
 
     async def tidy(self) -> int:
-        """Forget files that were shown and never imported, and remove stored ones that no import has; how many."""
+        """Forget old imports and files that were never imported, and remove what no import has; how many."""
         before = Millis(self._clock() - KEPT)
+        old = Millis(self._clock() - UNDOABLE)
         forgotten = await self._db.with_tx(lambda tx: tx.run(q.forget_shown, before=before))
+        forgotten += await self._db.with_tx(lambda tx: tx.run(q.forget_old, before=old))
         wanted = {file_key(each) for each in await self._db.read(lambda tx: tx.many(PublicId, q.import_files))}
         since = (self._clock() - DAY) / SECOND
         async for page in self._files.pages():

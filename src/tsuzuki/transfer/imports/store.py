@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from tsuzuki.accounts.types import User
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import NotFound
-from tsuzuki.model.ids import PublicId, ShelfId, UserId
+from tsuzuki.model.ids import PublicId, SeriesId, ShelfId, UserId
 from tsuzuki.model.times import Millis
 from tsuzuki.transfer.archive.undo_log import ImportId
 from tsuzuki.transfer.imports.types import ImportAccount, ImportPreview, ImportStatus, ShelfImportRow, plain
@@ -74,17 +76,39 @@ async def known_tx(tx: Tx, shelf_id: ShelfId, links: Sequence[str], series: Sequ
     return {"feeds": feeds, "series": await tx.one(int, q.known_series, shelf_id=shelf_id, rows=series)}
 
 
-async def undo_made_tx(tx: Tx, found: ShelfImportRow) -> None:
-    """What is neither a feed nor a series; to be called with what the shelf reads locked."""
+class MadeFollow(msgspec.Struct, frozen=True):
+    """A follow that an import made and nobody changed since."""
+
+    public_id: PublicId
+    series_id: SeriesId
+
+
+async def undo_state_tx(tx: Tx, found: ShelfImportRow) -> None:
+    """What was read, saved and bookmarked by it, before its feeds and series go; with the shelf's reading locked."""
     said: dict[str, Any] = {"shelf_id": found.shelf_id, "id": found.id}
-    until = found.finished_at or found.updated_at
-    await tx.run(q.restore_progress, until=until, **said)
-    await tx.run(q.remove_progress, until=until, **said)
+    await tx.run(q.restore_progress, **said)
+    await tx.run(q.remove_progress, **said)
     await tx.run(q.remove_bookmarks, **said)
-    await tx.run(q.restore_entries, **said)
     await tx.run(q.remove_entries, **said)
+    await tx.run(q.restore_entries, **said)
+    await tx.run(q.forget_progress, id=found.id)
+    await tx.run(q.forget_entries, id=found.id)
+
+
+async def undo_follow_tx(tx: Tx, found: ShelfImportRow, series_id: SeriesId) -> None:
+    """What the shelf had when it left this series before, instead of what the import made it follow."""
+    await tx.run(q.drop_former, shelf_id=found.shelf_id, series_id=series_id)
+    await tx.run(q.restore_former, shelf_id=found.shelf_id, series_id=series_id, id=found.id)
+
+
+async def undo_rest_tx(tx: Tx, found: ShelfImportRow) -> None:
+    """All else that it made."""
+    said: dict[str, Any] = {"shelf_id": found.shelf_id, "id": found.id}
+    await tx.run(q.restore_backups, **said)
     await tx.run(q.remove_backups, **said)
+    await tx.run(q.restore_rest, **said)
+    await tx.run(q.remove_rest, **said)
     await tx.run(q.remove_groups, **said)
-    await tx.run(q.forget_log, id=found.id)
-    await tx.run(q.forget_progress_log, id=found.id)
-    await tx.run(q.forget_entry_log, id=found.id)
+    await tx.run(q.remove_chapters, id=found.id)
+    await tx.run(q.lower_latest, id=found.id)
+    await tx.run(q.remove_series, id=found.id)
