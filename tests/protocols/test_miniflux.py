@@ -31,6 +31,8 @@ q = parse_queries(
 update entry set created_at = created_at - :age where shelf_id = :shelf_id;
 -- name: set_icon
 update feed set icon_url = :icon_url where id = :id;
+-- name: events
+select count(*) from event where shelf_id = :shelf_id;
 -- name: hold_back
 update watch set retry_after_until = :until where feed_id = :feed_id;
 """,
@@ -262,7 +264,7 @@ async def test_categories_are_groups(ann):
     assert [feed["category"]["id"] for feed in await ann.get("/feeds")] == [default["id"]]
 
 
-async def test_a_feed_is_found_followed_changed_and_left(ann):
+async def test_a_feed_is_found_followed_changed_and_left(app, ann):
     async with a_server(always(answer(200, FEED, content_type="application/rss+xml"))) as site:
         url = f"http://127.0.0.1:{site.port}/feed.xml"
         comics = (await ann.call("POST", "/categories", {"title": "Comics"})).json()
@@ -274,10 +276,15 @@ async def test_a_feed_is_found_followed_changed_and_left(ann):
         number = made.json()["feed_id"]
         assert made.status == 201
         assert "exists" in await ann.refused(400, "POST", "/feeds", {"feed_url": url})
+        resting = await ann.call("POST", "/feeds", {"feed_url": f"{url}?2", "disabled": True, "crawler": False})
+        assert (await ann.get(f"/feeds/{resting.json()['feed_id']}"))["disabled"] is True
+        await ann.done("DELETE", f"/feeds/{resting.json()['feed_id']}")
         feed = await ann.get(f"/feeds/{number}")
         assert (feed["feed_url"], feed["category"], feed["crawler"]) == (url, comics, True)
+        events = await app.db.read(lambda tx: tx.one(int, q.events, shelf_id=ann.shelf))
         same = await ann.call("PUT", f"/feeds/{number}", feed)
         assert (same.status, same.json()) == (201, feed)
+        assert await app.db.read(lambda tx: tx.one(int, q.events, shelf_id=ann.shelf)) == events
         default = next(each["id"] for each in await ann.get("/categories") if each != comics)
         changed = await ann.call("PUT", f"/feeds/{number}", {"title": "Gulls", "category_id": default})
         assert (changed.json()["title"], changed.json()["category"]["id"]) == ("Gulls", default)
@@ -508,8 +515,16 @@ async def test_what_is_not_there_is_said_in_the_same_shape(ann):
     await ann.refused(404, "GET", "/api-keys")
     assert await ann.get("/integrations/status") == {"has_integrations": False}
     await ann.refused(400, "POST", f"/entries/{number}/save")
-    await ann.refused(400, "PUT", "/flush-history")
-    await ann.refused(400, "PUT", f"/entries/{number}", {"title": "x"})
+    for method in ("PUT", "DELETE"):
+        flushed = await ann.call(method, "/flush-history")
+        assert (flushed.status, flushed.body) == (202, b"")
+    assert (await ann.ids()) == [number]
+    entry = await ann.get(f"/entries/{number}")
+    for body in ({}, {"title": entry["title"]}, {"title": None, "content": entry["content"]}):
+        same = await ann.call("PUT", f"/entries/{number}", body)
+        assert (same.status, same.json()) == (201, entry)
+    for body in ({"title": "x"}, {"content": "x"}, {"title": entry["title"], "content": ""}):
+        await ann.refused(400, "PUT", f"/entries/{number}", body)
     assert (await ann.get("/version"))["version"] == "2.2.8"
 
 

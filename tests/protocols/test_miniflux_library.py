@@ -22,7 +22,6 @@ REFUSED = {
     "create_user": 404,
     "delete_api_key": 404,
     "delete_user": 404,
-    "flush_history": 400,
     "get_api_keys": 404,
     "get_feed_icon": 404,
     "get_icon": 404,

@@ -50,7 +50,15 @@ class AppSubscriptions(msgspec.Struct, frozen=True):
         wanted = canonical(address.strip())
         return next((feed for feed in await self.all() if canonical(feed_address(feed, self.base)) == wanted), None)
 
-    async def subscribe(self, address: str, *, name: str = "", group: PublicId | None = None) -> SyncFeed:
+    async def subscribe(
+        self,
+        address: str,
+        *,
+        name: str = "",
+        group: PublicId | None = None,
+        is_suspended: bool = False,
+        full_text: bool = False,
+    ) -> SyncFeed:
         """Follow the feed at this address, or the best one of that page. What is followed already stays as it is.
 
         Invalid where there is none; a SourceError where the address cannot be called, or may not be.
@@ -65,7 +73,9 @@ class AppSubscriptions(msgspec.Struct, frozen=True):
         link = await self._discover(address)
         subscriptions = self.services.reading.subscriptions
         try:
-            new = NewSubscription(link=link, name=_short(name), group=group)
+            new = NewSubscription(
+                link=link, name=_short(name), group=group, is_suspended=is_suspended, full_text=full_text
+            )
             made = (await subscriptions.add(self._shelf_id, new)).public_id
         except Conflict:
             known = await self.find(link)

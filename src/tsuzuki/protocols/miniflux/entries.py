@@ -46,6 +46,13 @@ class EntriesBody(msgspec.Struct, frozen=True):
     starred: bool | None = None
 
 
+class TextsBody(msgspec.Struct, frozen=True):
+    """What an entry is to say."""
+
+    title: str | None = None
+    content: str | None = None
+
+
 class MediaBody(msgspec.Struct, frozen=True):
     """How far a file was played, in seconds."""
 
@@ -238,6 +245,11 @@ async def _found(asked: MinifluxRequest, number: int) -> SyncEntry:
 
 
 async def _show(asked: MinifluxRequest) -> Response:
+    return answer_json(await _view(asked))
+
+
+async def _view(asked: MinifluxRequest) -> Json:
+    """The entry in the path; NotFound for another shelf's, or another feed's or category's than the path says."""
     found = await _found(asked, asked.number("entry_id"))
     ways = {"feed_id": found.details.feed, "category_id": found.details.group_id}
     for name in asked.request.path_params.keys() & ways:
@@ -245,13 +257,16 @@ async def _show(asked: MinifluxRequest) -> Response:
             raise NotFound("There is no such entry here.")
     view, [shown] = await viewer(asked), await asked.shown([found])
     feed = await asked.subscriptions.get(found.details.feed)
-    return answer_json(view.entry(shown, found.entry, view.feed(feed)))
+    return view.entry(shown, found.entry, view.feed(feed))
 
 
 async def _edit(asked: MinifluxRequest) -> Response:
+    """The entry where nothing of it is to be changed: clients send back what they were shown."""
     asked.user.must_write()
-    await _found(asked, asked.number("entry_id"))
-    raise Invalid("Articles are kept as they were published; they cannot be edited.")
+    shown, body = await _view(asked), await asked.body(TextsBody)
+    if body.title not in (None, shown["title"]) or body.content not in (None, shown["content"]):
+        raise Invalid("Articles are kept as they were published; they cannot be edited.")
+    return answer_json(shown, 201)
 
 
 async def _fetch_content(asked: MinifluxRequest) -> Response:
@@ -342,5 +357,6 @@ async def _mark_read(asked: MinifluxRequest, wanted: SyncFilter) -> Response:
 
 
 async def _flush(asked: MinifluxRequest) -> Response:
+    """What was read goes when the settings of the shelf say so, whatever an app wishes: others may share the shelf."""
     asked.user.must_write()
-    raise Invalid("What was read is kept for as long as the settings of the shelf say; it cannot be removed from here.")
+    return done(202)

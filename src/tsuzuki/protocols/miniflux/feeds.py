@@ -142,16 +142,19 @@ async def _add(asked: MinifluxRequest) -> Response:
     if not isinstance(address, str) or not address.strip():
         raise Invalid("feed_url is needed.")
     _refuse_unsupported(body)
-    settings = _settings(body)
+    is_suspended, full_text = (_switch(body, name) is True for name in ("disabled", "crawler"))
     before = {feed.number for feed in await asked.subscriptions.all()}
     try:
-        found = await asked.subscriptions.subscribe(address, group=None if isinstance(group, UnsetType) else group)
+        found = await asked.subscriptions.subscribe(
+            address,
+            group=None if isinstance(group, UnsetType) else group,
+            is_suspended=is_suspended,
+            full_text=full_text,
+        )
     except SourceError as error:
         raise Invalid(str(error)) from error
     if found.number in before:
         raise Conflict("This feed already exists.")
-    if settings != SubscriptionChange():
-        await asked.services.reading.subscriptions.change(asked.shelf_id, found.public_id, settings)
     return answer_json({"feed_id": found.number}, CREATED)
 
 
@@ -170,10 +173,16 @@ async def _change(asked: MinifluxRequest) -> Response:
     else:
         _refuse_unsupported(new)
         link, name = _text(new, "feed_url"), _text(new, "title")
-        change = msgspec.structs.replace(
-            _settings(new), name=name, group=group, link=link or UNSET, site_url=_site(new)
+        change = SubscriptionChange(
+            name=name,
+            group=group,
+            link=link or UNSET,
+            site_url=_site(new),
+            is_suspended=_switch(new, "disabled"),
+            full_text=_switch(new, "crawler"),
         )
-        await asked.services.reading.subscriptions.change(asked.shelf_id, feed.public_id, change)
+        if change != SubscriptionChange():
+            await asked.services.reading.subscriptions.change(asked.shelf_id, feed.public_id, change)
     return answer_json((await viewer(asked)).feed(await asked.feed()), CREATED)
 
 
@@ -183,10 +192,6 @@ def _site(body: Json) -> str | UnsetType:
     if not isinstance(text, UnsetType) and http_url(text) is None:
         raise Invalid("site_url must be an http or https address.")
     return text
-
-
-def _settings(body: Json) -> SubscriptionChange:
-    return SubscriptionChange(is_suspended=_switch(body, "disabled"), full_text=_switch(body, "crawler"))
 
 
 async def _wanted_group(asked: MinifluxRequest, body: Json) -> PublicId | UnsetType:
