@@ -47,6 +47,10 @@ delete from entry where id % 3 = 0;
 delete from item where feed_id = :feed_id;
 -- name: drop_shelf
 delete from shelf where id = :shelf_id;
+-- name: drop_subscriptions
+delete from subscription where shelf_id = :shelf_id;
+-- name: drop_follows
+delete from follow where shelf_id = :shelf_id;
 -- name: drop_all
 delete from entry;
 """,
@@ -142,6 +146,8 @@ async def test_rel_19h_the_tally_is_the_truth_whatever_becomes_of_the_entries(db
         (q.merge_series, {"series_id": merged}),
         (q.drop_some, {}),
         (q.drop_items, {"feed_id": blog}),
+        (q.drop_subscriptions, {"shelf_id": other}),  # as whoever deletes a shelf: they refer to groups
+        (q.drop_follows, {"shelf_id": other}),
         (q.drop_shelf, {"shelf_id": other}),
         (q.drop_all, {}),
     ):

@@ -22,8 +22,10 @@ q = parse_queries(
     """
 -- name: entries
 select entry.id, coalesce(of_feed.number, of_series.number) as feed, shelf_group.id as group_id,
-  shelf_group.name as group_name, entry.unread, entry.saved, entry.created_at, entry.sort_at,
-  coalesce(entry.changed_at, entry.created_at) as changed_at, coalesce(item.title, chapter.title) as title,
+  shelf_group.name as group_name, entry.unread, entry.saved,
+  coalesce(entry.appeared_at, entry.created_at) as created_at, entry.sort_at,
+  coalesce(entry.changed_at, entry.appeared_at, entry.created_at) as changed_at,
+  coalesce(item.title, chapter.title) as title,
   coalesce(item.author, '') as author, item.categories as tags
 from entry
 left join feed_number as of_feed on of_feed.shelf_id = entry.shelf_id and of_feed.feed_id = entry.feed_id
@@ -37,15 +39,16 @@ where entry.shelf_id = :shelf_id;
 -- name: set_state
 update entry set unread = :unread, saved = :saved where id = :id;
 -- name: set_times
-update entry set created_at = :created_at, sort_at = :sort_at, changed_at = :changed_at where id = :id;
+update entry set created_at = :created_at, appeared_at = :appeared_at, sort_at = :sort_at, changed_at = :changed_at
+where id = :id;
 """,
 )
 
 WORDS = ("gull", "pier", "wind")
 AUTHORS = ("ann", "bob", None)
 TAGS = ((), ("Sea",), ("sea", "Wind"), ("The sea",), ('Say "sea"', "Öre"))
-SPAN = 40
-"""Seconds over which everything happened: few, so that bounds are met exactly."""
+SPAN = 400
+"""Seconds over which everything happened, in steps of five, so that bounds are met exactly."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -101,7 +104,7 @@ class FilteredShelf(msgspec.Struct, frozen=True):
             "changed before": ([("changed_before", later)], lambda row: row.changed_at < moment),
             "changed after": (
                 [("changed_after", later)],
-                lambda row: row.changed_at > moment or row.created_at > moment - LATE,
+                lambda row: max(row.changed_at, row.created_at) > moment - LATE,
             ),
             "before number": ([("before_entry_id", one.id)], lambda row: row.id < one.id),
             "after number": ([("after_entry_id", one.id)], lambda row: row.id > one.id),
@@ -143,9 +146,10 @@ def _lower(row: Row) -> set[str]:
 
 async def _scatter(tx: Tx, rows: list[Row], *, began: int, dice: random.Random) -> None:
     for row in rows:
-        created, published, changed = (began * SECOND + dice.randrange(2 * SPAN) * 500 for _ in range(3))
+        created, published, changed, appeared = ((began + dice.randrange(0, SPAN, 5)) * SECOND for _ in range(4))
         await tx.run(q.set_state, id=row.id, unread=dice.random() < 0.5, saved=dice.random() < 0.3)
-        when = {"created_at": created, "sort_at": published, "changed_at": changed if dice.random() < 0.5 else None}
+        when = {"created_at": created, "appeared_at": appeared if appeared > created else None, "sort_at": published}
+        when["changed_at"] = changed if dice.random() < 0.5 else None
         await tx.run(q.set_times, id=row.id, **when)
 
 

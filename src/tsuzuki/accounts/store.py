@@ -49,6 +49,7 @@ async def count_tenant_contents_tx(tx: Tx, tenant_id: TenantId) -> TenantContent
 async def delete_tenant_tx(tx: Tx, tenant_id: TenantId) -> None:
     """The tenant with all that is its own; what was fetched for it stays."""
     await tx.run(q.delete_subscriptions_of_tenant, tenant_id=tenant_id)
+    await tx.run(q.delete_follows_of_tenant, tenant_id=tenant_id)
     await tx.run(q.delete_activities_of_tenant, tenant_id=tenant_id)
     await tx.run(q.delete_tenant, id=tenant_id)
 

@@ -147,7 +147,7 @@ async def deliver_feeds_tx(tx: Tx, batches: Iterable[NewBatch], now: Millis, *, 
         ArrivingItems(FeedId(batch.of_id), [ItemId(item) for item in batch.installments], batch.arrived_at or now)
         for batch in small
     ]
-    placed = await add_item_entries_tx(tx, arriving, now) if arriving else []
+    placed = await add_item_entries_tx(tx, arriving, now, appeared_at=now) if arriving else []
     if not placed and not large:
         return NOTHING
     readers = await feed_readers_tx(tx, [feed for feed in feeds if feed not in large], now) if placed else []
@@ -202,7 +202,7 @@ async def deliver_chapters_tx(
         return await _show_catalogue_tx(tx, batch, is_large=is_large, now=now)
     if is_large:
         return await _announce_tx(tx, [], [], [], later=[batch], now=now)
-    placed = await add_chapter_entries_tx(tx, series_id, new_chapters, now)
+    placed = await add_chapter_entries_tx(tx, series_id, new_chapters, now, appeared_at=now)
     if not placed:
         return NOTHING
     return await _announce_tx(tx, [batch], placed, await series_readers_tx(tx, series_id, now), later=[], now=now)
@@ -352,7 +352,7 @@ def loudness(floods: int) -> Loudness:
 
 
 async def add_item_entries_tx(
-    tx: Tx, batches: Iterable[ArrivingItems], now: Millis, reach: Reach = EVERYONE
+    tx: Tx, batches: Iterable[ArrivingItems], now: Millis, *, appeared_at: Millis, reach: Reach = EVERYONE
 ) -> list[Placed]:
     """An entry for each of these items on each shelf that is subscribed; only the new ones come back (I2).
 
@@ -363,16 +363,24 @@ async def add_item_entries_tx(
         for number, batch in enumerate(batches)
         for item in dict.fromkeys(batch.items)
     ]
-    return await tx.bulk(Placed, q.add_item_entries, rows, now=now, **msgspec.structs.asdict(reach))
+    of = msgspec.structs.asdict(reach)
+    return await tx.bulk(Placed, q.add_item_entries, rows, now=now, appeared_at=appeared_at, **of)
 
 
 async def add_chapter_entries_tx(
-    tx: Tx, series_id: SeriesId, chapters: Iterable[ChapterId], now: Millis, *, reach: Reach = EVERYONE
+    tx: Tx,
+    series_id: SeriesId,
+    chapters: Iterable[ChapterId],
+    now: Millis,
+    *,
+    appeared_at: Millis,
+    reach: Reach = EVERYONE,
 ) -> list[Placed]:
     """An entry for each of these chapters on each shelf that follows; only the new ones come back (I2)."""
     rows = [[chapter] for chapter in chapters]
     of = msgspec.structs.asdict(reach)
-    return await tx.bulk(Placed, q.add_chapter_entries, rows, series_id=series_id, now=now, **of)
+    when = {"now": now, "appeared_at": appeared_at}
+    return await tx.bulk(Placed, q.add_chapter_entries, rows, series_id=series_id, **when, **of)
 
 
 async def feed_readers_tx(tx: Tx, feeds: Iterable[FeedId], now: Millis, reach: Reach = EVERYONE) -> list[Reader]:

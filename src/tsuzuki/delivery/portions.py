@@ -95,7 +95,7 @@ async def deliver_before_leaving_tx(tx: Tx, kind: Kind, of_id: int, shelf_id: Sh
     """Entries that are on their way to a shelf which is about to leave: it can have all back that it had."""
     for delivery in await open_payloads_tx(tx, DELIVERIES, prefix_of(kind, of_id)):
         if delivery.after < shelf_id and not delivery.is_catalogue:
-            await _add_entries_tx(tx, delivery, Reach(shelf_id - 1, shelf_id, delivery.newest))
+            await _add_entries_tx(tx, delivery, Reach(shelf_id - 1, shelf_id, delivery.newest), delivery.at)
 
 
 async def _lock_tx(tx: Tx, delivery: Delivery) -> None:
@@ -113,7 +113,7 @@ async def _deliver_to_tx(tx: Tx, delivery: Delivery, reach: Reach, now: Millis) 
         readers = await _readers_tx(tx, delivery, reach)
         await add_catalogues_tx(tx, readers, delivery.available, now=now)
         return Delivered(0, (EVENTS_WAKEUP,)), False
-    placed = await _add_entries_tx(tx, delivery, reach)
+    placed = await _add_entries_tx(tx, delivery, reach, now)
     if not placed:
         return NOTHING, False
     batch = NewBatch(delivery.kind, delivery.of_id, delivery.installments, delivery.is_quiet)
@@ -123,13 +123,15 @@ async def _deliver_to_tx(tx: Tx, delivery: Delivery, reach: Reach, now: Millis) 
     return Delivered(sum(entry.count for entry in placed), (EVENTS_WAKEUP,)), is_told
 
 
-async def _add_entries_tx(tx: Tx, delivery: Delivery, reach: Reach) -> Sequence[Placed]:
+async def _add_entries_tx(tx: Tx, delivery: Delivery, reach: Reach, now: Millis) -> Sequence[Placed]:
     if delivery.kind == "chapter":
         chapters = map(ChapterId, delivery.installments)
-        return await add_chapter_entries_tx(tx, SeriesId(delivery.of_id), chapters, delivery.at, reach=reach)
+        return await add_chapter_entries_tx(
+            tx, SeriesId(delivery.of_id), chapters, delivery.at, appeared_at=now, reach=reach
+        )
     items = [ItemId(each) for each in delivery.installments]
     arriving = ArrivingItems(FeedId(delivery.of_id), items, delivery.arrived_at)
-    return await add_item_entries_tx(tx, [arriving], delivery.at, reach)
+    return await add_item_entries_tx(tx, [arriving], delivery.at, appeared_at=now, reach=reach)
 
 
 async def _readers_tx(tx: Tx, delivery: Delivery, reach: Reach) -> Sequence[Reader]:

@@ -8,8 +8,9 @@ returning shelf_id, item_id as installment_id, 1 as count, id as newest;
 -- for each other and do not deadlock. Suspended in the future: what a refresh by hand brings is still let in.
 -- CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had. Of a delivery in portions :now is when
 -- it was stored: who suspended since then, or is held since then, had it coming.
-insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
-select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(wanted.value ->> 3 as bigint)
+insert into entry (shelf_id, feed_id, item_id, sort_at, created_at, appeared_at)
+select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(wanted.value ->> 3 as bigint),
+  case when cast(:appeared_at as bigint) > cast(wanted.value ->> 3 as bigint) then cast(:appeared_at as bigint) end
 from json_each(cast(:rows as text)) as wanted
 cross join {wanted_item}
 join subscription on subscription.feed_id = item.feed_id
@@ -42,11 +43,11 @@ end
 
 -- name: add_chapter_entries
 -- I2, R7: by the logical chapter, whichever source brought it.
-insert into entry (shelf_id, series_id, chapter_id, sort_at, created_at)
+insert into entry (shelf_id, series_id, chapter_id, sort_at, created_at, appeared_at)
 select
   follow.shelf_id, chapter.series_id, chapter.id,
   {chapter_time},
-  cast(:now as bigint)
+  cast(:now as bigint), case when cast(:appeared_at as bigint) > cast(:now as bigint) then cast(:appeared_at as bigint) end
 from json_each(cast(:rows as text)) as wanted
 cross join {wanted_chapter}
 join follow on follow.series_id = chapter.series_id and {follow_gets_it}

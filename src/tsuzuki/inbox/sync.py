@@ -28,8 +28,9 @@ LARGEST = 2**63 - 1
 """No number is larger."""
 
 LATE = 2 * MINUTE
-"""An entry says when it was stored, and is seen when its transaction ends, or its portion of a large delivery. An app
-that asks for what arrived since it last looked is given this much more: what it knows already it skips.
+"""An entry says when it was stored or marked, and is seen when that transaction ends, or an older one that holds back
+its number. An app that asks for what arrived or changed since it last looked is given this much more: what it knows
+already it skips.
 """
 
 Order = Literal["id", "published", "changed", "created", "status", "title", "author", "category_title", "category_id"]
@@ -74,7 +75,7 @@ class SyncRef(msgspec.Struct, frozen=True, gc=False):
 
     id: EntryId
     feed: int
-    created_at: Millis
+    arrived_at: Millis
 
 
 class SyncDetails(msgspec.Struct, frozen=True):
@@ -82,6 +83,8 @@ class SyncDetails(msgspec.Struct, frozen=True):
 
     id: EntryId
     feed: int
+    arrived_at: Millis
+    """When it appeared on the shelf."""
     changed_at: Millis | None
     """When it was last marked or saved."""
     group_id: GroupId
@@ -130,7 +133,7 @@ class SyncFilter(msgspec.Struct, frozen=True, kw_only=True):
     published_from: Millis = Millis(-FAR)
     published_until: Millis = FAR
     changed_from: Millis | None = None
-    """Exclusive: what was marked or saved after it, or arrived no more than `LATE` before."""
+    """Exclusive: what was marked or saved after it, or arrived."""
     changed_until: Millis = FAR
     search: str | None = None
     tags: tuple[str, ...] = ()
@@ -332,7 +335,6 @@ async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, 
         "series_id": found and found.series_id,
         "group_id": wanted.group,
         "tag_id": wanted.tag,
-        "late_from": None if wanted.changed_from is None else wanted.changed_from - LATE,
         "settled": await tx.one(int, q.settled),
     }
 

@@ -100,6 +100,10 @@ entry indexed by entry_series
 -- fragment: by_date
 entry indexed by entry_order
 
+-- fragment: arrival
+-- When it appeared on this shelf, whatever its publisher, its archive or the inbox say.
+coalesce(entry.appeared_at, entry.created_at)
+
 -- fragment: is_wanted
 entry.shelf_id = :shelf_id and entry.id > :above and entry.id < :below and entry.id <= :settled
 and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (entry.item_id is not null))
@@ -118,12 +122,12 @@ and (
   or entry.feed_id in (select feed_id from tagging where tag_id = cast(:tag_id as bigint) and feed_id is not null)
   or entry.series_id in (select series_id from tagging where tag_id = cast(:tag_id as bigint) and series_id is not null)
 )
-and entry.created_at >= :arrived_from and entry.created_at <= :arrived_until
+and {arrival} >= :arrived_from and {arrival} <= :arrived_until
 and entry.sort_at >= :published_from and entry.sort_at <= :published_until
-and coalesce(entry.changed_at, entry.created_at) <= :changed_until
+and coalesce(entry.changed_at, {arrival}) <= :changed_until
 and (
   cast(:changed_from as bigint) is null or entry.changed_at > cast(:changed_from as bigint)
-  or entry.created_at > cast(:late_from as bigint)
+  or {arrival} > cast(:changed_from as bigint)
 )
 and (
   cast(:tags as text) = '[]'
@@ -139,7 +143,7 @@ and (
 exists (select 1 from json_each(item.categories) as has where lower(has.value) = lower(wanted.value ->> 0))
 
 -- fragment: ref
-select entry.id, coalesce(of_feed.number, of_series.number) as feed, entry.created_at
+select entry.id, coalesce(of_feed.number, of_series.number) as feed, {arrival} as arrived_at
 
 -- fragment: numbered
 left join feed_number as of_feed on of_feed.shelf_id = entry.shelf_id and of_feed.feed_id = entry.feed_id
@@ -154,8 +158,8 @@ left join feed_number as of_series on of_series.shelf_id = entry.shelf_id and of
 -- fragment: in_order
 order by case cast(:by as text)
     when 'published' then entry.sort_at
-    when 'created' then entry.created_at
-    when 'changed' then coalesce(entry.changed_at, entry.created_at)
+    when 'created' then {arrival}
+    when 'changed' then coalesce(entry.changed_at, {arrival})
     else entry.id
   end * case when cast(:descending as boolean) then -1 else 1 end,
   entry.id * case when cast(:descending as boolean) then -1 else 1 end
@@ -186,7 +190,9 @@ limit :most offset :skip
 {ref} from (
   select id from entry where shelf_id = :shelf_id and changed_at > :changed_from
   union
-  select id from entry where shelf_id = :shelf_id and created_at > :late_from
+  select id from entry where shelf_id = :shelf_id and created_at > :changed_from
+  union
+  select id from entry where shelf_id = :shelf_id and appeared_at > :changed_from
 ) as recent
 cross join entry {numbered}
 where entry.id = recent.id and {is_wanted} {in_order};
@@ -226,13 +232,13 @@ order by case when cast(:descending as boolean) then -place else place end limit
 
 -- name: by_name
 -- For the few who list by status, title, author or category.
-select id, feed, created_at from (
+select id, feed, arrived_at from (
   {ref}, {placed} from entry {numbered} {named} where {is_wanted}
 ) as listed {by_place};
 
 -- name: found_by_name
 with hit as ({hits})
-select id, feed, created_at from (
+select id, feed, arrived_at from (
   {ref}, {placed} from hit cross join entry {numbered} {named}
   where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted}
 ) as listed {by_place};
@@ -249,12 +255,12 @@ where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted};
 -- Of the entries of one answer, what apps are told beside the item or chapter. Materialized: PostgreSQL would rather begin
 -- with all that the shelf has.
 with page as materialized (
-  select id, shelf_id, feed_id, series_id, changed_at from entry
+  select id, shelf_id, feed_id, series_id, changed_at, {arrival} as arrived_at from entry
   where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
     and id <= :settled
     and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
 )
-select entry.id, coalesce(of_feed.number, of_series.number) as feed, entry.changed_at, shelf_group.id as group_id,
+select entry.id, coalesce(of_feed.number, of_series.number) as feed, entry.arrived_at, entry.changed_at, shelf_group.id as group_id,
   shelf_group.name as group_name,
   case
     when series.id is null then coalesce(nullif(subscription.name, ''), nullif(feed.title, ''), feed.link)

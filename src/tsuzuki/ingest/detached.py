@@ -14,6 +14,7 @@ from tsuzuki.db.fulltext import IndexWords, document
 from tsuzuki.db.locks import lock_feeds_shared_tx
 from tsuzuki.ingest.items import index_items_tx
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
+from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.ingest")
 
@@ -52,7 +53,7 @@ async def shelf_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Itera
 
 
 async def import_items_tx(
-    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Sequence[ImportedItem]
+    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Sequence[ImportedItem], *, now: Millis
 ) -> ImportedCounts:
     """Put items that somebody says a feed had onto one shelf: the feed's own where it holds them, else detached ones.
 
@@ -74,7 +75,7 @@ async def import_items_tx(
         await index_items_tx(tx, [document(row_id, keys[key].words) for key, row_id in new.items()])
     ids |= new
     entries = [{**item.entry, "item_id": ids[key], "n": n} for n, (key, item) in enumerate(keys.items())]
-    await tx.run(q.put_entries, rows=entries, shelf_id=shelf_id, feed_id=feed_id)
+    await tx.run(q.put_entries, rows=entries, shelf_id=shelf_id, feed_id=feed_id, now=now)
     created = len(keys) - len(had)
     return ImportedCounts(created, len(brought) - created, new)
 

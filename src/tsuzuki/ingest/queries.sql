@@ -311,10 +311,11 @@ value ->> 'categories', value ->> 'enclosures', value ->> 'page_urls'
 
 -- name: put_entries
 -- I2. What is read or saved on either side stays so.
-insert into entry (shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at)
+insert into entry (shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at, appeared_at)
 select cast(:shelf_id as bigint), cast(:feed_id as bigint), cast(value ->> 'item_id' as bigint),
   cast(value ->> 'unread' as boolean), cast(value ->> 'saved' as boolean), cast(value ->> 'sort_at' as bigint),
-  cast(value ->> 'read_at' as bigint), cast(value ->> 'created_at' as bigint)
+  cast(value ->> 'read_at' as bigint), cast(value ->> 'created_at' as bigint),
+  case when cast(:now as bigint) > cast(value ->> 'created_at' as bigint) then cast(:now as bigint) end
 from json_each(cast(:rows as text))
 where true
 order by cast(value ->> 'n' as bigint)

@@ -191,8 +191,8 @@ def _app_entry(found: SyncEntry, url: str, body: str, base: str) -> AppEntry:
         unread=entry.unread,
         saved=entry.saved,
         published_at=Millis(max(0, entry.published_at if entry.published_at is not None else entry.sort_at)),
-        arrived_at=entry.created_at,
-        changed_at=max(entry.created_at, details.changed_at or entry.created_at),
+        arrived_at=details.arrived_at,
+        changed_at=max(details.arrived_at, details.changed_at or details.arrived_at),
         enclosures=tuple(entry.enclosures or ()),
     )
 

@@ -109,7 +109,7 @@ async def take_former_subscription_tx(
 async def restore_tx(tx: Tx, shelf_id: ShelfId, former: FormerSubscription, now: Millis) -> None:
     """Restore its entries and add what came since; the stored copy is deleted."""
     both = {"shelf_id": shelf_id, "feed_id": former.feed_id}
-    await tx.run(q.restore_entries, **both)
+    await tx.run(q.restore_entries, **both, now=now)
     await tx.run(q.attach_bookmarks, **both)
     await tx.run(q.add_missed, **both, since=former.left_at, most=MOST_MISSED, now=now)
     await tx.run(q.drop_former, **both)

@@ -171,11 +171,11 @@ from former_subscription join feed on feed.id = former_subscription.feed_id
 where former_subscription.shelf_id = :shelf_id and former_subscription.public_id = :public_id;
 
 -- name: restore_entries
--- As they were; one whose bookmark was deleted meanwhile is no longer saved.
-insert into entry (shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at)
+-- As they were, but new to apps; one whose bookmark was deleted meanwhile is no longer saved.
+insert into entry (shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at, appeared_at)
 select former_entry.shelf_id, former_entry.feed_id, former_entry.item_id, former_entry.unread,
   former_entry.saved and (former_entry.bookmark_id is null or exists ({bookmark_left})),
-  former_entry.sort_at, former_entry.read_at, former_entry.created_at
+  former_entry.sort_at, former_entry.read_at, former_entry.created_at, cast(:now as bigint)
 from former_entry
 where former_entry.shelf_id = :shelf_id and former_entry.feed_id = :feed_id
 order by former_entry.item_id

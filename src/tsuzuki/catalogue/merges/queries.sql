@@ -312,9 +312,9 @@ where chapter_copy.chapter_id = twin.old_id and chapter_copy.release_id in (
 );
 
 -- name: copy_entries
-insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, read_at, created_at)
+insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, read_at, created_at, appeared_at)
 select entry.shelf_id, cast(:new_id as bigint), twin.copy_id, entry.unread, entry.saved, entry.sort_at, entry.read_at,
-  entry.created_at
+  entry.created_at, cast(:now as bigint)
 from {twins} join entry on entry.chapter_id = twin.old_id
 where true
 order by entry.shelf_id, twin.copy_id;

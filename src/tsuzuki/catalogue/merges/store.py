@@ -153,7 +153,7 @@ async def split_chapters_tx(tx: Tx, series_id: SeriesId, new_id: SeriesId, now: 
     releases = await tx.run(q.split_releases, **both)
     await tx.run(q.split_appearances, **both)
     await tx.run(q.split_copies, **both)
-    entries = await tx.run(q.copy_entries, **both)
+    entries = await tx.run(q.copy_entries, **both, now=now)
     await tx.run(q.copy_tags, **both)
     progress = await tx.run(q.copy_progress, **both)
     moved = await tx.run(q.split_chapters, **both)

@@ -126,7 +126,7 @@ async def list_ids(asked: ReaderRequest) -> Response:
     """Only the numbers, of many entries."""
     page = await _page(asked, read_stream(asked.params.one("s")), _most(asked, MOST_IDS))
     refs = [
-        {"id": str(ref.id), "directStreamIds": [f"feed/{ref.feed}"], "timestampUsec": micros(ref.created_at)}
+        {"id": str(ref.id), "directStreamIds": [f"feed/{ref.feed}"], "timestampUsec": micros(ref.arrived_at)}
         for ref in page.refs
     ]
     return json_answer({"itemRefs": refs} | _continued(page.continuation))

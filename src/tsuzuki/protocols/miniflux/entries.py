@@ -162,7 +162,7 @@ async def _filter(asked: MinifluxRequest) -> SyncFilter:
         arrived_until=_before(params, "before"),
         published_from=_after(params, "published_after", Millis(-FAR)),
         published_until=_before(params, "published_before"),
-        changed_from=_moment(changed_after) if changed_after > 0 else None,
+        changed_from=Millis(_moment(changed_after) - LATE) if changed_after > 0 else None,
         changed_until=_before(params, "changed_before"),
         search=params.one("search").strip() or None,
         tags=_tags(params),

@@ -137,7 +137,7 @@ class FeedImport:
         ]
         keys = [item.key for item in items]
         async with self._import_run.undo_log.item_entries_tx(tx, self._shelf_id, feed_id, keys=keys):
-            counts = await import_items_tx(tx, self._shelf_id, feed_id, brought)
+            counts = await import_items_tx(tx, self._shelf_id, feed_id, brought, now=self._deps.clock())
         texts = [
             as_row(item.full_text, item_id=counts.new[item.key])
             for item in items

@@ -201,7 +201,8 @@ on conflict (item_id) do nothing;
 
 -- fragment: entry_values
 cast(value ->> 'unread' as boolean), cast(value ->> 'saved' as boolean), cast(value ->> 'sort_at' as bigint),
-  cast(value ->> 'read_at' as bigint), cast(value ->> 'created_at' as bigint)
+  cast(value ->> 'read_at' as bigint), cast(value ->> 'created_at' as bigint),
+  case when cast(:now as bigint) > cast(value ->> 'created_at' as bigint) then cast(:now as bigint) end
 
 -- fragment: both_entries
 unread = entry.unread and excluded.unread, saved = entry.saved or excluded.saved,
@@ -330,7 +331,7 @@ where chapter.series_id = :series_id and chapter.key = value ->> 'chapter_key'
 on conflict (series_source_id, key) do nothing;
 
 -- name: put_chapter_entries
-insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, read_at, created_at)
+insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, read_at, created_at, appeared_at)
 select cast(:shelf_id as bigint), chapter.series_id, chapter.id, {entry_values}
 from json_each(cast(:rows as text))
 cross join chapter

@@ -319,7 +319,7 @@ class SeriesImport:
             undo_log.progress_tx(tx, **of, keys=[row["key"] for row in progress]),
         ):
             if entries:
-                await tx.run(q.put_chapter_entries, rows=entries, **of)
+                await tx.run(q.put_chapter_entries, rows=entries, now=now, **of)
             if progress:
                 await tx.run(q.put_progress, rows=progress, **of)
             await entries_follow_tx(tx, self._shelf_id, series_id, now)

@@ -171,7 +171,7 @@ class _Import:
         async def put(tx: Tx) -> None:
             await lock_items_tx(tx, feed_id)
             now = self._clock()
-            await import_items_tx(tx, self._shelf_id, feed_id, [_brought(*each, now) for each in items])
+            await import_items_tx(tx, self._shelf_id, feed_id, [_brought(*each, now) for each in items], now=now)
 
         try:
             await with_tx_again(self._db, put)
