@@ -122,6 +122,11 @@ async def test_parts_and_heads_are_those_of_the_whole(tmp_path, database_url):
         assert last_bytes.body == whole.body[-7:]
         beyond = await gallery.reader.get(path_of(gallery), range=f"bytes={size}-")
         assert (beyond.status, beyond.headers["content-range"]) == (416, f"bytes */{size}")
+        held = await gallery.reader.ask("HEAD", path_of(gallery), range="bytes=5-9")
+        assert (held.status, held.headers["content-length"]) == (200, str(size))
+        for condition in ('"another"', "Wed, 21 Oct 2026 07:28:00 GMT", f"W/{whole.headers['etag']}"):
+            answer = await gallery.reader.get(path_of(gallery), range="bytes=5-9", if_range=condition)
+            assert (answer.status, answer.body) == (200, whole.body), condition
         known = await gallery.reader.get(path_of(gallery), if_none_match=whole.headers["etag"])
         assert (known.status, known.body) == (304, b"")
         await gallery.reader.post(gallery.download)

@@ -52,6 +52,37 @@ async def kobo(app) -> Device:
 # -- the exchange
 
 
+async def test_the_exchange_of_the_notes(app, kobo):
+    """Seven requests with the very bodies; the server's clock is the only thing that may differ."""
+    make = "Make a device password under Account, Device passwords, and log in with it."
+    created = {"username": kobo.user.username, "password": kobo.hashed}
+    missing = {name: TOLD[name] for name in ("progress", "percentage", "device")}
+    wrong = hashlib.md5(b"wrong").hexdigest()
+    said = [
+        await kobo.call("GET", "/users/auth"),
+        await kobo.call("GET", f"/syncs/progress/{DOCUMENT}"),
+        await kobo.call("PUT", "/syncs/progress", TOLD),
+        await kobo.call("GET", f"/syncs/progress/{DOCUMENT}"),
+        await kobo.call("PUT", "/syncs/progress", missing),
+        await app.client.ask("POST", f"{BASE}/users/create", json=created),
+        await kobo.call("GET", "/users/auth", key=wrong),
+    ]
+    at = said[2].json()["timestamp"]
+    assert isinstance(at, int)
+    assert abs(at - app.time() // SECOND) <= 5
+    assert [(answer.status, answer.json()) for answer in said] == [
+        (200, {"authorized": "OK"}),
+        (200, {}),
+        (200, {"document": DOCUMENT, "timestamp": at}),
+        (200, TOLD | {"timestamp": at}),
+        (403, {"code": 2004, "message": "Field 'document' not provided."}),
+        (402, {"code": 2005, "message": make}),
+        (401, {"code": 2001, "message": "Unauthorized"}),
+    ]
+    assert {answer.headers["content-type"] for answer in said} == {"application/json"}
+    assert not any("www-authenticate" in answer.headers for answer in said)
+
+
 async def test_the_exchange_that_the_plugin_knows(app, kobo):
     answer = await kobo.call("GET", "/users/auth")
     assert (answer.status, answer.json()) == (200, {"authorized": "OK"})

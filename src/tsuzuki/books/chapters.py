@@ -69,6 +69,11 @@ class ChapterFiles:
             pages = await self._fetched(release_id, user_id)
         return await self._packed(facts, pages)
 
+    async def here(self, release_id: ReleaseId, user_id: UserId) -> ChapterFile | None:
+        """The same where every page is here already, downloaded or in the cache; None otherwise."""
+        pages = await self._images.whole_copy(release_id, user_id) or await self._images.cached_pages(release_id)
+        return await self._packed(await self.facts(release_id), pages) if pages else None
+
     async def open_copy(self, copy_id: int, facts: ReleaseFacts) -> ChapterFile:
         """The file of a download, whoever has it."""
         return await self._packed(facts, await self._images.pages_of_copy(copy_id))

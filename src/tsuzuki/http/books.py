@@ -24,12 +24,13 @@ async def answer_chapter(
 
     Whoever asks only for its head, as KOReader does for the name, does not wait for pages that are still to be fetched.
     """
-    if request.method == "HEAD" and not await images.whole_copy(release_id, user_id):
+    known = await files.here(release_id, user_id) if request.method == "HEAD" else None
+    if request.method == "HEAD" and known is None:
         facts = await files.facts(release_id)
         response = Response(headers=_headers(facts.file_name, CBZ, otherwise=_otherwise(facts)))
         del response.headers["content-length"]
         return response
-    file = await files.open(release_id, user_id)
+    file = known or await files.open(release_id, user_id)
     response = answer_archive(request, file.archive, images, otherwise=_otherwise(file.facts))
     if _begins(response):
         await files.digest(file)

@@ -38,7 +38,7 @@ def asked_part(request: Request, size: int, etag: str) -> AskedPart:
     sent = request.headers.get("if-none-match", "")
     if sent.strip() == "*" or etag in _TAG.findall(sent):
         return AskedPart(304, 0, 0, headers)
-    wanted = _wanted_range(request, size, etag)
+    wanted = _wanted_range(request, size, etag) if request.method == "GET" else None  # HEAD knows no ranges (RFC 9110)
     if wanted is None:
         return AskedPart(200, 0, size, headers)
     start, end = wanted

@@ -247,6 +247,14 @@ join image on image.id = copy_page.image_id
 where chapter_copy.release_id = :release_id and chapter_copy.status = 'done' and {may_read}
 order by copy_page.position;
 
+-- name: cached_pages
+-- Those pages of a release that are in the cache with their checksums; nothing while its page list is not known.
+select {image_columns}, image_of.subject, release.page_count
+from release
+join image_of on image_of.release_id = release.id and image_of.thumbnail = 0
+join image on image.id = image_of.image_id
+where release.id = :release_id and release.pages_fetched_at is not null and image.crc32 is not null;
+
 -- name: pages_of_copy
 select {image_columns}
 from copy_page join image on image.id = copy_page.image_id

@@ -107,6 +107,13 @@ class PagePictureRow(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class CachedPage(Image, frozen=True):
+    """An image that is a page, and how many there are of its release."""
+
+    subject: str
+    page_count: int
+
+
 class _Download(msgspec.Struct):
     """A running fetch of an image. One that only prefetches ends when its reader goes elsewhere."""
 
@@ -267,6 +274,14 @@ class Images:
         """Every page of a release, in order, where it is downloaded completely and this person may read it."""
         wanted = {"release_id": release_id, "user_id": user_id}
         return await self._db.read(lambda tx: tx.many(Image, q.whole_copy, **wanted))
+
+    async def cached_pages(self, release_id: ReleaseId) -> list[Image]:
+        """Every page of a release, in order, as the cache has them; none where one is missing."""
+        rows = await self._db.read(lambda tx: tx.many(CachedPage, q.cached_pages, release_id=release_id))
+        pages = {row.subject: row for row in rows}
+        count = rows[0].page_count if rows else 0
+        found = [pages.get(page_of(release_id, position).key) for position in range(count)]
+        return [page for page in found if page is not None] if None not in found else []
 
     async def pages_of_copy(self, copy_id: int) -> list[Image]:
         """Every page of a download, in order."""
