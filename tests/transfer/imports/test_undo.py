@@ -3,10 +3,11 @@
 import msgspec
 import pytest
 
-from tests.builders import NOON
+from tests.builders import NOON, a_public_id
 from tests.shelves.builders import shelf_deps
-from tests.transfer.imports.builders import an_importer
+from tests.transfer.imports.builders import SOMEBODY, an_importer
 from tests.transfer.mihon.builders import UNKNOWN, a_backup, a_chapter, a_manga
+from tsuzuki.catalogue.merges.service import SeriesMerges
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.files.folder import FolderStore
 from tsuzuki.files.stores import IMPORTS
@@ -268,6 +269,61 @@ async def put_file_again(importer, row, backup, folder):
     async with files.local(shown.file_key) as path:
         (folder / "again.zip").write_bytes(path.read_bytes())
     await files.put(row.file_key, folder / "again.zip")
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["into the first", "into the second"])
+async def test_two_series_of_it_that_are_one_now_go_both(db, tmp_path, turned):
+    importer = await an_importer(db, tmp_path)
+    backup = a_backup(a_library(), a_library(title="Two", url="/manga/two", read=(2, 4)))
+    done = await importer.import_file("a.tachibk", backup)
+    await merged(importer, turned=turned)
+    assert {key for key, one in (await progress(importer)).items() if one["is_read"]} == {"1", "2", "4"}
+    await importer.undo(done)
+    after = await sizes(importer)
+    assert (after.progress, after.follows, after.backups, after.series) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["into mine", "into that of the import"])
+async def test_what_was_mine_of_a_merged_series_stays(db, tmp_path, turned):
+    importer = await an_importer(db, tmp_path)
+    await importer.import_file("mine.tachibk", a_backup(a_library(read=(1,))))
+    mine = await progress(importer)
+    done = await importer.import_file("b.tachibk", a_backup(a_library(title="Two", url="/manga/two", read=(1, 2))))
+    await merged(importer, turned=turned)
+    await importer.undo(done)
+    after = await progress(importer)
+    assert {key: (one["page"], one["is_read"], one["is_bookmarked"]) for key, one in after.items()} == {
+        key: (one["page"], one["is_read"], one["is_bookmarked"]) for key, one in mine.items()
+    }
+    assert await followed(importer, "Two" if turned else "One") is not None
+
+
+async def test_what_was_read_after_a_merge_stays(db, tmp_path):
+    importer = await an_importer(db, tmp_path)
+    backup = a_backup(a_library(), a_library(title="Two", url="/manga/two"))
+    done = await importer.import_file("a.tachibk", backup)
+    await merged(importer)
+    here = ReportedReading(page=8, at=LATER, device="phone")
+    await reading(importer).report(importer.reader.shelf_id, await series(importer), await chapter(importer, "4"), here)
+    await importer.undo(done)
+    assert list(await progress(importer)) == ["4"]
+
+
+async def test_a_merged_series_keeps_what_a_later_backup_says_of_both(db, tmp_path):
+    importer = await an_importer(db, tmp_path)
+    both = a_library(read=()), a_library(title="Two", url="/manga/two", read=())
+    await importer.import_file("a.tachibk", a_backup(*both))
+    await merged(importer)
+    later = a_library(read=(1,)), a_library(title="Two", url="/manga/two", read=(4,))
+    await importer.import_file("b.tachibk", a_backup(*later))
+    assert {key for key, one in (await progress(importer)).items() if one["is_read"]} == {"1", "4"}
+
+
+async def merged(importer, *, turned=False):
+    """The second series into the first, or the first into the second."""
+    merges = SeriesMerges(importer.db, lambda: NOON, a_public_id, lambda *_: None)
+    one, two = await series(importer, "One"), await series(importer, "Two")
+    await merges.merge(SOMEBODY, *((one, two) if turned else (two, one)))
 
 
 async def test_an_import_is_undone_once(db, tmp_path):

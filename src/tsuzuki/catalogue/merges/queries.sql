@@ -117,6 +117,104 @@ where chapter_id in (select id from chapter where series_id = :from_id) and exis
 -- name: move_progress
 update progress set chapter_id = pair.stays_id from {pairs} where progress.chapter_id = pair.gone_id;
 
+-- What undoes imports goes along (transfer/archive/undo_log.py) ----------------------------------------------------
+
+-- name: forget_own_logs
+-- What is not as an import left it, its reader has read since: it is not undone.
+delete from import_progress
+where chapter_id in (select pair.gone_id from {pairs} union all select pair.stays_id from {pairs}) and exists (
+  select 1 from shelf_import
+  join progress on progress.shelf_id = shelf_import.shelf_id and progress.chapter_id = import_progress.chapter_id
+  where shelf_import.id = import_progress.shelf_import_id and (
+    (progress.page, progress.furthest_page, progress.is_read, progress.is_bookmarked) <> (
+      import_progress.left_page, import_progress.left_furthest_page, import_progress.left_is_read,
+      import_progress.left_is_bookmarked
+    )
+    or progress.paged_at is distinct from import_progress.left_paged_at
+    or progress.marked_at is distinct from import_progress.left_marked_at
+  )
+);
+
+-- name: add_joined_logs
+-- What the chapter that stays had itself, it had before.
+insert into import_progress (
+  shelf_import_id, chapter_id, was_there, page, furthest_page, is_read, is_bookmarked, device, paged_at, marked_at,
+  opened_at
+)
+select log.shelf_import_id, pair.stays_id, progress.chapter_id is not null, coalesce(progress.page, 0),
+  coalesce(progress.furthest_page, 0), coalesce(progress.is_read, false), coalesce(progress.is_bookmarked, false),
+  progress.device, progress.paged_at, progress.marked_at, progress.opened_at
+from {pairs}
+join import_progress as log on log.chapter_id = pair.gone_id
+join shelf_import on shelf_import.id = log.shelf_import_id
+left join progress on progress.shelf_id = shelf_import.shelf_id and progress.chapter_id = pair.stays_id
+where true
+on conflict (shelf_import_id, chapter_id) do nothing;
+
+-- fragment: other_was_newer
+other.paged_at is not null and (import_progress.paged_at is null or other.paged_at > import_progress.paged_at)
+
+-- name: join_logs
+-- And what the other had before, or has of its reader.
+update import_progress
+set was_there = import_progress.was_there or other.was_there,
+  page = case when {other_was_newer} then other.page else import_progress.page end,
+  device = case when {other_was_newer} then other.device else import_progress.device end,
+  paged_at = case when {other_was_newer} then other.paged_at else import_progress.paged_at end,
+  furthest_page = case
+    when other.furthest_page > import_progress.furthest_page then other.furthest_page
+    else import_progress.furthest_page
+  end,
+  is_read = import_progress.is_read or other.is_read,
+  is_bookmarked = import_progress.is_bookmarked or other.is_bookmarked,
+  marked_at = case
+    when import_progress.marked_at is null or other.marked_at > import_progress.marked_at
+    then coalesce(other.marked_at, import_progress.marked_at) else import_progress.marked_at
+  end,
+  opened_at = case
+    when import_progress.opened_at is null or other.opened_at > import_progress.opened_at
+    then coalesce(other.opened_at, import_progress.opened_at) else import_progress.opened_at
+  end
+from (
+  select shelf_import.id as import_id, pair.stays_id,
+    case when log.chapter_id is null then true else log.was_there end as was_there,
+    case when log.chapter_id is null then progress.page else log.page end as page,
+    case when log.chapter_id is null then progress.furthest_page else log.furthest_page end as furthest_page,
+    case when log.chapter_id is null then progress.is_read else log.is_read end as is_read,
+    case when log.chapter_id is null then progress.is_bookmarked else log.is_bookmarked end as is_bookmarked,
+    case when log.chapter_id is null then progress.device else log.device end as device,
+    case when log.chapter_id is null then progress.paged_at else log.paged_at end as paged_at,
+    case when log.chapter_id is null then progress.marked_at else log.marked_at end as marked_at,
+    case when log.chapter_id is null then progress.opened_at else log.opened_at end as opened_at
+  from {pairs}
+  join progress on progress.chapter_id = pair.gone_id
+  join shelf_import on shelf_import.shelf_id = progress.shelf_id
+  left join import_progress as log on log.chapter_id = pair.gone_id and log.shelf_import_id = shelf_import.id
+) as other
+where import_progress.chapter_id = other.stays_id and import_progress.shelf_import_id = other.import_id;
+
+-- name: leave_joined_logs
+update import_progress
+set left_page = progress.page, left_furthest_page = progress.furthest_page, left_is_read = progress.is_read,
+  left_is_bookmarked = progress.is_bookmarked, left_paged_at = progress.paged_at, left_marked_at = progress.marked_at,
+  left_opened_at = progress.opened_at
+from progress, shelf_import, {pairs}
+where import_progress.chapter_id = pair.stays_id and progress.chapter_id = pair.stays_id
+  and shelf_import.id = import_progress.shelf_import_id and progress.shelf_id = shelf_import.shelf_id;
+
+-- name: own_joined_follows
+-- A follow that an import made, and the reader's own become one: it is the reader's.
+delete from import_made
+where kind = 'follow' and of_id in (
+  select kept.id from follow as kept
+  join follow as other on other.series_id = :from_id and other.shelf_id = kept.shelf_id
+  where kept.series_id = :into_id and not exists (
+    select 1 from import_made as its
+    where its.kind = 'follow' and its.of_id = other.id and its.public_id = other.public_id
+      and its.shelf_import_id = import_made.shelf_import_id
+  )
+);
+
 -- name: fill_chapters
 -- R6: what the chapter lacked; its first sight stays.
 update chapter
@@ -335,6 +433,17 @@ insert into progress (
 select progress.shelf_id, twin.copy_id, progress.page, progress.furthest_page, progress.is_read, progress.is_bookmarked,
   progress.device, progress.paged_at, progress.marked_at, progress.opened_at, progress.updated_at
 from {twins} join progress on progress.chapter_id = twin.old_id;
+
+-- name: copy_logs
+insert into import_progress (
+  shelf_import_id, chapter_id, was_there, page, furthest_page, is_read, is_bookmarked, device, paged_at, marked_at,
+  opened_at, left_page, left_furthest_page, left_is_read, left_is_bookmarked, left_paged_at, left_marked_at,
+  left_opened_at
+)
+select log.shelf_import_id, twin.copy_id, log.was_there, log.page, log.furthest_page, log.is_read, log.is_bookmarked,
+  log.device, log.paged_at, log.marked_at, log.opened_at, log.left_page, log.left_furthest_page, log.left_is_read,
+  log.left_is_bookmarked, log.left_paged_at, log.left_marked_at, log.left_opened_at
+from {twins} join import_progress as log on log.chapter_id = twin.old_id;
 
 -- name: copied_chapters
 select copy.id, copy.title from chapter as copy where copy.series_id = :new_id;

@@ -67,9 +67,14 @@ async def join_entries_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> int:
 async def join_progress_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> MovedRows:
     """The same for progress."""
     both = {"from_id": gone, "into_id": into}
+    await tx.run(q.forget_own_logs, **both)
+    await tx.run(q.add_joined_logs, **both)
+    await tx.run(q.join_logs, **both)
     joined = await tx.run(q.join_progress, **both)
     await tx.run(q.drop_joined_progress, **both)
-    return MovedRows(await tx.run(q.move_progress, **both), joined)
+    moved = await tx.run(q.move_progress, **both)
+    await tx.run(q.leave_joined_logs, **both)
+    return MovedRows(moved, joined)
 
 
 async def join_chapters_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> tuple[MovedRows, list[CopiedChapter]]:
@@ -99,6 +104,7 @@ async def join_follows_tx(tx: Tx, gone: SeriesId, into: SeriesId, now: Millis) -
     await tx.run(q.move_former_follows, **both)
     await tx.run(q.move_backups, **both)
     await tx.run(q.join_series_tags, **both)
+    await tx.run(q.own_joined_follows, **both)
     joined = await tx.run(q.join_follows, **both, now=now)
     await tx.run(q.drop_joined_follows, **both)
     return MovedRows(await tx.run(q.move_follows, **both, now=now), joined)
@@ -150,6 +156,7 @@ async def split_chapters_tx(tx: Tx, series_id: SeriesId, new_id: SeriesId, now: 
     """Chapters of the parted sources; what both sides have is copied with everything that readers have of it."""
     both: dict[str, Any] = {"series_id": series_id, "new_id": new_id}
     copied = await tx.run(q.copy_chapters, **both, now=now)
+    await tx.run(q.copy_logs, **both)
     releases = await tx.run(q.split_releases, **both)
     await tx.run(q.split_appearances, **both)
     await tx.run(q.split_copies, **both)
