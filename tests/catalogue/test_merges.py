@@ -172,7 +172,8 @@ async def test_the_former_id_leads_to_the_series_that_it_became(db, merging, fol
 async def test_a_merged_series_is_found_by_every_title(db, merging):
     one, other = await a_published_series(db, title="Onepiece"), await a_published_series(db, title="Ichi")
     await merging.merge(SYSTEM, other.public_id, one.public_id)
-    hits = await db.read(lambda tx: search_series_tx(tx, "Onepiece"))
+    shelf = await a_reader(db)
+    hits = await db.read(lambda tx: search_series_tx(tx, shelf, "Onepiece"))
     assert [hit.public_id for hit in hits] == [one.public_id]
 
 

@@ -142,13 +142,13 @@ async def test_a_deleted_item_leaves_the_index(db, shelf):
     assert len(await db.read(lambda tx: search_items_tx(tx, shelf, "fish"))) == 1
 
 
-async def test_a_series_is_found_by_any_of_its_titles(db):
+async def test_a_series_is_found_by_any_of_its_titles(db, shelf):
     series = await stored_series(db, "Frieren")
     await db.with_tx(
         lambda tx: index_series_tx(tx, series, titles=["Frieren", "葬送のフリーレン"], description="An elf walks on.")
     )
     for query in ("frieren", "フリーレン", "送の", "elf"):
-        hits = await db.read(lambda tx, query=query: search_series_tx(tx, query))
+        hits = await db.read(lambda tx, query=query: search_series_tx(tx, shelf, query))
         assert ([hit.id for hit in hits], query) == ([series], query)
 
 

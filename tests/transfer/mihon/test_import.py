@@ -5,6 +5,7 @@ import pytest
 from tests.builders import NOON
 from tests.transfer.imports.builders import an_importer
 from tests.transfer.mihon.builders import MANGADEX, UNKNOWN, UUID, a_backup, a_chapter, a_manga, packed
+from tsuzuki.inbox.search.hits import search_series_tx
 from tsuzuki.model.errors import Invalid
 from tsuzuki.transfer.mihon.wire import bytes_field, number_field, text_field
 
@@ -99,6 +100,17 @@ async def test_everything_that_was_read_comes_along(db, tmp_path):
         "url:/c/extra": False,
     }
     assert chapters_of(shelf, "Only read")["1"]["is_read"]
+
+
+async def test_what_only_an_import_has_brought_is_found_by_its_reader_alone(db, tmp_path):
+    """I8: what somebody reads elsewhere, and what somebody thinks up, is nobody else's."""
+    importer, other = await an_importer(db, tmp_path), await an_importer(db, tmp_path)
+    await importer.import_file("app.mihon.tachibk", packed(BACKUP))
+
+    async def found(shelf_id):
+        return [hit.title for hit in await db.read(lambda tx: search_series_tx(tx, shelf_id, "lost"))]
+
+    assert (await found(importer.reader.shelf_id), await found(other.reader.shelf_id)) == (["Lost"], [])
 
 
 async def test_imported_chapters_are_no_news(db, tmp_path):

@@ -121,10 +121,10 @@ async def shown_items_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[ItemId], *, lo
     return [found[item_id] for item_id in ids if item_id in found]
 
 
-async def search_series_tx(tx: Tx, query: str | Sequence[Term], most: int = 50) -> list[SeriesHit]:
-    """The series that match, best first."""
+async def search_series_tx(tx: Tx, shelf_id: ShelfId, query: str | Sequence[Term], most: int = 50) -> list[SeriesHit]:
+    """The series that match, best first; of those that only imports have brought, the shelf's own."""
     wanted = match(tx.engine, parse_terms(query) if isinstance(query, str) else query)
-    return [] if wanted is None else await tx.many(SeriesHit, q.search_series, match=wanted, most=most)
+    return [] if wanted is None else await tx.many(SeriesHit, q.search_series, match=wanted, **_of(shelf_id, most))
 
 
 async def search_chapters_tx(tx: Tx, shelf_id: ShelfId, terms: Sequence[Term], most: int) -> list[ChapterHit]:

@@ -42,6 +42,7 @@ from (
   limit 1000
 ) as hit
 join series on series.id = hit.id
+where {is_for_all}
 order by hit.score desc, series.id desc
 limit :most;
 

@@ -39,8 +39,15 @@ join item on item.id = entry.item_id
 join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
 where entry.shelf_id = :shelf_id and entry.item_id = cast(wanted.value as bigint);
 
+-- fragment: is_for_all
+(
+  exists (select 1 from series_source where series_source.series_id = series.id)
+  or not exists (select 1 from import_series where import_series.series_id = series.id)
+  or exists (select 1 from follow where follow.series_id = series.id and follow.shelf_id = :shelf_id)
+)
+
 -- name: search_series
--- Every series can be found, followed or not.
+-- Every series can be found, followed or not. I8: a name that only somebody's import has brought is theirs.
 select series.id, series.public_id, series.title, series.author, series.cover_url, series.last_chapter_at,
   series.description,
   (
@@ -55,7 +62,7 @@ from (
   limit 1000
 ) as hit
 cross join series
-where series.id = hit.id
+where series.id = hit.id and {is_for_all}
 order by hit.score, series.id desc
 limit :most;
 

@@ -110,7 +110,7 @@ class Search:
         return _Hits(
             feeds=await feed_names_tx(tx, shelf_id, longest(parsed.words)),
             items=items,
-            series=await search_series_tx(tx, parsed.terms, most),
+            series=await search_series_tx(tx, shelf_id, parsed.terms, most),
             chapters=await self._chapters_tx(tx, shelf_id, parsed, most),
         )
 

@@ -78,8 +78,10 @@ select public_id from shelf_import where status in ('shown', 'queued', 'running'
 delete from shelf_import where status = 'shown' and updated_at < :before;
 
 -- name: forget_old
--- Nobody undoes it any more.
-delete from shelf_import where status in ('done', 'failed', 'undone') and updated_at < :before;
+-- Nobody undoes it any more. I8: that a series is known by it alone stays.
+delete from shelf_import
+where status in ('done', 'failed', 'undone') and updated_at < :before
+  and not exists (select 1 from import_series where import_series.shelf_import_id = shelf_import.id);
 
 -- Undoing. What is not as the import left it, its reader has changed since, and stays (I9). -------------------------
 
