@@ -52,6 +52,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     ask: str = ""
     """Method and path, after the transcript's base."""
     headers: dict[str, str] = {}
+    """Beside the transcript's; an empty one is not sent."""
     form: str | None = None
     """A form, as it is sent."""
     parts: dict[str, str] | None = None
@@ -212,7 +213,7 @@ class Replay:
     def _sent(self, step: Step) -> dict[str, Any]:
         said = self._transcript
         wanted = said.headers | step.headers
-        headers = {name: self._filled(text) for name, text in wanted.items() if self._is_known(text)}
+        headers = {name: self._filled(text) for name, text in wanted.items() if text and self._is_known(text)}
         if step.json is not None:
             return {"headers": headers, "json": self._value(step.json)}
         if step.body is not None:
@@ -226,7 +227,7 @@ class Replay:
             body = self._filled("&".join(part for part in (said.form, step.form) if part))
         else:
             return {"headers": headers, "skip_auto_headers": ["content-type"]}
-        return {"headers": headers, "data": body.encode()}
+        return {"headers": headers, "data": body.encode(), "skip_auto_headers": ["content-type"]}
 
     # -- what is expected
 

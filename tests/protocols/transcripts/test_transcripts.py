@@ -14,10 +14,13 @@ REFERENCE = [one for one in ALL if one.is_reference]
 OTHERS = [one for one in ALL if not one.is_reference]
 
 
+SETTINGS = {"allow_private_networks": "127.0.0.0/8", "cors_allowed_origins": "https://flux.example"}
+
+
 async def replayed(transcript: Transcript, database_url: str, folder: Path) -> None:
     async with (
         a_server(publishing()) as site,
-        a_running_app(folder, database_url=in_settings(database_url), allow_private_networks="127.0.0.0/8") as app,
+        a_running_app(folder, database_url=in_settings(database_url), **SETTINGS) as app,
     ):
         await replay(transcript, await a_prepared_shelf(app, site.url), site.url)
 
