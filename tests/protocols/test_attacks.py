@@ -1,15 +1,20 @@
 """What somebody with a device password, or without one, tries against the paths of apps."""
 
+import asyncio
 import time
+from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.api.people import PASSWORD, RunningApp, a_running_app
+from tests.app import in_settings
 from tests.protocols.komga import KomgaReader, a_komga_reader
 from tests.protocols.people import an_app_reader
 from tests.protocols.reader_client import READING_LIST, ReaderClient
+from tsuzuki.http.errors import LONGEST_SENTENCE, failure_of
 from tsuzuki.inbox.feeds_out.types import FOLDER
 from tsuzuki.inbox.sync import SyncFilter
+from tsuzuki.model.errors import Invalid
 from tsuzuki.protocols.google_reader.names import StreamName, read_stream
 
 
@@ -143,12 +148,78 @@ async def test_sec_42_forms_of_other_sites_change_nothing_by_basic(tmp_path):
             assert (await app.client.ask("POST", marking, headers=ann.basic | headers)).status == 204, headers
 
 
-async def test_searches_of_very_many_conditions_are_refused(app):
+async def test_searches_of_very_many_conditions_take_no_long_time(app):
     ann = await a_komga_reader(app)
     each = [{"genre": {"operator": "is", "value": f"g{number}"}} for number in range(9_000)]
     names = {f"x{number}": {"operator": "is", "value": "y"} for number in range(20_000)}
+    mixed = [{"allOf": [{"genre": {"operator": "isNot", "value": "a"}}, one]} for one in each[:4_000]]
+    began = time.process_time()
     for condition in ({"allOf": [{"anyOf": each}, {"anyOf": each}]}, names):
+        assert (await ann.call("POST", "/api/v1/series/list", {"condition": condition})).status == 200
+    await ann.refused(400, "POST", "/api/v1/series/list", {"condition": {"anyOf": mixed}})
+    assert time.process_time() - began < 4
+
+
+async def test_a_person_has_few_files_looked_at_at_once(app):
+    """Each is held in memory while it is sent, and some never end."""
+    visitor = await app.signed_in(await app.add())
+    finish = asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"{"
+        await finish.wait()
+
+    async def send() -> int:
+        body = slow()
+        status: int = (await app.client.ask("POST", "/api/v1/imports", headers=visitor.headers, data=body)).status
+        return status
+
+    sending = [asyncio.create_task(send()) for _ in range(4)]
+    done, waiting = await asyncio.wait(sending, return_when=asyncio.FIRST_COMPLETED)
+    while len(done) < 2:
+        more, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        done |= more
+    assert ({task.result() for task in done}, len(waiting)) == ({429}, 2)
+    other = await app.signed_in(await app.add())
+    assert (await app.client.ask("POST", "/api/v1/imports", headers=other.headers, data=b"?")).status == 400
+    finish.set()
+    assert [task.result() for task in (await asyncio.wait(waiting))[0]] == [400, 400]
+    assert (await app.client.ask("POST", "/api/v1/imports", headers=visitor.headers, data=b"?")).status == 400
+
+
+def test_what_others_sent_is_told_briefly_and_in_one_line():
+    said = failure_of(Invalid("It says \x1b[2J\nSet-Cookie: x\u202e" + "a" * 100_000), "").body.error
+    assert said.startswith("It says  [2J Set-Cookie: x a")
+    assert len(said) == LONGEST_SENTENCE
+
+
+async def test_long_searches_and_odd_ids_are_answered_soon(tmp_path, empty_database_url):
+    """Never 500, whatever a number or a word is."""
+    async with a_running_app(tmp_path, database_url=in_settings(empty_database_url)) as app:
+        ann = await a_komga_reader(app)
+        words = "cat " * 12_000
         began = time.process_time()
-        await ann.refused(400, "POST", "/api/v1/series/list", {"condition": condition})
-        assert time.process_time() - began < 2
-    assert (await ann.call("POST", "/api/v1/series/list", {"condition": {"anyOf": each[:300]}})).status == 200
+        long = {"fullTextSearch": words * 10}
+        for path in ("/api/v1/series/list", "/api/v1/books/list"):
+            assert (await ann.call("POST", path, long)).status in {200, 400}
+        assert (await ann.call("GET", f"/api/v1/series?search={words.replace(' ', '%20')[:40_000]}")).status in {
+            200,
+            400,
+        }
+        reader = await an_app_reader(app)
+        basic = KomgaReader(app, reader.user, reader.shelf, reader.issued).basic
+        token = {"x-auth-token": reader.key}
+        for odd in ("9223372036854775808", "4294967296", "-1", "%D9%A3", "0", "x" * 5_000, "1e9"):
+            for path in (f"/api/v1/books/{odd}", f"/api/v1/series/{odd}", f"/api/v1/books/{odd}/pages/1"):
+                assert (await ann.call("GET", path)).status in {400, 404}, path
+            for path in (f"/opds/v1.2/chapters/{odd}", f"/opds/v1.2/releases/{odd}/pages/0", f"/opds/v2/series/{odd}"):
+                assert (await app.client.get(path, headers=basic)).status in {400, 404}, path
+            for path in (f"/miniflux/v1/feeds/{odd}", f"/miniflux/v1/entries/{odd}", f"/miniflux/v1/icons/{odd}"):
+                assert (await app.client.get(path, headers=token)).status in {400, 404}, path
+            assert (await app.client.get(f"/miniflux/v1/entries?after_entry_id={odd}", headers=token)).status in {
+                200,
+                400,
+            }
+            fever = await reader.fever(f"api&items&with_ids={odd}&since_id={odd}")
+            assert fever["items"] == []
+        assert time.process_time() - began < 20

@@ -15,7 +15,7 @@ from tsuzuki.api.ids import ImportPath, SyncedPath
 from tsuzuki.api.views import Time, copied, view_of
 from tsuzuki.http.body import read_upload
 from tsuzuki.http.errors import BodyTooLarge
-from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, TooManyRequests, Unavailable
 from tsuzuki.model.times import iso
 from tsuzuki.transfer.imports.service import MOST_BYTES, Imports
 from tsuzuki.transfer.imports.types import ImportAccount, ImportPreview, ImportStatus, ShelfImportRow
@@ -106,13 +106,15 @@ class ServerBody(Body, frozen=True, kw_only=True):
 
 async def show_file(request: Request, caller: Caller, shelf: Shelf, imports: Imports) -> ImportView:
     """Takes a file and says what is in it. Nothing is imported yet."""
-    upload = await read_upload(request, MOST_BYTES)
-    return import_view(await imports.show(shelf.id, caller.user_id, upload.name or "?", upload.body))
+    with imports.turn(caller.user_id):
+        upload = await read_upload(request, MOST_BYTES)
+        return import_view(await imports.show(shelf.id, caller.user_id, upload.name or "?", upload.body))
 
 
 async def show_server(caller: Caller, shelf: Shelf, body: ServerBody, imports: Imports) -> ImportView:
     """Asks another server what it has of its reader. Nothing is imported yet."""
-    return import_view(await imports.show_server(shelf.id, caller.user_id, copied(ServerLogin, body)))
+    with imports.turn(caller.user_id):
+        return import_view(await imports.show_server(shelf.id, caller.user_id, copied(ServerLogin, body)))
 
 
 async def list_imports(shelf: Shelf, imports: Imports) -> list[ImportView]:
@@ -189,10 +191,17 @@ ENDPOINTS = (
         show_file,
         "Show what is in a file",
         status=201,
-        errors=(NotFound, Invalid, BodyTooLarge),
+        errors=(NotFound, Invalid, BodyTooLarge, TooManyRequests),
         consumes=FILE_TYPES,
     ),
-    _write("POST", "/imports/server", show_server, "Show what is on a server", status=201, errors=(NotFound, Invalid)),
+    _write(
+        "POST",
+        "/imports/server",
+        show_server,
+        "Show what is on a server",
+        status=201,
+        errors=(NotFound, Invalid, TooManyRequests),
+    ),
     _read("GET", "/imports", list_imports, "List imports", errors=(NotFound,)),
     _read("GET", _ONE, get_import, "Show an import", errors=(NotFound,)),
     _write("POST", f"{_ONE}/start", start_import, "Start an import", status=202, errors=(NotFound, Conflict)),

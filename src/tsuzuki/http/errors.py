@@ -7,6 +7,7 @@ TsuzukiError
     └── BodyTooSlow        408  the body did not arrive in time
 """
 
+import re
 from collections.abc import Collection, Mapping
 
 import msgspec
@@ -71,6 +72,9 @@ STATUSES: Mapping[type[TsuzukiError], int] = {
     RefusedAddress: 400,
 }
 
+LONGEST_SENTENCE = 1_000
+_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+
 # A source's own codes are for the operator's pages; a client of the API is told in R48's words.
 _CODES: Mapping[type[TsuzukiError], str] = {SourceError: Unavailable.code, RefusedAddress: Invalid.code}
 
@@ -114,7 +118,15 @@ def status_of(kind: type[TsuzukiError]) -> int:
 def _body(error: Exception, code: str | None) -> ErrorBody:
     assert isinstance(error, TsuzukiError)
     details = error.problems if isinstance(error, Invalid | Conflict | LimitExceeded) and error.problems else UNSET
-    return ErrorBody(_TOLD.get(type(error), str(error)), code or error.code, details)
+    return ErrorBody(_TOLD.get(type(error)) or plain_sentence(str(error)), code or error.code, details)
+
+
+def plain_sentence(text: str) -> str:
+    """What may be told or logged: what others sent may be part of it, which has no control characters then, nor an end
+    far away.
+    """
+    text = _ODD.sub(" ", text)
+    return text if len(text) <= LONGEST_SENTENCE else f"{text[: LONGEST_SENTENCE - 1]}…"
 
 
 def _headers(error: Exception) -> dict[str, str]:

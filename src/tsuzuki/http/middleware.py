@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from tsuzuki.http.auth import Cookies
-from tsuzuki.http.errors import Disconnected, HttpFailure, failure_of, json_failure
+from tsuzuki.http.errors import Disconnected, HttpFailure, failure_of, json_failure, plain_sentence
 from tsuzuki.http.metrics import Metrics
 from tsuzuki.http.routing import Resource, Routes, template_of
 from tsuzuki.model.errors import TsuzukiError, Unavailable
@@ -119,7 +119,7 @@ def _shown_path(scope: Scope) -> str:
 def note_reason(scope: Scope, error: Exception) -> None:
     """Log with this request why it failed, where that was not its own fault."""
     code = error.code if isinstance(error, TsuzukiError) else TsuzukiError.code
-    scope[_REASON] = {"reason": str(error), "code": code}
+    scope[_REASON] = {"reason": plain_sentence(str(error)), "code": code}
 
 
 def _level(path: str, status: int) -> int:

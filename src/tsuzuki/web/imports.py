@@ -58,16 +58,19 @@ def import_pages(site: Site) -> tuple[Resource, ...]:
     async def look(request: Request, caller: Caller) -> Response:
         shelf_id = await site.shelf_id(caller)
         try:
-            upload = await read_upload(request, MOST_BYTES)
-            shown = await imports.show(shelf_id, caller.user_id, upload.name or "?", upload.body)
+            with imports.turn(caller.user_id):
+                upload = await read_upload(request, MOST_BYTES)
+                shown = await imports.show(shelf_id, caller.user_id, upload.name or "?", upload.body)
         except Invalid as error:
-            wrong = FormState(errors={"file": str(error)}, status=failure_of(error, "").status)
+            failure = failure_of(error, "")
+            wrong = FormState(errors={"file": failure.body.error}, status=failure.status)
             return await show(request, caller, wrong)
         return see(import_path(shown.public_id))
 
     async def look_at_server(_: Request, caller: Caller, form: Form) -> Response:
         shelf_id = await site.shelf_id(caller)
-        shown = await imports.show_server(shelf_id, caller.user_id, _login(form))
+        with imports.turn(caller.user_id):
+            shown = await imports.show_server(shelf_id, caller.user_id, _login(form))
         return see(import_path(shown.public_id))
 
     return (

@@ -338,6 +338,15 @@ async def test_channels_of_unknown_kinds_and_private_addresses_are_left_out(db, 
     assert stored == [{"kind": "ntfy", "name": "c", "config": {"url": "https://ntfy.sh/"}}]
 
 
+def test_an_archive_of_very_many_files_is_not_opened(tmp_path):
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        for number in range(2_000):
+            file.writestr(f"{number}", b"")
+    with pytest.raises(Invalid, match=r"more than 1,000 files"):
+        container.ArchiveReader(path)
+
+
 async def test_an_import_adds_no_more_channels_than_a_shelf_may_have(db, tmp_path):
     config = {"url": "https://ntfy.sh/", "topic": "x"}
     channels = [ChannelLine(kind="ntfy", name=f"c{number:02}", config=config) for number in range(25)]

@@ -9,6 +9,7 @@ from tests.net.builders import a_client, a_web_app
 from tests.transfer.imports.builders import an_importer
 from tests.transfer.mihon.builders import a_backup, a_chapter, a_manga, packed
 from tsuzuki.model.errors import Invalid
+from tsuzuki.transfer.servers import calls
 from tsuzuki.transfer.servers.comics import KAVITA_UID, KOMGA_UID
 from tsuzuki.transfer.servers.kinds import ServerLogin
 
@@ -179,6 +180,51 @@ async def test_a_server_that_says_nonsense_ends_in_a_sentence(db, tmp_path, body
     ):
         with pytest.raises(Invalid, match=r"\.$"):
             await imported(importer, ServerLogin(kind=kind, url=url, username="ann", password="secret"))
+
+
+async def test_a_server_that_never_ends_is_left(db, tmp_path, monkeypatch):
+    """By the bytes of all its answers, and by their time."""
+    asked = []
+
+    async def page(request):
+        asked.append(request.path)
+        return web.json_response(KOMGA_SERIES if request.path.endswith("/series") else KOMGA_BOOKS)
+
+    path = "/api/v1/{rest:.*}"
+    login = {"kind": "komga", "username": "ann", "password": "secret"}
+    async with asking(db, tmp_path, web.get(path, page)) as (importer, url):
+        monkeypatch.setattr(calls, "MOST_IN_ALL", 2_000)
+        with pytest.raises(Invalid, match=r"more than|larger than"):
+            await imported(importer, ServerLogin(url=url, **login))
+        assert 2 <= len(asked) < 20
+        monkeypatch.undo()
+        asked.clear()
+        monkeypatch.setattr(calls, "PATIENCE_S", -1.0)
+        with pytest.raises(Invalid, match="had not told everything"):
+            await imported(importer, ServerLogin(url=url, **login))
+        assert asked == []
+
+
+async def test_credentials_follow_no_redirect_to_another_host(db, tmp_path):
+    """SEC-09; a port is another origin."""
+    seen = []
+
+    async def take(request):
+        seen.append(dict(request.headers))
+        return web.json_response([])
+
+    async with a_web_app(web.get("/{rest:.*}", take)) as other:
+
+        async def away(_):
+            raise web.HTTPFound(f"{other}/elsewhere")
+
+        async with asking(db, tmp_path, web.get("/{rest:.*}", away)) as (importer, url):
+            for kind, name in (("miniflux", ""), ("komga", "ann")):
+                with pytest.raises(Invalid):
+                    await imported(importer, ServerLogin(kind=kind, url=url, username=name, password="canary"))
+    assert seen
+    for headers in seen:
+        assert not {"authorization", "x-auth-token"} & {name.lower() for name in headers}
 
 
 async def test_addresses_within_the_network_are_refused(db, tmp_path):

@@ -21,6 +21,8 @@ from tsuzuki.transfer.archive.format import FORMAT, MANIFEST, PARTS, VERSION, Ar
 
 MAX_LINE = 16 * 1024 * 1024
 MAX_MANIFEST = 64 * 1024
+MAX_MEMBERS = 1_000
+"""More than there are parts: what begins a member's entry may also stand in a part by chance."""
 RATIO = 200
 """Text that shrinks to less than this share of itself is no text."""
 SMALL = 16 * 1024 * 1024
@@ -31,6 +33,7 @@ Watch = Callable[[str, int, int], None]
 
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 0x1
+_MEMBER = b"PK\x01\x02"
 # What `zipfile` raises for a file that is cut or damaged; RuntimeError and its kinds for one that is locked, or packed
 # in a way that it does not know: it has no error of its own for those.
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
@@ -152,7 +155,8 @@ class ArchiveReader:
     """An untrusted archive: `check` reads all of it before anything is imported."""
 
     def __init__(self, path: Path) -> None:
-        with _refusing(str(path)):
+        with _refusing(path.name):
+            _refuse_crowd(path)
             self._zip = zipfile.ZipFile(path)
         self.manifest = self._read_manifest()
 
@@ -230,6 +234,17 @@ def _manifest(raw: bytes) -> Manifest:
     except (msgspec.ValidationError, ValueError) as error:
         raise Invalid(f"{MANIFEST} cannot be read: {error}.") from error
     return manifest
+
+
+def _refuse_crowd(path: Path) -> None:
+    """`zipfile` makes an object of each member as it opens a file, and there may be a million."""
+    found, end = 0, b""
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            found += (end + piece).count(_MEMBER)
+            end = piece[-len(_MEMBER) + 1 :]
+    if found > MAX_MEMBERS:
+        raise Invalid(f"The archive contains more than {MAX_MEMBERS:,} files, which is not a shelf.")
 
 
 def _refuse_bomb(info: zipfile.ZipInfo) -> None:

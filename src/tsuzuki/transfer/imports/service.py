@@ -6,7 +6,9 @@ that was cut off goes on where it was, and a repeat changes nothing.
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,7 +18,7 @@ from tsuzuki.accounts.types import Slice
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Tx
 from tsuzuki.files.stores import FileStore
-from tsuzuki.model.errors import Conflict, Invalid, SourceError
+from tsuzuki.model.errors import Conflict, Invalid, SourceError, TooManyRequests
 from tsuzuki.model.ids import PublicId, ShelfId, UserId
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.queue.policy import storable
@@ -49,6 +51,9 @@ from tsuzuki.transfer.servers.kinds import ServerLogin
 from tsuzuki.transfer.servers.reading import server_lines, suwayomi_backup
 
 MOST_BYTES = 64 * 1024 * 1024
+MOST_AT_ONCE = 2
+"""Files or servers that one person has looked at."""
+_WAIT_S = 10
 LONGEST_NAME = 200
 MOST_LISTED = 20
 MOST_SHOWN = 5
@@ -87,9 +92,25 @@ class Imports:
         self._db, self._clock, self._parsers = self._deps.db, self._deps.clock, self._deps.parsers
         self._registry = registry
         self._files = files
+        self._looking = Counter[UserId]()
         self.runner = ImportRunner(subscriptions, follows, sources, files=files)
 
     # -- looking
+
+    @contextmanager
+    def turn(self, user_id: UserId) -> Iterator[None]:
+        """For sending a file and looking at it, or at a server; TooManyRequests for more than a few at once.
+
+        Each may take memory like the largest file.
+        """
+        if self._looking[user_id] >= MOST_AT_ONCE:
+            raise TooManyRequests("Wait until what is being read has been read.", _WAIT_S)
+        self._looking[user_id] += 1
+        try:
+            yield
+        finally:
+            self._looking[user_id] -= 1
+            self._looking += Counter()  # forgets those who have none
 
     async def show(self, shelf_id: ShelfId, user_id: UserId, name: str, body: bytes) -> ShelfImportRow:
         """What a file is and has, without importing it; Invalid says why it cannot be."""

@@ -22,6 +22,8 @@ KOMGA_UID: Final = 4508733312114627536
 KAVITA_UID: Final = computed_uid("Kavita", "all")
 _PAGE = 20
 _MOST_PAGES = 500
+_MOST_OF_PAGE = 1_000
+"""Of a server that sends longer pages than it was asked for."""
 _UNKNOWN_NUMBER = -1.0
 _LOOSE = -10_000
 """Below it Kavita's numbers stand for none."""
@@ -52,27 +54,25 @@ async def read_komga(
     headers = basic(login)
     for page in range(_MOST_PAGES):
         body = await calls.get("/api/v1/series", headers, page=page, size=_PAGE)
-        ids = await parsers.run(komga_ids, (body,))
-        if not ids:
+        found = await parsers.run(komga_page, (body,))
+        if not found:
             return
-        books = [await calls.get(f"/api/v1/series/{one}/books", headers, unpaged="true") for one in ids]
-        yield await parsers.run(komga_lines, (body, books, calls.base, now))
+        for id_, series in found:
+            books = await calls.get(f"/api/v1/series/{id_}/books", headers, unpaged="true")
+            yield await parsers.run(komga_lines, (series, books, calls.base, now))
     raise TooLarge(_TOO_MANY)
 
 
-def komga_ids(body: bytes) -> list[str]:
-    """The series of a page."""
-    return [str(one["id"]) for one in _rows(decoded(body, Any), "content") if str(one.get("id", "")).isalnum()]
+def komga_page(body: bytes) -> list[tuple[str, bytes]]:
+    """The series of a page, each with its id."""
+    rows = _rows(decoded(body, Any), "content")[:_MOST_OF_PAGE]
+    return [(str(one["id"]), msgspec.json.encode(one)) for one in rows if str(one.get("id", "")).isalnum()]
 
 
-def komga_lines(body: bytes, books: list[bytes], base: str, now: int) -> ForeignLines:
-    """A page of series with the lists of their books."""
-    known = [one for one in _rows(decoded(body, Any), "content") if str(one.get("id", "")).isalnum()]
-    series = [
-        _komga_series(one, _rows(decoded(listed, Any), "content"), base)
-        for one, listed in zip(known, books, strict=True)
-    ]
-    return _lines(series, KOMGA_UID, "Komga", now)
+def komga_lines(series: bytes, books: bytes, base: str, now: int) -> ForeignLines:
+    """A series with the list of its books."""
+    written = _komga_series(decoded(series, Any), _rows(decoded(books, Any), "content"), base)
+    return _lines(written, KOMGA_UID, "Komga", now)
 
 
 def _komga_series(one: Mapping[str, Any], books: list[dict[str, Any]], base: str) -> bytes:
@@ -115,12 +115,13 @@ async def read_kavita(
     wanted = {"statements": [], "combination": 1, "limitTo": 0, "sortOptions": {"isAscending": True, "sortField": 1}}
     for page in range(1, _MOST_PAGES + 1):
         body = await calls.post("/api/Series/all-v2", headers, wanted, PageNumber=page, PageSize=_PAGE)
-        ids = await parsers.run(kavita_ids, (body,))
-        if not ids:
+        found = await parsers.run(kavita_page, (body,))
+        if not found:
             return
-        details = [await calls.get("/api/Series/series-detail", headers, seriesId=one) for one in ids]
-        yield await parsers.run(kavita_lines, (body, details, calls.base, now))
-        if len(ids) < _PAGE:
+        for id_, series in found:
+            detail = await calls.get("/api/Series/series-detail", headers, seriesId=id_)
+            yield await parsers.run(kavita_lines, (series, detail, calls.base, now))
+        if len(found) < _PAGE:
             return
     raise TooLarge(_TOO_MANY)
 
@@ -130,18 +131,15 @@ def kavita_token(body: bytes) -> str:
     return str(_dict(decoded(body, Any)).get("token") or "")
 
 
-def kavita_ids(body: bytes) -> list[int]:
-    """The series of a page."""
-    return [_whole(one.get("id")) for one in _rows(decoded(body, Any), "")]
+def kavita_page(body: bytes) -> list[tuple[int, bytes]]:
+    """The series of a page, each with its id."""
+    rows = _rows(decoded(body, Any), "")[:_MOST_OF_PAGE]
+    return [(_whole(one.get("id")), msgspec.json.encode(one)) for one in rows]
 
 
-def kavita_lines(body: bytes, details: list[bytes], base: str, now: int) -> ForeignLines:
-    """A page of series with their chapters."""
-    series = [
-        _kavita_series(one, _dict(decoded(detail, Any)), base)
-        for one, detail in zip(_rows(decoded(body, Any), ""), details, strict=True)
-    ]
-    return _lines(series, KAVITA_UID, "Kavita", now)
+def kavita_lines(series: bytes, detail: bytes, base: str, now: int) -> ForeignLines:
+    """A series with its chapters."""
+    return _lines(_kavita_series(decoded(series, Any), _dict(decoded(detail, Any)), base), KAVITA_UID, "Kavita", now)
 
 
 def _kavita_series(one: Mapping[str, Any], detail: Mapping[str, Any], base: str) -> bytes:
@@ -191,10 +189,9 @@ def _message(out: list[bytes], chapters: list[BookToWrite]) -> bytes:
     return b"".join(out)
 
 
-def _lines(series: list[bytes], uid: int, name: str, now: int) -> ForeignLines:
-    context = BackupContext({}, {uid: name}, now)
-    lines = read_series(series, [None] * len(series), context)
-    return msgspec.structs.replace(lines, unlinked=[UnlinkedSource(name, len(series))])
+def _lines(series: bytes, uid: int, name: str, now: int) -> ForeignLines:
+    lines = read_series([series], [None], BackupContext({}, {uid: name}, now))
+    return msgspec.structs.replace(lines, unlinked=[UnlinkedSource(name, 1)])
 
 
 def _rows(value: Any, name: str) -> list[dict[str, Any]]:
