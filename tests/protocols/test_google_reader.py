@@ -514,7 +514,7 @@ async def test_marks_are_set_and_repeats_change_nothing(ann, reader):
         ([("a", f"{STATE}tracking-kept-unread")], unread, []),
         ([("a", STARRED), ("a", READ), ("async", "true"), ("s", "feed/7")], read, saved),
         ([("a", STARRED)], read, saved),
-        ([("a", f"{STATE}like"), ("r", f"{STATE}broadcast"), ("a", "user/-/label/X")], read, saved),
+        ([("a", f"{STATE}like"), ("r", f"{STATE}broadcast")], read, saved),
         ([("a", "user/1/state/com.google/kept-unread")], unread, saved),
         ([("r", STARRED)], unread, []),
     ]
@@ -526,7 +526,81 @@ async def test_marks_are_set_and_repeats_change_nothing(ann, reader):
         refused = await reader.post("edit-tag", ("i", one), *form)
         assert refused.status == 400
     assert await reader.unread() == unread
-    assert "X" not in await reader.labels()
+
+
+async def labels_of(reader: ReaderClient, stream: str = READING_LIST) -> dict[int, list[str]]:
+    """The labels of each entry of a stream, by its number."""
+    items = (await reader.get("stream/contents", ("s", stream), ("n", 100)))["items"]
+    return {
+        int(item["id"].removeprefix(LONG), 16): [
+            name.removeprefix("user/-/label/") for name in item["categories"] if "/label/" in name
+        ]
+        for item in items
+    }
+
+
+async def test_labels_on_entries_are_tags(ann, reader):
+    await ann.add_feed("The Gull Letters", items=2)
+    one, other = await reader.unread()
+    await reader.do("edit-tag", ("i", one), ("i", other), ("a", "user/-/label/Sea"), ("a", "user/-/label/Tech／Go"))
+    await reader.do("edit-tag", ("i", one), ("r", "user/ann/label/SEA"), ("a", READ))
+    assert await labels_of(reader) == {one: ["Default", "Tech／Go"], other: ["Default", "Sea", "Tech／Go"]}
+    assert [tag["name"] for tag in await tags_of(ann)] == ["Sea", "Tech/Go"]
+    listed = [tag for tag in (await reader.get("tag/list"))["tags"] if tag.get("type") == "tag"]
+    assert listed == [
+        {"id": "user/-/label/Sea", "label": "Sea", "type": "tag", "unread_count": 1},
+        {"id": "user/-/label/Tech／Go", "label": "Tech／Go", "type": "tag", "unread_count": 1},
+    ]
+    assert await reader.ids("user/-/label/Sea") == [other]
+    assert await reader.ids("user/-/label/Tech／Go") == [one, other]
+    assert await reader.ids("user/-/label/Tech／Go", ("xt", READ)) == [other]
+    assert await reader.ids(READING_LIST, ("xt", "user/-/label/Sea")) == [one]
+    counts = {each["id"]: each["count"] for each in (await reader.get("unread-count"))["unreadcounts"]}
+    assert (counts["user/-/label/Sea"], counts["user/-/label/Default"]) == (1, 1)
+    await reader.do("mark-all-as-read", ("s", "user/-/label/Sea"))
+    assert await reader.unread() == []
+    assert (await reader.post("edit-tag", ("i", one), ("a", "user/-/label/" + "x" * 101))).status == 400
+
+
+async def tags_of(ann: AppReader) -> list[dict[str, Any]]:
+    return [{"name": tag.name, "unread": tag.unread} for tag in await ann.app.reading.tags.list(ann.shelf)]
+
+
+async def test_a_label_of_a_group_and_a_tag_is_both(ann, reader):
+    await ann.add_feed("The Gull Letters", items=1, group="Sea")
+    await ann.add_feed("Ink", items=2)
+    [gull], [one, other] = [
+        await reader.ids((await reader.feeds())[name]["id"]) for name in ("The Gull Letters", "Ink")
+    ]
+    await reader.do("edit-tag", ("i", one), ("a", "user/-/label/Sea"))
+    await reader.do("edit-tag", ("i", gull), ("a", "user/-/label/Sea"))
+    listed = [tag for tag in (await reader.get("tag/list"))["tags"] if tag["id"] == "user/-/label/Sea"]
+    assert [tag["type"] for tag in listed] == ["folder"]
+    assert sorted(await reader.ids("user/-/label/Sea")) == sorted([gull, one])
+    assert await reader.ids(READING_LIST, ("xt", "user/-/label/Sea")) == [other]
+    assert (await labels_of(reader, "user/-/label/Sea"))[gull] == ["Sea"], "named once"
+    counts = {each["id"]: each["count"] for each in (await reader.get("unread-count"))["unreadcounts"]}
+    assert counts["user/-/label/Sea"] == 2, "what is in both counts once"
+    await reader.do("rename-tag", ("s", "user/-/label/Sea"), ("dest", "user/-/label/Ocean"))
+    assert await reader.labels() == ["Default", "Ocean"]
+    assert sorted(await reader.ids("user/-/label/Ocean")) == sorted([gull, one])
+    await reader.do("disable-tag", ("s", "user/-/label/Ocean"))
+    assert await reader.labels() == ["Default"]
+    assert await reader.ids("user/-/label/Ocean") == []
+
+
+async def test_tags_of_feeds_are_labels_of_their_entries(ann, reader):
+    await ann.add_feed("The Gull Letters", items=2)
+    [feed] = await ann.app.reading.subscriptions.list(ann.shelf)
+    await ann.app.reading.tags.set_feed(ann.shelf, feed.public_id, ["Birds"])
+    await ann.app.reading.tags.set_feed(ann.shelf, feed.public_id, ["Sea birds", "read"])
+    assert set(map(tuple, (await labels_of(reader)).values())) == {("Default", "Sea birds")}
+    assert len(await reader.ids("user/-/label/Sea birds")) == 2
+    await reader.do("rename-tag", ("s", "user/-/label/Birds"), ("dest", "user/-/label/sea birds"))
+    assert await reader.labels() == ["Default", "read", "Sea birds"]
+    await reader.do("disable-tag", ("s", "user/-/label/Sea birds"), ("s", "user/-/label/read"))
+    assert await reader.labels() == ["Default"]
+    assert (await reader.post("disable-tag", ("s", "user/-/label/Sea birds"))).status == 400
 
 
 async def test_marks_are_seen_everywhere_at_once(app, ann, reader):
@@ -822,6 +896,8 @@ async def test_a_shelf_that_is_only_read_refuses_every_change(app, ann):
     writes: list[tuple[str, list[tuple[str, object]]]] = [
         ("edit-tag", [("i", entry), ("a", READ)]),
         ("edit-tag", [("i", entry), ("a", STARRED)]),
+        ("edit-tag", [("i", entry), ("a", "user/-/label/New")]),
+        ("edit-tag", [("i", entry), ("r", "user/-/label/New")]),
         ("edit-tag", [("a", "user/-/label/New")]),
         ("mark-all-as-read", [("s", READING_LIST)]),
         ("subscription/edit", [("ac", "unsubscribe"), ("s", feed["id"])]),
@@ -853,8 +929,16 @@ async def test_a_password_for_one_kind_shows_and_changes_only_that(app, ann):
         for call, form in (("mark-all-as-read", []), ("subscription/edit", [("ac", "unsubscribe")])):
             assert (await reader.post(call, ("s", stream), *form)).status == 400
     assert (await reader.ask("GET", "subscription/export")).status == 403
+    whole = await ReaderClient(ann).sign_in()
+    for entry in await whole.unread():
+        await reader.do("edit-tag", ("i", entry), ("a", "user/-/label/Sea"))
+    assert len(await whole.ids("user/-/label/Sea")) == 3
+    for entry in await whole.unread():
+        await whole.do("edit-tag", ("i", entry), ("a", "user/-/label/Sea"))
+    [label] = [tag for tag in (await reader.get("tag/list"))["tags"] if tag.get("type") == "tag"]
+    assert label["unread_count"] == 3
     await reader.do("mark-all-as-read", ("s", READING_LIST))
-    assert len(await (await ReaderClient(ann).sign_in()).unread()) == 1
+    assert len(await whole.unread()) == 1
 
 
 # -- many

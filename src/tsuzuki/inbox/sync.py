@@ -281,6 +281,16 @@ class SyncInbox:
         changed = await self._bookmarks.save_items_tx(tx, shelf_id, items, saved=saved) if items else 0
         return changed + (await save_chapters_tx(tx, shelf_id, chapters, saved=saved) if chapters else 0)
 
+    async def visible(self, shelf_id: ShelfId, ids: Sequence[int], kind: Kind | None) -> list[EntryId]:
+        """Those of these that are entries of the shelf and that the app may see."""
+        numbers = [number for number in dict.fromkeys(ids) if 0 < number < LARGEST]
+        if not numbers:
+            return []
+        seen = await self._db.read(
+            lambda tx: tx.many(VisibleEntry, q.visible, shelf_id=shelf_id, ids=numbers, kind=kind)
+        )
+        return [one.id for one in seen]
+
     async def mark_read(self, shelf_id: ShelfId, *wanted: SyncFilter) -> int:
         """Mark all that is in any of these read; how many. Clients say until when they have looked: that is about
         arrival.

@@ -22,7 +22,7 @@ from tsuzuki.protocols.google_reader.requests import (
     json_answer,
     made_group,
     own_feed,
-    own_group,
+    own_label,
 )
 from tsuzuki.protocols.google_reader.streams import narrowed
 from tsuzuki.protocols.params import Params, whole_number
@@ -34,7 +34,7 @@ _TAKES_READ = {"unread", "kept-unread"}
 
 
 async def edit_tag(asked: ReaderRequest) -> Response:
-    """Set states; labels on entries, and states that we do not have, change nothing."""
+    """Set states and tags of entries; states that we do not have change nothing."""
     params = asked.params
     added, taken = (list(map(read_stream, params.all(name))) for name in ("a", "r"))
     if "i" not in params:
@@ -46,6 +46,11 @@ async def edit_tag(asked: ReaderRequest) -> Response:
     unread = _wish(is_set=adds & _ADDS_UNREAD or takes & {"read"}, is_unset=adds & _ADDS_READ or takes & _TAKES_READ)
     saved = _wish(is_set=adds & {"starred"}, is_unset=takes & {"starred"})
     ids = [number for text in params.all("i") if (number := read_item_id(text)) is not None]
+    add, remove = ([name_of_label(one.value) for one in streams if one.kind == "label"] for streams in (added, taken))
+    if add or remove:
+        asked.user.must_write()
+        seen = await asked.sync.visible(asked.shelf_id, ids, asked.user.kind)
+        await asked.tags.tag_entries(asked.shelf_id, seen, add=add, remove=remove)
     if unread is not None or saved is not None:
         asked.user.must_write()
         await asked.sync.mark(asked.shelf_id, ids, asked.user.kind, unread=unread, saved=saved)
@@ -159,22 +164,31 @@ def _named_label(params: Params, name: str) -> str:
 
 
 async def rename_tag(asked: ReaderRequest) -> Response:
-    """Rename a group."""
-    group = await own_group(asked, _named_label(asked.params, "s"))
+    """Rename a group, a tag, or both. A tag becomes one with another of this name; a group does not."""
+    found = await own_label(asked, _named_label(asked.params, "s"))
     label = _named_label(asked.params, "dest")
-    known = await find_group(asked, label)
-    if known is not None and known.id != group.id:
-        raise Conflict(f"A group named {known.name!r} already exists.")
-    await asked.subscriptions.rename_group(group, name_of_label(label))
+    if found.group is not None:
+        known = await find_group(asked, label)
+        if known is not None and known.id != found.group.id:
+            raise Conflict(f"A group named {known.name!r} already exists.")
+        await asked.subscriptions.rename_group(found.group, name_of_label(label))
+    if found.tag is not None:
+        asked.user.must_write()
+        await asked.tags.rename(asked.shelf_id, found.tag.public_id, name_of_label(label))
     return done()
 
 
 async def disable_tag(asked: ReaderRequest) -> Response:
-    """Delete groups; their feeds go to the default group."""
+    """Delete groups, whose feeds go to the default group, and tags."""
     labels = [label for text in asked.params.all("s") if (label := read_label(text)) is not None]
-    groups = [await own_group(asked, label) for label in labels or [_named_label(asked.params, "s")]]
-    if any(group.is_default for group in groups):
+    found = [await own_label(asked, label) for label in labels or [_named_label(asked.params, "s")]]
+    groups = {one.group.id: one.group for one in found if one.group is not None}
+    tags = {one.tag.id: one.tag for one in found if one.tag is not None}
+    if any(group.is_default for group in groups.values()):
         raise Conflict("The default group cannot be deleted.")
-    for group in {group.id: group for group in groups}.values():
+    asked.user.must_write()
+    for group in groups.values():
         await asked.subscriptions.delete_group(group)
+    for tag in tags.values():
+        await asked.tags.delete(asked.shelf_id, tag.public_id)
     return done()

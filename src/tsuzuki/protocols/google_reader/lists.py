@@ -7,11 +7,13 @@ from starlette.responses import Response
 
 from tsuzuki.connectors.opml import MAX_BYTES
 from tsuzuki.http.body import first_file, read_body
-from tsuzuki.inbox.sync import SyncFeed
+from tsuzuki.inbox.sync import SyncFeed, SyncFilter
 from tsuzuki.model.times import Millis
 from tsuzuki.protocols.content import feed_address, icon_address, site_address
 from tsuzuki.protocols.google_reader.names import READING_LIST, STATE, label_id, micros, shown_label
 from tsuzuki.protocols.google_reader.requests import Json, ReaderRequest, json_answer, text_answer
+from tsuzuki.shelves.groups import Group
+from tsuzuki.shelves.tags import ShelfTag
 
 
 async def show_token(asked: ReaderRequest) -> Response:
@@ -26,9 +28,22 @@ async def show_user(asked: ReaderRequest) -> Response:
 
 
 async def list_tags(asked: ReaderRequest) -> Response:
-    """Every group, also those without feeds."""
-    labels = [_category(group.name) | {"type": "folder"} for group in await asked.subscriptions.groups()]
-    return json_answer({"tags": [{"id": f"{STATE}starred"}, *labels]})
+    """Every group, also those without feeds, and every tag. A name that is both is a group's."""
+    groups = await asked.subscriptions.groups()
+    labels = {label_id(group.name): _category(group.name) | {"type": "folder"} for group in groups}
+    for tag in await asked.tags.list(asked.shelf_id):
+        said = _category(tag.name) | {"type": "tag", "unread_count": await _unread(asked, tag=tag)}
+        labels.setdefault(label_id(tag.name), said)
+    return json_answer({"tags": [{"id": f"{STATE}starred"}, *labels.values()]})
+
+
+async def _unread(asked: ReaderRequest, *, tag: ShelfTag, group: Group | None = None) -> int:
+    """What is unread of a label, as far as the app may see it."""
+    if asked.user.kind is None and group is None:
+        return tag.unread
+    group_id = None if group is None else group.id
+    wanted = SyncFilter(kind=asked.user.kind, unread=True, group=group_id, tag=tag.id)
+    return await asked.sync.count(asked.shelf_id, wanted)
 
 
 def _category(group: str) -> Json:
@@ -56,12 +71,17 @@ async def list_subscriptions(asked: ReaderRequest) -> Response:
 async def count_unread(asked: ReaderRequest) -> Response:
     """Of each feed, each label and everything."""
     feeds = await asked.subscriptions.all()
-    by_label: dict[str, list[SyncFeed]] = {label_id(group.name): [] for group in await asked.subscriptions.groups()}
+    groups = {label_id(group.name): group for group in await asked.subscriptions.groups()}
+    by_label: dict[str, list[SyncFeed]] = {name: [] for name in groups}
     for feed in feeds:
         by_label.setdefault(label_id(feed.group_name), []).append(feed)
     streams = {f"feed/{feed.number}": [feed] for feed in feeds} | by_label | {READING_LIST: feeds}
-    counts = [_count(name, members) for name, members in streams.items()]
-    return json_answer({"max": max(1000, counts[-1]["count"]), "unreadcounts": counts})
+    counts = {name: _count(name, members) for name, members in streams.items()}
+    for tag in await asked.tags.list(asked.shelf_id):
+        name = label_id(tag.name)
+        count = await _unread(asked, tag=tag, group=groups.get(name))
+        counts[name] = counts[READING_LIST] | {"id": name, "count": count}  # nothing in it is newer
+    return json_answer({"max": max(1000, counts[READING_LIST]["count"]), "unreadcounts": list(counts.values())})
 
 
 def _count(name: str, feeds: Sequence[SyncFeed]) -> Json:

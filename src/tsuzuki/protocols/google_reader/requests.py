@@ -19,6 +19,7 @@ from tsuzuki.protocols.google_reader.names import name_of_label, shown_label
 from tsuzuki.protocols.params import Params, whole_number
 from tsuzuki.protocols.subscriptions import AppSubscriptions
 from tsuzuki.shelves.groups import Group
+from tsuzuki.shelves.tags import ShelfTag, Tags, fold_tag_name
 
 Json = dict[str, Any]
 
@@ -94,6 +95,11 @@ class ReaderRequest(msgspec.Struct, frozen=True):
         return self.user.shelf.id
 
     @property
+    def tags(self) -> Tags:
+        """Its tags."""
+        return self.deps.services.reading.tags
+
+    @property
     def subscriptions(self) -> AppSubscriptions:
         """Its feeds and groups."""
         return AppSubscriptions(self.deps.services, self.user, self.base)
@@ -126,12 +132,27 @@ async def own_feed(asked: ReaderRequest, said: str) -> SyncFeed:
     return await asked.subscriptions.get(number)
 
 
-async def own_group(asked: ReaderRequest, label: str) -> Group:
-    """The group that has this label; NotFound where there is none."""
+class ReaderLabel(msgspec.Struct, frozen=True):
+    """What a label names: a group, a tag, or one of each, which are then one stream."""
+
+    group: Group | None
+    tag: ShelfTag | None
+
+
+async def find_label(asked: ReaderRequest, label: str) -> ReaderLabel | None:
+    """What has this label; None for nothing."""
     group = await find_group(asked, label)
-    if group is None:
+    named = fold_tag_name(name_of_label(label))
+    tag = next((tag for tag in await asked.tags.list(asked.shelf_id) if fold_tag_name(tag.name) == named), None)
+    return None if group is None and tag is None else ReaderLabel(group, tag)
+
+
+async def own_label(asked: ReaderRequest, label: str) -> ReaderLabel:
+    """What has this label; NotFound where there is nothing."""
+    found = await find_label(asked, label)
+    if found is None:
         raise NotFound("There is no such label.")
-    return group
+    return found
 
 
 async def made_group(asked: ReaderRequest, label: str) -> Group:

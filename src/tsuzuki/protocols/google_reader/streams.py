@@ -8,6 +8,7 @@ from starlette.responses import Response, StreamingResponse
 from tsuzuki.inbox.service import MOST_CONTENT
 from tsuzuki.inbox.sync import LATE, SyncFilter, SyncRef
 from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.ids import EntryId, PublicId
 from tsuzuki.model.times import Millis
 from tsuzuki.protocols.content import AppEntry, seconds
 from tsuzuki.protocols.google_reader.names import (
@@ -21,7 +22,7 @@ from tsuzuki.protocols.google_reader.names import (
     read_moment,
     read_stream,
 )
-from tsuzuki.protocols.google_reader.requests import Json, ReaderRequest, find_feed, find_group, json_answer
+from tsuzuki.protocols.google_reader.requests import Json, ReaderRequest, find_feed, find_label, json_answer
 
 USUAL_COUNT = 20
 MOST_IDS = 50_000
@@ -56,8 +57,13 @@ async def narrowed(asked: ReaderRequest, wanted: SyncFilter | None, stream: Stre
         feed = await find_feed(asked, stream.value)
         return None if feed is None else _both(wanted, feed=feed)
     if stream.kind == "label":
-        group = await find_group(asked, stream.value)
-        return None if group is None else _both(wanted, group=group.id)
+        label = await find_label(asked, stream.value)
+        if label is None:
+            return None
+        meant = (label.group and label.group.id, label.tag and label.tag.id)
+        if wanted is not None and (wanted.group, wanted.tag) not in ((None, None), meant):
+            return None
+        return wanted and msgspec.structs.replace(wanted, group=meant[0], tag=meant[1])
     if stream.value == "reading-list":
         return wanted
     states = {"read": {"unread": False}, "unread": {"unread": True}, "starred": {"saved": True}}
@@ -79,15 +85,38 @@ def _both(wanted: SyncFilter | None, **fields: int) -> SyncFilter | None:
     return msgspec.structs.replace(wanted, **fields)
 
 
-async def _excluded(asked: ReaderRequest) -> set[int]:
-    """The numbers of the feeds that `xt` leaves out."""
+class ReaderExclusion(msgspec.Struct, frozen=True):
+    """What `xt` leaves out of what is found: feeds by their numbers, and tags."""
+
+    feeds: set[int]
+    tags: set[PublicId]
+
+    def __bool__(self) -> bool:
+        return bool(self.feeds or self.tags)
+
+
+async def _excluded(asked: ReaderRequest) -> ReaderExclusion:
     excluded: set[int] = set()
+    tags: set[PublicId] = set()
     for stream in map(read_stream, asked.params.all("xt")):
         if stream.kind == "feed" and (number := await find_feed(asked, stream.value)) is not None:
             excluded.add(number)
-        if stream.kind == "label" and (group := await find_group(asked, stream.value)) is not None:
-            excluded |= {feed.number for feed in await asked.subscriptions.all() if feed.group_id == group.id}
-    return excluded
+        if stream.kind == "label" and (label := await find_label(asked, stream.value)) is not None:
+            if label.group is not None:
+                group_id = label.group.id
+                excluded |= {feed.number for feed in await asked.subscriptions.all() if feed.group_id == group_id}
+            if label.tag is not None:
+                tags.add(label.tag.public_id)
+    return ReaderExclusion(excluded, tags)
+
+
+async def _left(asked: ReaderRequest, refs: Sequence[SyncRef], excluded: ReaderExclusion) -> list[SyncRef]:
+    """Without what is excluded."""
+    left = [ref for ref in refs if ref.feed not in excluded.feeds]
+    if not excluded.tags:
+        return left
+    tagged = await asked.tags.of_entries(asked.shelf_id, [ref.id for ref in left])
+    return [ref for ref in left if excluded.tags.isdisjoint(tag.public_id for tag in tagged.get(ref.id, ()))]
 
 
 class ReaderPage(msgspec.Struct, frozen=True):
@@ -109,7 +138,7 @@ async def _page(asked: ReaderRequest, stream: StreamName, most: int) -> ReaderPa
         if after is not None and after > 0:  # what is no place of ours is passed over
             wanted = msgspec.structs.replace(wanted, **{"below" if descending else "above": after})
         refs = await asked.sync.refs(asked.shelf_id, wanted, most=step, descending=descending)
-        found += [ref for ref in refs if ref.feed not in excluded]
+        found += await _left(asked, refs, excluded)
         if len(found) > most:
             return ReaderPage(found[:most], str(found[most - 1].id))
         if len(refs) < step:
@@ -178,7 +207,11 @@ async def _items(
         part = ids[start : start + ITEMS_AT_ONCE]
         found = await asked.sync.entries(asked.shelf_id, part, asked.user.kind)
         entries = await asked.shown(found)
-        items += [msgspec.Raw(msgspec.json.encode(_item(entry))) for entry in entries]
+        tagged = await asked.tags.of_entries(asked.shelf_id, [EntryId(entry.id) for entry in entries])
+        items += [
+            msgspec.Raw(msgspec.json.encode(_item(entry, [tag.name for tag in tagged.get(EntryId(entry.id), ())])))
+            for entry in entries
+        ]
         size += sum(len(entry.html) for entry in entries)
         if most is not None and size > most and start + ITEMS_AT_ONCE < len(ids):
             return items, part[-1]
@@ -197,10 +230,9 @@ def _about(asked: ReaderRequest, stream_id: str) -> Json:
     return {"direction": "ltr", "id": stream_id, "title": title, "updated": seconds(asked.deps.clock())}
 
 
-def _item(entry: AppEntry) -> Json:
-    categories = [READING_LIST]
-    if entry.group_name not in _MISTAKABLE:
-        categories.append(label_id(entry.group_name))
+def _item(entry: AppEntry, tags: Sequence[str]) -> Json:
+    labels = dict.fromkeys(label_id(name) for name in (entry.group_name, *tags) if name not in _MISTAKABLE)
+    categories = [READING_LIST, *labels]
     categories += [f"{STATE}starred"] * entry.saved + [f"{STATE}read"] * (not entry.unread)
     item: Json = {
         "id": long_id(entry.id),
