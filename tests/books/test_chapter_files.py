@@ -201,6 +201,10 @@ async def test_a_chapter_without_all_its_pages_is_no_file(tmp_path, database_url
         ("../../etc/passwd", "etc passwd.cbz"),
         ('A/B\\C: "D" <E>|F? *;\x01\n', "A B C D E F.cbz"),
         ("...", "untitled.cbz"),
+        ("con", "_con.cbz"),
+        ("Aux.1", "_Aux.1.cbz"),
+        ("Console", "Console.cbz"),
+        ("gpj.\u202ezbc\x85", "gpj. zbc.cbz"),
         ("灯台の猫 3", "灯台の猫 3.cbz"),
     ],
 )

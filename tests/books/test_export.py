@@ -1,6 +1,7 @@
 """A folder that has every downloaded chapter, whatever happens between two runs."""
 
 import asyncio
+import errno
 import os
 import zipfile
 from pathlib import Path
@@ -134,6 +135,66 @@ async def test_files_of_others_are_left_alone(tmp_path, database_url):
 
 
 @on_sqlite
+async def test_a_full_disk_is_said_and_leaves_nothing_behind(tmp_path, database_url, monkeypatch):
+    """What was downloaded no more is removed all the same: it may be what makes room."""
+    async with a_gallery(tmp_path, database_url) as gallery:
+        folder = tmp_path / "comics"
+        export = export_of(gallery, folder)
+        await download(gallery)
+        await name(gallery, "The Cat")
+        await export.work()
+        await name(gallery, "The Dog")
+
+        def full(_: int) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patched:
+            patched.setattr("tsuzuki.books.export.os.fsync", lambda number: full(number) if is_book(number) else None)
+            with pytest.raises(Unavailable, match="No space left on device"):
+                await export.work()
+        assert shown(folder) == []
+        assert (await export.work()).written == 1
+        assert shown(folder) == ["The Dog/The Dog 1.cbz"]
+
+
+def is_book(descriptor: int) -> bool:
+    return Path(f"/proc/self/fd/{descriptor}").readlink().suffix == ".cbz"
+
+
+@on_sqlite
+async def test_one_that_cannot_be_written_keeps_no_other_from_the_folder(tmp_path, database_url):
+    async with a_gallery(tmp_path, database_url) as gallery:
+        folder = tmp_path / "comics"
+        export = export_of(gallery, folder)
+        await download(gallery)
+        await name(gallery, "The Cat")
+        folder.mkdir()
+        (folder / "The Cat").write_bytes(b"mine")
+        report = await export.work()
+        assert report.refused == {"The Cat/The Cat 1.cbz": "File exists"}
+        assert shown(folder) == ["The Cat"]
+
+
+@on_sqlite
+async def test_a_renamed_series_is_there_while_its_new_files_are_written(tmp_path, database_url):
+    async with a_gallery(tmp_path, database_url) as gallery:
+        folder = tmp_path / "comics"
+        export = export_of(gallery, folder)
+        await download(gallery)
+        await name(gallery, "The Cat")
+        await export.work()
+        await name(gallery, "The Dog")
+        report = await export.work(most=0)
+        assert (report.left, report.removed) == (1, 0)
+        assert shown(folder) == ["The Cat/The Cat 1.cbz"]
+        assert (await export.work(most=1)).removed == 1
+        assert shown(folder) == ["The Dog/The Dog 1.cbz"]
+        await name(gallery, "the dog")  # the same file to some systems: never removed after it was written
+        await export.work()
+        assert shown(folder) == ["the dog/the dog 1.cbz"]
+
+
+@on_sqlite
 async def test_two_never_write_at_once(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
         first, second = [export_of(gallery, tmp_path / "comics") for _ in range(2)]
@@ -151,7 +212,7 @@ async def test_a_damaged_download_keeps_no_other_from_the_folder(tmp_path, datab
             await files.remove(digest, unless_since=gallery.app.time())
         report = await export.work()
         assert (report.written, len(report.refused)) == (0, 1)
-        assert shown(tmp_path / "comics") == [".tsuzuki-writing.cbz"]
+        assert shown(tmp_path / "comics") == []
         await export.work()
 
 

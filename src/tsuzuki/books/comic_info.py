@@ -13,8 +13,10 @@ from tsuzuki.model.titles import beside_number
 
 MOST_BYTES = 200
 """Of a file's name in UTF-8, below what file systems take."""
-_UNFIT = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|;]+')
+_UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069/\\:*?"<>|;]+')
 _UNSAFE_ON_FAT, _SLASH = re.compile(r'[\\/:*?"<>|]'), re.compile("/")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+"""Names that are no files on Windows, whatever their ending."""
 _RIGHT_TO_LEFT = "ja"
 
 
@@ -87,7 +89,7 @@ def file_name(text: str, ending: str, *, most: int = MOST_BYTES) -> str:
     """A name that every file system takes, and no path."""
     name = _UNFIT.sub(" ", text)
     name = " ".join(name.split()).encode("utf-8", "ignore")[:most].decode("utf-8", "ignore").strip(" .")
-    return (name or "untitled") + ending
+    return ("_" if _DEVICE.match(name) else "") + (name or "untitled") + ending
 
 
 def ascii_name(name: str, otherwise: str) -> str:

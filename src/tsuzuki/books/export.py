@@ -5,9 +5,11 @@ name when it is whole; whoever dies in between leaves a hidden file, which the n
 """
 
 import asyncio
+import errno
 import fcntl
 import hashlib
 import os
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +21,7 @@ import structlog
 from tsuzuki.books.chapters import ChapterFiles
 from tsuzuki.books.comic_info import ReleaseFacts, file_name
 from tsuzuki.db import Database, load_queries
+from tsuzuki.files.disk import sync
 from tsuzuki.images.service import Images
 from tsuzuki.model.errors import Conflict, TooLarge, Unavailable
 from tsuzuki.model.ids import PublicId, show_id
@@ -29,6 +32,8 @@ q = load_queries("tsuzuki.books")
 STATE: Final = ".tsuzuki.json"
 LOCK: Final = ".tsuzuki.lock"
 _TEMPORARY: Final = ".tsuzuki-writing"
+_OF_THE_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""What goes wrong with one file then goes wrong with all."""
 PORTION: Final = 20
 """Files that are written at a time between other maintenance."""
 
@@ -89,10 +94,27 @@ class FolderExport:
         report = ExportReport()
         wanted = _named(await self._db.read(lambda tx: tx.many(CopiedRelease, q.list_copies)))
         state = await asyncio.to_thread(self._begin)
-        for path in sorted(state.keys() - wanted.keys()):
+        taken = {_folded(path) for path in wanted}
+        former = sorted(state.keys() - wanted.keys())
+        # What differs only in case may be the same file: it goes before its successor comes, the others after theirs.
+        await self._remove_all([path for path in former if _folded(path) in taken], state, report)
+        try:
+            await self._write_all(wanted, state, report, most)
+        finally:  # also where the disk is full: something may have room then
+            if not report.left:
+                await self._remove_all([path for path in former if path in state], state, report)
+            await asyncio.to_thread(self._remember, state)
+        return report
+
+    async def _remove_all(self, paths: Sequence[str], state: dict[str, str], report: ExportReport) -> None:
+        for path in paths:
             await asyncio.to_thread(self._remove, path)
             del state[path]
             report.removed += 1
+
+    async def _write_all(
+        self, wanted: Mapping[str, CopiedRelease], state: dict[str, str], report: ExportReport, most: int | None
+    ) -> None:
         missing = await asyncio.to_thread(self._missing, wanted, state)
         for place, path in enumerate(missing):
             if most is not None and report.written >= most:
@@ -100,15 +122,16 @@ class FolderExport:
                 break
             try:
                 await self._write(path, wanted[path], is_ours=path in state)
-            except (Conflict, TooLarge, Unavailable) as error:
-                _log.warning("chapter_not_exported", path=path, reason=str(error))
-                report.refused[path] = str(error)
+            except (Conflict, TooLarge, Unavailable, OSError) as error:
+                if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+                    raise
+                reason = (error.strerror or "") if isinstance(error, OSError) else str(error)
+                _log.warning("chapter_not_exported", path=path, reason=reason)
+                report.refused[path] = reason
                 continue
             state[path] = wanted[path].mark
             report.written += 1
             await asyncio.to_thread(self._remember, state)
-        await asyncio.to_thread(self._remember, state)
-        return report
 
     def _begin(self) -> dict[str, str]:
         """What is ours, after what a crash left was removed."""
@@ -151,13 +174,17 @@ class FolderExport:
         if not is_ours and target.exists() and target.stat().st_size != archive.size:
             raise Conflict("A file of somebody else has this name.")
         await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
-        with draft.open("wb") as written:
-            async for piece in archive.pieces(self._images):
-                await asyncio.to_thread(written.write, piece)
-            written.flush()
-            await asyncio.to_thread(os.fsync, written.fileno())
-        await self._files.digest(file, target.name)  # somebody may have it on a device from now on
-        await asyncio.to_thread(draft.replace, target)
+        try:
+            with draft.open("wb") as written:
+                async for piece in archive.pieces(self._images):
+                    await asyncio.to_thread(written.write, piece)
+                written.flush()
+                await asyncio.to_thread(os.fsync, written.fileno())
+            await self._files.digest(file, target.name)  # somebody may have it on a device from now on
+            await asyncio.to_thread(draft.replace, target)
+        finally:
+            draft.unlink(missing_ok=True)
+        await asyncio.to_thread(sync, target.parent)
 
 
 def _named(copies: Sequence[CopiedRelease]) -> dict[str, CopiedRelease]:
@@ -168,11 +195,16 @@ def _named(copies: Sequence[CopiedRelease]) -> dict[str, CopiedRelease]:
     for copy in copies:
         for name in _names(copy):
             path = f"{folders[copy.series_public_id]}/{name}"
-            if path.casefold() not in taken:
-                taken.add(path.casefold())
+            if _folded(path) not in taken:
+                taken.add(_folded(path))
                 named[path] = copy
                 break
     return named
+
+
+def _folded(path: str) -> str:
+    """The same for paths that some file systems do not tell apart."""
+    return unicodedata.normalize("NFC", path.casefold())
 
 
 def _names(copy: CopiedRelease) -> Iterator[str]:
@@ -190,8 +222,8 @@ def _folders(copies: Sequence[CopiedRelease]) -> dict[PublicId, str]:
     for facts in copies:
         if facts.series_public_id not in found:
             name = file_name(facts.series_title, "")
-            if name.casefold() in taken:
+            if _folded(name) in taken:
                 name = f"{name} [{show_id(facts.series_public_id)}]"
-            taken.add(name.casefold())
+            taken.add(_folded(name))
             found[facts.series_public_id] = name
     return found
