@@ -113,7 +113,7 @@ class PictureSite(Site):
         name = path.partition("?")[0]
         if name.endswith(".png"):
             await self._show(path, name, writer)
-        elif path.count("/") == 3:
+        elif path.count("/") == 3 and not self.is_down:
             images = "".join(f'<img src="{path}/{number}.png{self.suffix}">' for number in range(self.pages))
             writer.write(self._page(images))
         else:

@@ -64,6 +64,14 @@ async def test_basic_key_and_the_cookie_alone_open(app, ann):
     assert session.headers["x-auth-token"] == cookie.partition("=")[2]
 
 
+async def test_signing_out_takes_the_cookie_back(app, ann):
+    for headers in (ann.basic, ann.basic | {"x-auth-token": ""}):
+        answer = await ann.call("POST", "/api/logout", headers=headers)
+        assert answer.status == 204
+        assert answer.headers["set-cookie"].startswith("KOMGA-SESSION=; Path=/komga; Max-Age=0; ")
+    await ann.refused(401, "POST", "/api/logout", headers={})
+
+
 async def test_the_cookie_ends_with_the_password_and_opens_nothing_else(app, ann):
     series = await ann.add("The Lighthouse Cat", 1, 2)
     cookie = {"cookie": (await ann.call("GET", "/api/v1/libraries")).headers["set-cookie"].partition(";")[0]}
@@ -369,12 +377,29 @@ async def test_pages_are_shown_as_they_are(tmp_path, empty_database_url):
         assert [answer.body for answer in shown] == pictures
         assert shown[0].headers["content-type"] == "image/png"
         assert (await ann.call("GET", f"{book}/pages/0?zero_based=true")).body == pictures[0]
+        jpeg = await ann.call("GET", f"{book}/pages/2?convert=jpeg")
+        assert (jpeg.headers["content-type"], jpeg.body[:3]) == ("image/jpeg", b"\xff\xd8\xff")
+        head = await ann.call("HEAD", f"{book}/pages/2")
+        assert (head.status, head.body, head.headers["content-length"]) == (200, b"", str(len(pictures[1])))
+        again = await ann.call("GET", f"{book}/pages/2", headers=ann.basic | {"if-none-match": head.headers["etag"]})
+        assert (again.status, again.body) == (304, b"")
         for wrong in ("0", "4", "-1", "1000000000000", "x", "3?zero_based=true"):
             await ann.refused(400, "GET", f"{book}/pages/{wrong}")
         page = (await ann.get(f"{book}/pages"))[0]
         assert (page["fileName"], page["sizeBytes"]) == ("001.png", len(pictures[0]))
         [listed] = await ann.books((await ann.content("/api/v1/series"))[0]["id"])
         assert (listed["media"]["pagesCount"], listed["size"]) == (3, "3 pages")
+
+
+async def test_pages_that_a_source_does_not_give_now_are_asked_for_later(tmp_path, empty_database_url):
+    async with a_gallery(tmp_path, empty_database_url, is_listed=False) as gallery:
+        ann = await a_komga_reader(gallery.app)
+        await follow_gallery(gallery, ann)
+        gallery.site.is_down = True
+        for path in ("pages", "pages/1", "manifest", "file"):
+            answer = await ann.call("GET", f"/api/v1/books/{gallery.chapter_id}/{path}")
+            assert (answer.status, answer.json()["status"]) == (503, 503), (path, answer.text)
+            assert int(answer.headers["retry-after"]) > 0
 
 
 async def test_what_apps_open_in_a_browser_leads_to_our_pages(app, ann):

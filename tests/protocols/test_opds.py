@@ -73,7 +73,13 @@ async def test_whoever_is_unknown_is_asked_for_a_password(app, ann):
             answer = await ann.call("GET", path, headers=headers)
             assert answer.status == 401
             assert answer.headers["www-authenticate"] == 'Basic realm="Tsuzuki", charset="UTF-8"'
+    refused = await ann.call("GET", f"{SECOND}/catalog", headers={})
+    base = app.client.base
     said = await app.client.get(f"{SECOND}/auth")
+    assert refused.headers["content-type"] == said.headers["content-type"]
+    assert refused.json() == said.json()
+    assert said.json()["id"] == f"{base}{SECOND}/auth"
+    assert refused.headers["link"].startswith(f'<{base}{SECOND}/auth>; rel="http://opds-spec.org/auth/document"')
     assert (said.status, said.headers["content-type"]) == (200, "application/opds-authentication+json")
     assert said.json()["authentication"][0]["type"] == "http://opds-spec.org/auth/basic"
     caller = (await app.accounts.devices.sign_in(ann.request, ann.user.username, ann.key)).caller
@@ -165,6 +171,48 @@ async def test_paging_visits_every_chapter_once_while_others_arrive(app, ann):
         assert len(seen) >= 120
 
 
+async def test_every_page_leads_to_those_around_it(ann):
+    """Next to the end, and back by previous: the same pages; first and last are where they say."""
+    series, chapters = await ann.a_series("The Lighthouse Cat", 120)
+    for number in range(101):
+        await ann.add(f"Series {number:03}", 1)
+    assert len(chapters) == 120
+    for path, total in (
+        (f"series/{series}", 120),
+        (f"series/{series}?order=newest", 120),
+        ("inbox", 120),
+        ("series", 102),
+    ):
+        forwards: list[list[str]] = []
+        following = path
+        while True:
+            feed = await ann.feed(following)
+            start = int(feed.findtext("os:startIndex", namespaces=NAMES))
+            assert start == 50 * len(forwards) + 1
+            assert feed.findtext("os:totalResults", namespaces=NAMES) == str(total)
+            forwards.append([entry.findtext("a:id", namespaces=NAMES) for entry in entries(feed)])
+            assert link(feed, "first") == path
+            last = link(feed, "last")
+            if not links(feed, "next"):
+                break
+            following = link(feed, "next")
+        assert sum(map(len, forwards)) == total
+        assert await _ids(ann, last) == forwards[-1]
+        backwards = [forwards[-1]]
+        while links(feed, "previous"):
+            feed = await ann.feed(link(feed, "previous"))
+            backwards.insert(0, [entry.findtext("a:id", namespaces=NAMES) for entry in entries(feed)])
+        assert backwards == forwards, path
+        assert link(feed, "self") == path
+    shown = await ann.json("inbox?left=20")
+    assert shown["metadata"]["currentPage"] == 3
+    assert {"first", "previous", "last"} <= {one["rel"] for one in shown["links"]}
+
+
+async def _ids(ann: OpdsReader, path: str) -> list[str]:
+    return [entry.findtext("a:id", namespaces=NAMES) for entry in entries(await ann.feed(path))]
+
+
 async def test_read_chapters_leave_the_unread_ones(ann):
     series, chapters = await ann.a_series("The Lighthouse Cat", 3)
     await read(ann, series, chapters[0], is_read=True)
@@ -189,6 +237,8 @@ async def test_series_are_found_by_words_and_groups(app, ann):
     assert described.headers["content-type"] == "application/opensearchdescription+xml"
     description = etree.fromstring(described.body)
     assert b"<OpenSearchDescription " in described.body
+    [url] = [one for one in description if str(one.tag).endswith("}Url")]
+    assert url.get("type") == "application/atom+xml;profile=opds-catalog;kind=acquisition"
     template = next(one.get("template") or "" for one in description if str(one.tag).endswith("}Url"))
     assert template.startswith(app.client.base)
     path = template.removeprefix(f"{app.client.base}{FIRST}/")
@@ -348,6 +398,24 @@ async def test_a_downloaded_chapter_is_read_without_its_source(tmp_path, empty_d
         assert (await ann.call("GET", href.replace("{pageNumber}", "2"))).status == 200
 
 
+async def test_what_a_source_does_not_give_now_is_asked_for_later(tmp_path, empty_database_url):
+    """Unavailable, and when to come back: for feeds of a chapter, its pages and its file."""
+    async with a_gallery(tmp_path, empty_database_url, is_listed=False) as gallery:
+        ann = await an_opds_reader(gallery.app)
+        await follow_gallery(gallery, ann)
+        gallery.site.is_down = True
+        file = f"{FIRST}/releases/{gallery.release_id}/file/x.cbz"
+        for path in (
+            f"{FIRST}/chapters/{gallery.chapter_id}",
+            f"{SECOND}/chapters/{gallery.chapter_id}/manifest",
+            file,
+        ):
+            answer = await ann.call("GET", path)
+            assert answer.status == 503, (path, answer.text)
+            assert int(answer.headers["retry-after"]) > 0
+        assert (await ann.call("GET", f"{FIRST}/series")).status == 200
+
+
 async def test_covers_are_jpeg_also_where_a_source_shows_another(tmp_path, empty_database_url):
     async with a_gallery(tmp_path, empty_database_url) as gallery:
         ann = await an_opds_reader(gallery.app)
@@ -359,6 +427,12 @@ async def test_covers_are_jpeg_also_where_a_source_shows_another(tmp_path, empty
             answer = await ann.call("GET", found.get("href"))
             assert answer.headers["content-type"] == found.get("type") == "image/jpeg"
             assert Picture.open(BytesIO(answer.body)).width == width
+            head = await ann.call("HEAD", found.get("href"))
+            assert (head.status, head.body, head.headers["etag"]) == (200, b"", answer.headers["etag"])
+            again = await ann.call(
+                "GET", found.get("href"), headers=ann.basic | {"if-none-match": head.headers["etag"]}
+            )
+            assert (again.status, again.body) == (304, b"")
 
 
 async def test_fetching_pages_turns_them_where_that_is_wanted(tmp_path, empty_database_url):

@@ -3,6 +3,7 @@
 import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 
 import msgspec
 from starlette.requests import Request
@@ -10,10 +11,13 @@ from starlette.requests import Request
 from tsuzuki.accounts.devices import WRONG_PAIR, AppRequest, AppUser
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.http.auth import address_of, refuse_cross_site
+from tsuzuki.http.errors import HttpFailure
 from tsuzuki.http.routing import Handler, Resource
 from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.times import Millis
+
+_LATER = "60"
 
 
 class AppResource(Resource):
@@ -62,6 +66,12 @@ class ProtocolDeps(msgspec.Struct, frozen=True):
         if pair is not None and request.headers.get("origin") not in self.allowed_origins:
             refuse_cross_site(request)
         return pair
+
+
+def failure_headers(failure: HttpFailure) -> dict[str, str]:
+    """Of an answer to an app: what is not there now is worth another request in a minute."""
+    later = {"retry-after": _LATER} if failure.status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+    return later | dict(failure.headers)
 
 
 def app_request(request: Request, protocol: Protocol) -> AppRequest:

@@ -31,3 +31,10 @@ async def readable_releases(
     for kept in await services.pictures.downloads.whole_of_chapters(shelf_id, ids):
         found[kept.chapter_id] = ReadableRelease(kept.release_id, kept.total or 0, kept.language, kept.group_name)
     return found
+
+
+async def counted(services: Services, release: ReadableRelease) -> ReadableRelease:
+    """With the number of its pages: its source is asked where nobody has yet."""
+    if release.page_count > 0:
+        return release
+    return msgspec.structs.replace(release, page_count=len((await services.catalogue.chapters.pages(release.id)).pages))

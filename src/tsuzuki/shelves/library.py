@@ -312,14 +312,16 @@ class Library:
         return await self._db.read(lambda tx: _known_chapter_tx(tx, shelf_id, chapter_id))
 
     async def arrived(
-        self, shelf_id: ShelfId, part: Slice, *, unread: bool | None = None
+        self, shelf_id: ShelfId, part: Slice, *, unread: bool | None = None, left: int = 0
     ) -> tuple[Sequence[LibraryChapter], int]:
-        """Chapters of the inbox, the newest first."""
+        """Chapters of the inbox, the newest first; from where so many are `left`, if that is not 0."""
 
         async def read(tx: Tx) -> tuple[Sequence[LibraryChapter], int]:
             asked = {"shelf_id": shelf_id, "unread": unread}
-            ids = await tx.many(ChapterId, q.arrived_chapters, **asked, most=part.most, skip=part.skip)
-            return await _chapters_tx(tx, shelf_id, ids), await tx.one(int, q.count_arrived, **asked)
+            total = await tx.one(int, q.count_arrived, **asked)
+            skip = max(0, total - left) if left else part.skip
+            ids = await tx.many(ChapterId, q.arrived_chapters, **asked, most=part.most, skip=skip)
+            return await _chapters_tx(tx, shelf_id, ids), total
 
         return await self._db.read(read)
 

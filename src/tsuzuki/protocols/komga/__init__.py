@@ -8,7 +8,16 @@ from starlette.responses import Response
 from tsuzuki.model.errors import Forbidden, NotFound
 from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.komga import books, events, readium, series
-from tsuzuki.protocols.komga.requests import KOMGA, Answer, KomgaRequest, KomgaResource, answer_json, done, resource
+from tsuzuki.protocols.komga.requests import (
+    KOMGA,
+    Answer,
+    KomgaRequest,
+    KomgaResource,
+    answer_json,
+    cookie_line,
+    done,
+    resource,
+)
 
 __all__ = ["KOMGA", "VERSION", "resources"]
 
@@ -30,7 +39,7 @@ def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
         resource(deps, "/api/v2/users/me", {"GET": _me}),
         resource(deps, "/api/v1/users/me", {"GET": _me}),
         resource(deps, "/api/v1/login/set-cookie", {"GET": _done}),
-        resource(deps, "/api/logout", {"POST": _done, "GET": _done}, reads=True),
+        resource(deps, "/api/logout", {"POST": _sign_out, "GET": _sign_out}, reads=True),
         resource(deps, "/api/v1/readlists", {"GET": _no_read_lists}),
         resource(deps, "/api/v1/books/{book_id}/readlists", {"GET": empty}),
         resource(deps, "/actuator/info", {"GET": _saying({"build": {"version": VERSION}})}),
@@ -68,6 +77,13 @@ async def _me(asked: KomgaRequest) -> Response:
 
 async def _done(_: KomgaRequest) -> Response:
     return done()
+
+
+async def _sign_out(asked: KomgaRequest) -> Response:
+    """The app forgets its cookie; it works on until the device password is revoked."""
+    response = done()
+    response.headers["set-cookie"] = cookie_line(asked.request, "", life=0)
+    return response
 
 
 async def _no_read_lists(asked: KomgaRequest) -> Response:

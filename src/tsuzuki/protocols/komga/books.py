@@ -201,13 +201,13 @@ def _position(asked: KomgaRequest) -> int:
 
 
 async def _page(asked: KomgaRequest) -> Response:
-    """As it came: every app shows what browsers show, so nothing is converted."""
+    """As it came: every app shows what browsers show. As JPEG, if that is asked."""
     services, user_id, position = asked.services, asked.user.caller.user_id, _position(asked)
     release = await _release(asked)
     try:
-        image = await services.pictures.images.show(
-            page_of(release.id, position), user_id=user_id, whole=wants_whole(asked.request)
-        )
+        images, whole = services.pictures.images, wants_whole(asked.request)
+        show = images.show_jpeg if asked.params.one("convert").lower() == "jpeg" else images.show
+        image = await show(page_of(release.id, position), user_id=user_id, whole=whole)
     except NotFound as error:
         raise Invalid(str(error)) from error
     services.pictures.prefetch.follow(user_id, release.id, position)

@@ -4,17 +4,15 @@ from collections.abc import Sequence
 
 from starlette.responses import Response
 
-from tsuzuki.model.errors import Conflict, Invalid, NotFound
+from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import Millis, from_iso
 from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.komga.books import page_pictures, releases_of
 from tsuzuki.protocols.komga.requests import KOMGA, KomgaRequest, KomgaResource, answer_json, done, resource
-from tsuzuki.protocols.komga.views import book_view, when
-from tsuzuki.protocols.opds.progression import LONGEST_DEVICE, ProgressionBody
-from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease
+from tsuzuki.protocols.komga.views import book_view
+from tsuzuki.protocols.opds.progression import READ_ON, ProgressionBody, answer_progression, reading_of
+from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease, counted
 from tsuzuki.shelves.library import LibraryChapter
-from tsuzuki.shelves.types import ReportedReading
 
 _DIVINA = "application/divina+json"
 _CONTEXT = "https://readium.org/webpub-manifest/context.jsonld"
@@ -77,38 +75,18 @@ async def _show(asked: KomgaRequest) -> Response:
     chapter, release = await _opened(asked)
     if chapter.state == "UNREAD":
         return done()
-    count = max(release.page_count, chapter.page + 1)
-    page = count if chapter.state == "READ" else chapter.page + 1
-    locations = {"position": page, "totalProgression": round(page / count, 4)}
-    name = chapter.device or "Tsuzuki"
-    return answer_json(
-        {
-            "modified": when(chapter.read_at or chapter.updated_at),
-            "device": {"id": name, "name": name},
-            "locator": {
-                "href": f"{_address(asked, chapter)}/pages/{page}",
-                "type": "image/jpeg",
-                "locations": locations,
-            },
-        }
-    )
+    pages = f"{_address(asked, chapter)}/pages"
+    count = (await counted(asked.services, release)).page_count
+    return answer_progression(chapter, count, lambda page: f"{pages}/{page + 1}")
 
 
 async def _store(asked: KomgaRequest) -> Response:
-    """Conflict where something newer is known, so that the app fetches it."""
+    """Conflict where something as new is known, so that the app fetches it."""
     body = await asked.body(ProgressionBody)
     chapter, release = await _opened(asked)
-    page, count = body.locator.locations.position, release.page_count
-    if page is None or page < 1 or page > (count if count > 0 else page):
-        raise Invalid("position must be a page of the book.")
-    try:
-        at = from_iso(body.modified)
-    except ValueError:
-        raise Invalid("modified must be a time such as 2026-01-01T08:30:00Z.") from None
-    if chapter.state != "UNREAD" and at < (chapter.read_at or 0):
-        raise Conflict("Another device has read on since then.")
-    device = body.device.name.strip()[:LONGEST_DEVICE] or asked.device
-    known = count if count > 0 else None
-    reading = ReportedReading(page=page - 1, at=Millis(at), device=device, page_count=known)
+    count = (await counted(asked.services, release)).page_count
+    reading, is_known = reading_of(body, chapter, count)
+    if is_known:
+        raise Conflict(READ_ON)
     await asked.services.reading.progress.report(asked.shelf_id, chapter.series_public_id, chapter.id, reading)
     return done()

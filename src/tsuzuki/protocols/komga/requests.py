@@ -21,7 +21,7 @@ from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Forbidden, NotFound, Unauthorized
 from tsuzuki.model.ids import ChapterId, PublicId, ShelfId, read_id, read_number, show_id
 from tsuzuki.model.times import DAY, SECOND
-from tsuzuki.protocols.access import AppResource, ProtocolDeps
+from tsuzuki.protocols.access import AppResource, ProtocolDeps, failure_headers
 from tsuzuki.protocols.params import Params, query_params, read_json
 from tsuzuki.shelves.library import MOST_LISTED, Library
 
@@ -178,13 +178,17 @@ async def _answer(deps: ProtocolDeps, answer: Answer, request: Request, *, write
     if writes:
         user.must_write()
     response = await answer(KomgaRequest(deps, user, request, query_params(request)))
-    if session != request.cookies.get(COOKIE):
-        secure = "; Secure" if request.url.scheme == "https" else ""
-        line = f"{COOKIE}={session}; Path={KOMGA.path}; Max-Age={_LIFE}; HttpOnly; SameSite=Lax{secure}"
-        response.headers.append("set-cookie", line)
+    if session != request.cookies.get(COOKIE) and "set-cookie" not in response.headers:
+        response.headers.append("set-cookie", cookie_line(request, session, life=_LIFE))
     if "x-auth-token" in request.headers:
         response.headers["x-auth-token"] = session
     return response
+
+
+def cookie_line(request: Request, session: str, *, life: int) -> str:
+    """The cookie for so many seconds."""
+    secure = "; Secure" if request.url.scheme == "https" else ""
+    return f"{COOKIE}={session}; Path={KOMGA.path}; Max-Age={life}; HttpOnly; SameSite=Lax{secure}"
 
 
 async def _sign_in(deps: ProtocolDeps, request: Request) -> tuple[AppUser, str]:
@@ -215,7 +219,7 @@ def done() -> Response:
 
 
 def _failed(failure: HttpFailure) -> Response:
-    headers = dict(failure.headers)
+    headers = failure_headers(failure)
     if failure.status == HTTPStatus.UNAUTHORIZED:
         headers["www-authenticate"] = 'Basic realm="Tsuzuki"'
     said = {"status": failure.status, "error": HTTPStatus(failure.status).phrase, "message": failure.body.error}

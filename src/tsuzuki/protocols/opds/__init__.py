@@ -100,4 +100,4 @@ def _auth(deps: ProtocolDeps) -> OpdsResource:
     async def show(request: Request) -> Response:
         return answer_json(auth_document(deps.base_of(request)), AUTH_TYPE)
 
-    return OpdsResource(AUTH, {"GET": show}, is_public=True)
+    return OpdsResource(deps, AUTH, {"GET": show}, is_public=True)

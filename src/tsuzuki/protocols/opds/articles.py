@@ -28,14 +28,22 @@ async def saved_articles(asked: OpdsRequest) -> Feed:
     asked.must_show("item")
     wanted = EntryFilter(kind="item", saved=True, detail="preview")
     found = await asked.services.inbox.list(asked.shelf_id, wanted, after=cursor_of(asked), most=PAGE)
-    next_path = None if found.next_cursor is None else path_with(_SAVED, {"after": str(found.next_cursor)})
+    start, following = asked.count("start"), None
+    if found.next_cursor is not None:
+        following = path_with(_SAVED, {"after": str(found.next_cursor), "start": str(start + PAGE)})
     return list_feed(
         asked,
-        path_with(_SAVED, {"after": asked.params.one("after")}),
+        path_with(_SAVED, {"after": asked.params.one("after"), "start": str(start) if start else ""}),
         "Saved articles",
         [_article(asked, row) for row in found.rows],
         identity=_SAVED,
-        paging=Paging(first=_SAVED, next=next_path, total=found.total),
+        paging=Paging(
+            first=_SAVED,
+            previous=_SAVED if 0 < start <= PAGE else None,
+            next=following,
+            total=found.total,
+            start=min(start, found.total),
+        ),
     )
 
 

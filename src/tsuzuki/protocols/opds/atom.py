@@ -41,7 +41,7 @@ def answer_search(base: str) -> Response:
         xml.element("Description", "Series by their titles"),
         xml.element("InputEncoding", "UTF-8"),
         xml.element("OutputEncoding", "UTF-8"),
-        xml.empty("Url", type=TYPES["navigation"], template=f"{base}{FIRST}/series?search={{searchTerms}}"),
+        xml.empty("Url", type=TYPES["acquisition"], template=f"{base}{FIRST}/series?search={{searchTerms}}"),
         "</OpenSearchDescription>",
     )
     return Response(xml.document(parts), media_type=SEARCH_TYPE)
@@ -80,7 +80,7 @@ def _feed_links(feed: Feed) -> Iterator[str]:
         yield _link("up", TYPES["navigation"], feed.up)
     yield _link("search", SEARCH_TYPE, "search")
     if feed.paging is not None:
-        pages = {"first": feed.paging.first, "previous": feed.paging.previous, "next": feed.paging.next}
+        pages = feed.paging.links
         yield from (_link(rel, own, path) for rel, path in pages.items() if path is not None)
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 from tsuzuki.accounts.types import Slice
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id, show_id
-from tsuzuki.protocols.opds.feeds import PAGE, Feed, Paging, Place, list_feed, path_with, permanent_id
+from tsuzuki.protocols.opds.feeds import PAGE, Feed, Place, list_feed, numbered_pages, path_with, permanent_id
 from tsuzuki.protocols.opds.requests import NOTHING, OpdsRequest
 from tsuzuki.shelves.library import LibrarySeries, SeriesFilter
 
@@ -74,19 +74,11 @@ async def series_list(asked: OpdsRequest) -> Feed:
     rows, total = await asked.services.reading.library.list(asked.shelf_id, wanted, Slice(PAGE, page * PAGE))
     named = {"search": words, "group": "" if group is None else show_id(group), "sort": "latest" if is_latest else ""}
 
-    def at(number: int) -> str:
-        return path_with("series", named | {"page": str(number) if number else ""})
-
-    has_more = (page + 1) * PAGE < total
-    paging = Paging(
-        first=at(0),
-        previous=at(page - 1) if page else None,
-        next=at(page + 1) if has_more else None,
-        total=total,
-        start=page * PAGE,
-    )
+    paging = numbered_pages(page, total).paging("series", named, total=total, start=page * PAGE)
     title = f"Search: {words}" if words else "Library"
-    return list_feed(asked, at(page), title, [_place(row) for row in rows], identity=at(0), paging=paging)
+    path = path_with("series", named | {"page": str(page) if page else ""})
+    places = [_place(row) for row in rows]
+    return list_feed(asked, path, title, places, identity=paging.first, paging=paging)
 
 
 async def _group(asked: OpdsRequest) -> PublicId | None:

@@ -8,25 +8,25 @@ import msgspec
 from tsuzuki.accounts.types import Slice
 from tsuzuki.books.chapters import CBZ
 from tsuzuki.books.comic_info import ascii_name, chapter_file_name, full_name
-from tsuzuki.inbox.entries import EntryFilter
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId, PublicId, show_id
 from tsuzuki.protocols.opds.feeds import (
     PAGE,
     Facet,
     Feed,
+    OtherPages,
     PageStream,
-    Paging,
     Place,
     Publication,
     SeriesPlace,
-    cursor_of,
     list_feed,
+    numbered_pages,
+    pages_left,
     path_with,
     permanent_id,
 )
 from tsuzuki.protocols.opds.requests import OpdsRequest
-from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease, readable_releases
+from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease, counted, readable_releases
 from tsuzuki.shelves.library import LibraryChapter, ReadState
 
 _UNREAD: Sequence[ReadState] = ("UNREAD", "IN_PROGRESS")
@@ -38,8 +38,7 @@ class ChapterPage(msgspec.Struct, frozen=True):
     rows: Sequence[LibraryChapter]
     total: int
     start: int
-    next: Mapping[str, str] | None
-    """What leads to the next page."""
+    others: OtherPages
 
 
 async def series(asked: OpdsRequest) -> Feed:
@@ -52,7 +51,6 @@ async def series(asked: OpdsRequest) -> Feed:
     states = _UNREAD if "unread" in named else None
     page = await (_newest_first if "order" in named else _oldest_first)(asked, row.public_id, states)
     places = {name: str(number) for name in ("page", "left") if (number := asked.count(name))}
-    next_path = None if page.next is None else path_with(base, {**named, **page.next})
     return list_feed(
         asked,
         path_with(base, named | places),
@@ -60,7 +58,7 @@ async def series(asked: OpdsRequest) -> Feed:
         await _entries(asked, page.rows),
         identity=path_with(base, named),
         up="series",
-        paging=Paging(first=path_with(base, named), next=next_path, total=page.total, start=page.start),
+        paging=page.others.paging(base, named, total=page.total, start=page.start),
         facets=_facets(base, named),
     )
 
@@ -83,7 +81,7 @@ async def _oldest_first(asked: OpdsRequest, series_id: PublicId, states: Sequenc
     page = asked.count("page")
     part = Slice(PAGE, page * PAGE)
     rows, total = await asked.services.reading.library.chapters(asked.shelf_id, series_id, part, states=states)
-    return ChapterPage(rows, total, part.skip, {"page": str(page + 1)} if part.skip + PAGE < total else None)
+    return ChapterPage(rows, total, part.skip, numbered_pages(page, total))
 
 
 async def _newest_first(asked: OpdsRequest, series_id: PublicId, states: Sequence[ReadState] | None) -> ChapterPage:
@@ -96,7 +94,7 @@ async def _newest_first(asked: OpdsRequest, series_id: PublicId, states: Sequenc
     else:
         rows, total = await library.chapters(asked.shelf_id, series_id, Slice(PAGE), states=states, downwards=True)
         left = total
-    return ChapterPage(rows, total, max(0, total - left), {"left": str(left - PAGE)} if left > PAGE else None)
+    return ChapterPage(rows, total, max(0, total - left), pages_left(left, total))
 
 
 async def continued(asked: OpdsRequest) -> Feed:
@@ -108,22 +106,20 @@ async def continued(asked: OpdsRequest) -> Feed:
 
 
 async def inbox(asked: OpdsRequest) -> Feed:
-    """Chapters as they arrived, the newest first."""
+    """Chapters as they arrived, the newest first. A page is named by how many older ones are left."""
     asked.must_show("chapter")
-    is_unread = asked.params.one("unread") == "true"
+    is_unread, left = asked.params.one("unread") == "true", asked.count("left")
     named = {"unread": "true" if is_unread else ""}
-    wanted = EntryFilter(kind="chapter", unread=True if is_unread else None)
-    found = await asked.services.inbox.list(asked.shelf_id, wanted, after=cursor_of(asked), most=PAGE)
-    rows = await _known(asked, [row.chapter_id for row in found.rows if row.chapter_id is not None])
-    first = path_with("inbox", named)
-    next_path = None if found.next_cursor is None else path_with("inbox", named | {"after": str(found.next_cursor)})
+    library = asked.services.reading.library
+    rows, total = await library.arrived(asked.shelf_id, Slice(PAGE), unread=is_unread or None, left=left)
+    left = min(left, total) or total
     return list_feed(
         asked,
-        path_with("inbox", named | {"after": asked.params.one("after")}),
+        path_with("inbox", named | ({"left": str(left)} if left < total else {})),
         "Unread" if is_unread else "New chapters",
         await _entries(asked, rows),
-        identity=first,
-        paging=Paging(first=first, next=next_path, total=found.total),
+        identity=path_with("inbox", named),
+        paging=pages_left(left, total).paging("inbox", named, total=total, start=total - left),
     )
 
 
@@ -141,10 +137,7 @@ async def opened_chapter(asked: OpdsRequest) -> tuple[LibraryChapter, ReadableRe
     release = (await readable_releases(asked.services, asked.shelf_id, [row.id])).get(row.id)
     if release is None:
         raise NotFound(NO_RELEASE)
-    if release.page_count < 1:
-        pages = (await asked.services.catalogue.chapters.pages(release.id)).pages
-        release = msgspec.structs.replace(release, page_count=len(pages))
-    return row, release
+    return row, await counted(asked.services, release)
 
 
 async def _known(asked: OpdsRequest, ids: Sequence[ChapterId]) -> Sequence[LibraryChapter]:

@@ -86,9 +86,58 @@ class Paging(msgspec.Struct, frozen=True, kw_only=True):
     first: str
     previous: str | None = None
     next: str | None
+    last: str | None = None
     total: int
     start: int = 0
     """How many come before."""
+
+    @property
+    def links(self) -> dict[str, str | None]:
+        """By their relations."""
+        return {"first": self.first, "previous": self.previous, "next": self.next, "last": self.last}
+
+
+class OtherPages(msgspec.Struct, frozen=True, kw_only=True):
+    """What leads from a page of a list to others; nothing, to the first one."""
+
+    previous: Mapping[str, str] | None
+    next: Mapping[str, str] | None
+    last: Mapping[str, str]
+
+    def paging(self, path: str, named: Mapping[str, str], *, total: int, start: int) -> Paging:
+        """The same as paths of the list's feed."""
+        previous, following = [
+            None if place is None else path_with(path, {**named, **place}) for place in (self.previous, self.next)
+        ]
+        last = path_with(path, {**named, **self.last})
+        return Paging(
+            first=path_with(path, named), previous=previous, next=following, last=last, total=total, start=start
+        )
+
+
+def numbered_pages(page: int, total: int) -> OtherPages:
+    """Around this page of a list of so many, counted from 0."""
+    last = max(0, total - 1) // PAGE
+
+    def at(number: int) -> dict[str, str]:
+        return {"page": str(number)} if number else {}
+
+    return OtherPages(
+        previous=at(min(page - 1, last)) if page else None, next=at(page + 1) if page < last else None, last=at(last)
+    )
+
+
+def pages_left(left: int, total: int) -> OtherPages:
+    """The same, where a page is named by how many older ones are left: what arrives meanwhile moves nothing."""
+
+    def at(number: int) -> dict[str, str]:
+        return {"left": str(number)} if number < total else {}
+
+    return OtherPages(
+        previous=at(left + PAGE) if left < total else None,
+        next=at(left - PAGE) if left > PAGE else None,
+        last=at((left - 1) % PAGE + 1 if left else 0),
+    )
 
 
 class Feed(msgspec.Struct, frozen=True, kw_only=True):

@@ -51,7 +51,7 @@ class _Writer:
         if feed.up is not None:
             links.append(self._link("up", FEED_TYPE, feed.up))
         if feed.paging is not None:
-            pages = {"first": feed.paging.first, "previous": feed.paging.previous, "next": feed.paging.next}
+            pages = feed.paging.links
             links += [self._link(rel, FEED_TYPE, path) for rel, path in pages.items() if path is not None]
             metadata |= {"numberOfItems": feed.paging.total, "itemsPerPage": PAGE}
             metadata["currentPage"] = -(-feed.paging.start // PAGE) + 1

@@ -1,5 +1,6 @@
 """How far a chapter was read, in both drafts of OPDS 2: that of Cantook, and OPDS Progression 1.0."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -16,6 +17,7 @@ from tsuzuki.shelves.library import LibraryChapter
 from tsuzuki.shelves.types import ReportedReading
 
 LONGEST_DEVICE = 100
+READ_ON = "Another device has read on since then."
 
 
 class ReadingDevice(msgspec.Struct, frozen=True):
@@ -56,12 +58,18 @@ class ProgressBody(msgspec.Struct, frozen=True):
 async def show_progression(asked: OpdsRequest) -> Response:
     """The page, counted from 1; 204 where nobody began."""
     row, release = await opened_chapter(asked)
-    page = last_page(row, release.page_count)
+    return answer_progression(
+        row, release.page_count, lambda page: f"{asked.base}{SECOND}/releases/{release.id}/pages/{page}"
+    )
+
+
+def answer_progression(row: LibraryChapter, count: int, href: Callable[[int], str]) -> Response:
+    """As Cantook reads it; `href` is where a page is, counted from 0."""
+    page = last_page(row, count)
     if page is None:
         return Response(status_code=204)
-    locations = {"position": page + 1, "totalProgression": _part(page, release.page_count)}
-    href = f"{asked.base}{SECOND}/releases/{release.id}/pages/{page}"
-    locator = {"href": href, "type": "image/jpeg", "locations": locations}
+    locations = {"position": page + 1, "totalProgression": _part(page, count)}
+    locator = {"href": href(page), "type": "image/jpeg", "locations": locations}
     return answer_json(_written(row) | {"locator": locator}, PROGRESSION_TYPE)
 
 
@@ -78,13 +86,19 @@ async def store_progression(asked: OpdsRequest) -> Response:
     """204; Conflict where something as new is known, so that the app fetches it."""
     body = await read_json(asked.request, ProgressionBody)
     row, release = await opened_chapter(asked)
-    place, count = body.locator.locations, release.page_count
+    reading, is_known = reading_of(body, row, release.page_count)
+    await _store(asked, row, reading, is_known=is_known)
+    return Response(status_code=204)
+
+
+def reading_of(body: ProgressionBody, row: LibraryChapter, count: int) -> tuple[ReportedReading, bool]:
+    """What it tells, and whether something as new is known; Invalid for a place that the chapter does not have."""
+    place = body.locator.locations
     page = place.position - 1 if place.position is not None else _page(place.totalProgression, count)
     if not 0 <= page < count:
         raise Invalid(f"position must be between 1 and {count}.")
     at = _moment(body.modified)
-    await _store(asked, row, page, at=at, count=count, device=body.device, is_known=at <= (row.read_at or 0))
-    return Response(status_code=204)
+    return _reading(page, at, count, body.device), row.state != "UNREAD" and at <= (row.read_at or 0)
 
 
 async def store_progress(asked: OpdsRequest) -> Response:
@@ -92,27 +106,21 @@ async def store_progress(asked: OpdsRequest) -> Response:
     body = await read_json(asked.request, ProgressBody)
     row, release = await opened_chapter(asked)
     page, at = _page(body.progression, release.page_count), _moment(body.modified)
-    is_known = at < (row.read_at or 0)
-    await _store(asked, row, page, at=at, count=release.page_count, device=body.device, is_known=is_known)
+    is_known = row.state != "UNREAD" and at < (row.read_at or 0)
+    await _store(asked, row, _reading(page, at, release.page_count, body.device), is_known=is_known)
     return await show_progress(asked)
 
 
-async def _store(
-    asked: OpdsRequest,
-    row: LibraryChapter,
-    page: int,
-    *,
-    at: Millis,
-    count: int,
-    device: ReadingDevice,
-    is_known: bool,
-) -> None:
+async def _store(asked: OpdsRequest, row: LibraryChapter, reading: ReportedReading, *, is_known: bool) -> None:
     asked.user.must_write()
-    if is_known and row.state != "UNREAD":
-        raise Conflict("Another device has read on since then.")
-    name = device.name.strip()[:LONGEST_DEVICE] or "OPDS"
-    reading = ReportedReading(page=page, at=at, device=name, page_count=count)
+    if is_known:
+        raise Conflict(READ_ON)
     await asked.services.reading.progress.report(asked.shelf_id, row.series_public_id, row.id, reading)
+
+
+def _reading(page: int, at: Millis, count: int, device: ReadingDevice) -> ReportedReading:
+    name = device.name.strip()[:LONGEST_DEVICE] or "OPDS"
+    return ReportedReading(page=page, at=at, device=name, page_count=count)
 
 
 def _written(row: LibraryChapter) -> dict[str, Any]:

@@ -13,12 +13,13 @@ from tsuzuki.accounts.devices import AppUser
 from tsuzuki.accounts.types import Protocol
 from tsuzuki.http.errors import HttpFailure
 from tsuzuki.http.middleware import FAILURES
+from tsuzuki.http.routing import Handler
 from tsuzuki.http.services import Services
 from tsuzuki.inbox.sync import LARGEST
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import PublicId, ShelfId, UserId, read_id
-from tsuzuki.protocols.access import AppResource, ProtocolDeps
+from tsuzuki.protocols.access import AppResource, ProtocolDeps, failure_headers
 from tsuzuki.protocols.params import Params, query_params, whole_number
 
 OPDS = Protocol(
@@ -93,20 +94,26 @@ Answer = Callable[[OpdsRequest], Awaitable[Response]]
 class OpdsResource(AppResource):
     """A path below `/opds`; whatever fails is said in a sentence, and in the second version as JSON."""
 
+    def __init__(
+        self, deps: ProtocolDeps, path: str, handlers: Mapping[str, Handler], *, is_public: bool = False
+    ) -> None:
+        super().__init__(path, handlers, is_public=is_public)
+        self._deps = deps
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
-        scope[FAILURES] = self._failed
+        scope[FAILURES] = partial(self._failed, self._deps.base_of(Request(scope)))
         await super().__call__(scope, receive, send)
 
-    def _failed(self, failure: HttpFailure) -> Response:
-        headers = dict(failure.headers)
+    def _failed(self, base: str, failure: HttpFailure) -> Response:
+        headers = failure_headers(failure)
         if failure.status == _UNAUTHORIZED:
             headers["www-authenticate"] = _BASIC
         if not self.path.startswith(SECOND):
             return Response(failure.body.error, failure.status, headers, "text/plain; charset=utf-8")
         if failure.status == _UNAUTHORIZED:
-            headers["link"] = f'<{AUTH}>; rel="http://opds-spec.org/auth/document"; type="{AUTH_TYPE}"'
-            return Response(msgspec.json.encode(auth_document("")), failure.status, headers, AUTH_TYPE)
+            headers["link"] = f'<{base}{AUTH}>; rel="http://opds-spec.org/auth/document"; type="{AUTH_TYPE}"'
+            return Response(msgspec.json.encode(auth_document(base)), failure.status, headers, AUTH_TYPE)
         problem = {"title": failure.body.error, "status": failure.status}
         return Response(msgspec.json.encode(problem), failure.status, headers, "application/problem+json")
 
@@ -126,7 +133,7 @@ def auth_document(base: str) -> dict[str, Any]:
 
 def resource(deps: ProtocolDeps, path: str, answers: Mapping[str, Answer]) -> OpdsResource:
     """A path for those who signed in."""
-    return OpdsResource(path, {method: partial(_answer, deps, answer) for method, answer in answers.items()})
+    return OpdsResource(deps, path, {method: partial(_answer, deps, answer) for method, answer in answers.items()})
 
 
 async def _answer(deps: ProtocolDeps, answer: Answer, request: Request) -> Response:
