@@ -68,7 +68,7 @@ BOOK = thing(
     | {
         "fileLastModified": TIME,
         "media": thing(
-            {"status": {"const": "READY"}, "mediaType": {"const": "application/zip"}, "pagesCount": WHOLE}
+            {"status": {"enum": ["READY", "ERROR"]}, "mediaType": {"const": "application/zip"}, "pagesCount": WHOLE}
             | {"mediaProfile": {"const": "DIVINA"}, "comment": TEXT}
             | named(FLAG, "epubDivinaCompatible epubIsKepub")
         ),
@@ -126,6 +126,18 @@ USER = thing(
     | {"roles": TEXTS, "sharedAllLibraries": FLAG}
     | named(TEXTS, "sharedLibrariesIds labelsAllow labelsExclude")
 )
+
+
+LOCATION = thing({"position": {"type": "integer", "minimum": 1}, "totalProgression": {"type": "number", "maximum": 1}})
+PROGRESSION = thing(
+    {
+        "modified": WORDS,
+        "device": thing(named(WORDS, "id name")),
+        "locator": thing(named(WORDS, "href type") | {"locations": LOCATION}),
+    }
+)
+
+FAILURE = thing({"status": WHOLE, "error": WORDS, "message": WORDS})
 
 
 def results(of: Schema) -> Schema:
