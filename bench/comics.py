@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bench.harness import say
 from tests.api.people import RunningApp
@@ -28,6 +29,7 @@ CHAPTERS = 150
 ROUNDS = 200
 
 Ask = Callable[[], Awaitable[object]]
+Json = dict[str, Any]
 
 LISTS = {
     "series by title": "/api/v1/series?sort=metadata.titleSort,asc&page=0",
@@ -38,8 +40,13 @@ LISTS = {
     "books on deck": "/api/v1/books/ondeck",
     "books of a series": "/api/v1/series/{}/books?unpaged=true",
     "progress of a series": "/api/v2/series/{}/read-progress/tachiyomi",
+    "books not read, by number": "/api/v1/books?read_status=UNREAD&sort=metadata.numberSort,asc",
+    "books found by a word": "/api/v1/books?search=chapter",
 }
-
+SEARCHES: dict[str, tuple[str, Json]] = {
+    "series under a condition": ("series", {"readStatus": {"operator": "isNot", "value": "READ"}}),
+    "books being read": ("books", {"readStatus": {"operator": "is", "value": "IN_PROGRESS"}}),
+}
 
 FEEDS = {
     "OPDS, series by title": "/opds/v1.2/series",
@@ -92,6 +99,9 @@ async def lists(folder: Path, database_url: str, count: int) -> None:
         series = await fill(ann, count)
         await refresh_statistics(gallery.db)
         cases: dict[str, Ask] = {name: partial(ann.get, path.format(series)) for name, path in LISTS.items()}
+        for name, (what, condition) in SEARCHES.items():
+            body = {"condition": condition}
+            cases[name] = partial(ann.call, "POST", f"/api/v1/{what}/list?sort=readProgress.readDate,desc", body)
         for name, path in FEEDS.items():
             cases[name] = partial(gallery.app.client.get, path, headers=ann.basic)
         spent = await seconds_of(cases, 10)
