@@ -103,8 +103,7 @@ async def test_an_extension_signs_in_and_lists_series(app):
         r"KOMGA-SESSION=[\w-]+; Path=/komga; Max-Age=31536000; HttpOnly; SameSite=Lax", answer.headers["set-cookie"]
     )
     assert cookie
-    names = ("status", "title", "titleSort", "summary", "readingDirection", "publisher", "ageRating", "language")
-    names += ("genres", "tags", "totalBookCount", "sharingLabels", "links", "alternateTitles")
+    names = "status title titleSort summary readingDirection publisher ageRating language genres tags totalBookCount"
     times = {"created": FOLLOWED, "lastModified": "2025-12-31T23:00:00Z"}
     one = {
         "id": series,
@@ -132,7 +131,7 @@ async def test_an_extension_signs_in_and_lists_series(app):
             "alternateTitles": [],
         }
         | times
-        | locks(*names),
+        | locks(*names.split(), "sharingLabels", "links", "alternateTitles"),
         "booksMetadata": {
             "authors": [{"name": "Ines Brook", "role": "writer"}, {"name": "Ines Brook", "role": "penciller"}],
             "tags": [],
@@ -252,7 +251,8 @@ async def test_every_body_has_what_the_schema_requires(app):
     series, chapters = await the_cat(ann, 3)
     await read(ann, series, chapters[0], is_read=True)
     await read(ann, series, chapters[2], page=9)
-    one, book, body = f"/api/v1/series/{series}", f"/api/v1/books/{chapters[1]}", {"condition": {}}
+    one, book = f"/api/v1/series/{series}", f"/api/v1/books/{chapters[1]}"
+    body: dict[str, Any] = {"condition": {}}
     collection = (await ann.content("/api/v1/collections"))[0]["id"]
     for path in ("series", "series/new", "series/updated", "series/latest", f"collections/{collection}/series"):
         schema.check(await ann.get(f"/api/v1/{path}"), schema.results(schema.SERIES))
@@ -345,7 +345,8 @@ async def test_a_series_is_a_feed_of_entries_with_pages(app, kobo):
 
 
 def canonical(xml: bytes) -> str:
-    return etree.canonicalize(xml.decode(), strip_text=True, rewrite_prefixes=True)
+    text: str = etree.canonicalize(xml.decode(), strip_text=True, rewrite_prefixes=True)
+    return text
 
 
 async def test_a_series_is_a_feed_of_publications(app, kobo):
