@@ -238,27 +238,28 @@ when 'released' then coalesce(chapter.published_at, chapter.first_seen_at)
 when 'read' then progress.opened_at
 
 -- fragment: books
--- Each series with the states that its chapters may be in: 1 unread, 2 begun, 4 read.
-with hit (id, place) as materialized (
-  select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint) from json_each(cast(:found as text))
-), allowed (series_id, states) as materialized (
-  select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint) from json_each(cast(:allowed as text))
+-- Each series with the states that its chapters may be in: 1 unread, 2 begun, 4 read. Lists lead to the tables.
+with wanted (series_id, states) as materialized (
+  select follow.series_id, cast(json_each.value ->> 1 as bigint)
+  from json_each(cast(:allowed as text)) cross join follow
+  where follow.shelf_id = :shelf_id and follow.series_id = cast(json_each.value ->> 0 as bigint)
+  union all
+  select follow.series_id, 7 from follow where follow.shelf_id = :shelf_id and cast(:allowed as text) is null
+), hit (id, place, states) as (
+  select chapter.id, cast(json_each.value ->> 1 as bigint), wanted.states
+  from json_each(cast(:found as text)) cross join chapter cross join wanted
+  where chapter.id = cast(json_each.value ->> 0 as bigint) and wanted.series_id = chapter.series_id
+  union all
+  select chapter.id, null, wanted.states from wanted cross join chapter
+  where chapter.series_id = wanted.series_id and cast(:found as text) is null
 )
 
 -- fragment: of_books
-from follow
-join series on series.id = follow.series_id
-join chapter on chapter.series_id = follow.series_id
+from hit
+join chapter on chapter.id = hit.id
+join series on series.id = chapter.series_id
 left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
-left join hit on hit.id = chapter.id
-left join allowed on allowed.series_id = follow.series_id
-where follow.shelf_id = :shelf_id
-  and (cast(:found as text) is null or hit.id is not null)
-  and (cast(:allowed as text) is null or follow.series_id in (select allowed.series_id from allowed))
-  and (
-    coalesce(allowed.states, 7)
-    & case when coalesce(progress.is_read, false) then 4 when {is_begun} then 2 else 1 end
-  ) > 0
+where (hit.states & case when coalesce(progress.is_read, false) then 4 when {is_begun} then 2 else 1 end) > 0
   and (cast(:ready as boolean) is null or {is_ready} = cast(:ready as boolean))
 
 -- name: list_books
