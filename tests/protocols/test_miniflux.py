@@ -186,7 +186,14 @@ async def test_files_of_an_entry_have_numbers_that_stay(ann):
     assert await ann.get(f"/enclosures/{first['id']}") == first
     assert await ann.get(f"/enclosures/{second['id']}") == second
     await ann.refused(404, "GET", f"/enclosures/{second['id'] + 1}")
-    assert "how far" in await ann.refused(400, "PUT", f"/enclosures/{first['id']}", {"media_progression": 61})
+    await ann.done("PUT", f"/enclosures/{second['id']}", {"media_progression": 61})
+    await ann.done("PUT", f"/enclosures/{second['id']}", {"media_progression": 62})
+    [entry] = (await ann.get("/entries"))["entries"]
+    assert entry["enclosures"] == [first, second | {"media_progression": 62}]
+    assert await ann.get(f"/enclosures/{second['id']}") == second | {"media_progression": 62}
+    for wrong in (-1, 10**9, "1", None):
+        await ann.refused(400, "PUT", f"/enclosures/{first['id']}", {"media_progression": wrong})
+    await ann.refused(404, "PUT", f"/enclosures/{second['id'] + 1}", {"media_progression": 1})
 
 
 # -- marks

@@ -31,7 +31,6 @@ REFUSED = {
     "get_users": 404,
     "import_entry": 405,
     "save_entry": 400,
-    "update_enclosure": 400,
     "update_entry": 400,
     "update_user": 404,
 }

@@ -1,5 +1,6 @@
 """What reader apps synchronise: feeds and entries by numbers (R108), over the same inbox as the pages."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Literal
@@ -103,9 +104,21 @@ class SyncEntry(msgspec.Struct, frozen=True):
     lacks_text: bool = False
     """Whether its reader wants the page's text, and nobody has tried to fetch it."""
 
+    played: Mapping[int, int] = {}
+    """How far each of its files was played, in seconds, by its place among them."""
+
     def with_text(self, text: str) -> "SyncEntry":
         """The same with the text of its page."""
-        return SyncEntry(msgspec.structs.replace(self.entry, content=text), self.details)
+        entry = msgspec.structs.replace(self.entry, content=text)
+        return msgspec.structs.replace(self, entry=entry, lacks_text=False)
+
+
+class PlayedFile(msgspec.Struct, frozen=True):
+    """How far a file was played, in seconds."""
+
+    entry_id: EntryId
+    place: int
+    seconds: int
 
 
 class KnownText(msgspec.Struct, frozen=True):
@@ -275,6 +288,16 @@ class SyncInbox:
         if numbers:
             await self._inbox.change_entries(shelf_id, mark)
 
+    async def play(self, shelf_id: ShelfId, entry_id: EntryId, place: int, seconds: int) -> None:
+        """Remember how far a file of an entry was played."""
+
+        async def play(tx: Tx, now: Millis) -> int:
+            where = {"shelf_id": shelf_id, "id": entry_id, "place": place}
+            await tx.run(q.play, **where, seconds=seconds, now=now)
+            return 0
+
+        await self._inbox.change_entries(shelf_id, play)
+
     async def _save_tx(self, tx: Tx, shelf_id: ShelfId, some: Sequence[VisibleEntry], *, saved: bool) -> int:
         items = [one.item_id for one in some if one.item_id is not None]
         chapters = [one.id for one in some if one.item_id is None]
@@ -309,16 +332,29 @@ async def sync_entries_tx(
     among = {"shelf_id": shelf_id, "ids": ids, "kind": kind, "settled": settled}
     details = {one.id: one for one in await tx.many(SyncDetails, q.details, **among)}
     rows = {one.id: one for one in await entries_of_tx(tx, shelf_id, list(details))}
-    both = [SyncEntry(rows[EntryId(number)], details[EntryId(number)]) for number in ids if number in rows]
+    played = await _played_tx(tx, [one.id for one in rows.values() if one.enclosures])
+    both = [
+        SyncEntry(rows[number], details[number], played=played.get(number, {}))
+        for number in map(EntryId, ids)
+        if number in rows
+    ]
     wanted = [one.entry.item_id for one in both if one.entry.wants_full_text]
     known = {one.item_id: one.content for one in await tx.many(KnownText, q.full_texts, ids=wanted)} if wanted else {}
     return [_whole(one, known) if one.entry.wants_full_text else one for one in both]
 
 
+async def _played_tx(tx: Tx, ids: Sequence[EntryId]) -> dict[EntryId, dict[int, int]]:
+    """How far the files of these entries were played, by place; entries whose files nobody played are left out."""
+    found = defaultdict[EntryId, dict[int, int]](dict)
+    for one in await tx.many(PlayedFile, q.played, ids=ids) if ids else ():
+        found[one.entry_id][one.place] = one.seconds
+    return found
+
+
 def _whole(one: SyncEntry, known: Mapping[ItemId, str]) -> SyncEntry:
     text = None if one.entry.item_id is None else known.get(one.entry.item_id)
     if text is None:
-        return SyncEntry(one.entry, one.details, lacks_text=True)
+        return msgspec.structs.replace(one, lacks_text=True)
     return one.with_text(text) if text else one
 
 

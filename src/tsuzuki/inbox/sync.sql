@@ -279,6 +279,17 @@ join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.grou
 select item_id, content from item_full_text
 where item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
+-- name: played
+select entry_id, place, seconds from played_file
+where entry_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+
+-- name: play
+-- I8: only of an entry of the shelf, which may have gone meanwhile.
+insert into played_file (entry_id, place, seconds, updated_at)
+select id, cast(:place as bigint), cast(:seconds as bigint), cast(:now as bigint)
+from entry where shelf_id = :shelf_id and id = :id
+on conflict (entry_id, place) do update set seconds = excluded.seconds, updated_at = excluded.updated_at;
+
 -- name: visible
 -- Which of these are entries of the shelf that the app may see, and what each is about.
 select id, item_id, saved from entry

@@ -66,6 +66,8 @@ class AppEntry(msgspec.Struct, frozen=True, kw_only=True):
     arrived_at: Millis
     changed_at: Millis
     enclosures: tuple[Enclosure, ...]
+    played: Mapping[int, int]
+    """How far each of them was played, in seconds, by its place."""
 
 
 class AppAnswer(msgspec.Struct, frozen=True):
@@ -194,6 +196,7 @@ def _app_entry(found: SyncEntry, url: str, body: str, base: str) -> AppEntry:
         arrived_at=details.arrived_at,
         changed_at=max(details.arrived_at, details.changed_at or details.arrived_at),
         enclosures=tuple(entry.enclosures or ()),
+        played=found.played,
     )
 
 

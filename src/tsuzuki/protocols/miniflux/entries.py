@@ -1,7 +1,7 @@
 """Entries: lists with every filter and order, marks, whole texts, and the files that belong to them."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
@@ -21,6 +21,8 @@ MOST = 1_000
 """Entries of one answer."""
 MOST_IDS = 10_000
 MOST_TAGS = 20
+LONGEST_PLAY = 10_000_000
+"""Seconds: four months."""
 PORTION = 50
 """Entries that are in memory at once with their texts."""
 
@@ -298,11 +300,15 @@ async def _enclosure(asked: MinifluxRequest) -> Response:
 async def _play(asked: MinifluxRequest) -> Response:
     asked.user.must_write()
     await _file(asked)
-    await asked.body(MediaBody)
-    raise Invalid("This server does not keep how far something was played.")
+    seconds = (await asked.body(MediaBody)).media_progression
+    if not 0 <= seconds <= LONGEST_PLAY:
+        raise Invalid(f"media_progression must be between 0 and {LONGEST_PLAY:,}.")
+    number, position = divmod(asked.number("enclosure_id"), MOST_ENCLOSURES)
+    await asked.services.sync.play(asked.shelf_id, EntryId(number), position, seconds)
+    return done()
 
 
-async def _file(asked: MinifluxRequest) -> dict[str, Any]:
+async def _file(asked: MinifluxRequest) -> Json:
     number, position = divmod(asked.number("enclosure_id"), MOST_ENCLOSURES)
     [shown] = await asked.shown([await _found(asked, number)])
     if position >= len(shown.enclosures):

@@ -107,7 +107,7 @@ class Viewer(msgspec.Struct, frozen=True):
             "url": enclosure.url,
             "mime_type": enclosure.media_type or "application/octet-stream",
             "size": enclosure.length or 0,
-            "media_progression": 0,
+            "media_progression": entry.played.get(position, 0),
         }
 
     def _icon(self, feed: SyncFeed) -> Json | None:
