@@ -1,24 +1,27 @@
-"""What reader apps ask for, against our own API: `python -m bench.protocols [--small]`.
+"""What reader apps ask for, against our own API: `python -m bench.protocols [--small] [--postgres]`.
 
-Ten thousand unread articles of two hundred feeds on SQLite. A first sync fetches all of them with their texts, as apps
-do that speak each protocol; the next one finds ten new articles. Each line: requests, megabytes, processor time of the
-server and client together, and its ratio to the API's in the same round. Then what an app may ask for at once of
-150,000 entries, each in at most 250 ms. No time makes it fail.
+Ten thousand unread articles of two hundred feeds, on SQLite or a PostgreSQL of its own. A first sync fetches all of
+them with their texts, as apps do that speak each protocol; the next one finds ten new articles. Each line: requests,
+megabytes, processor time of the server, PostgreSQL and client together, and its ratio to the API's in the same round.
+Then what an app may ask for at once of 150,000 entries, each in at most 250 ms. No time makes it fail.
 """
 
 import argparse
 import asyncio
+import os
 import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from bench.harness import say
+from bench.footprint import computed, family
+from bench.harness import a_postgres, say
 from tests.api.people import API, RunningApp, Visitor, a_running_app
-from tests.app import Answer
+from tests.app import Answer, in_settings
 from tests.protocols.people import AppReader, an_app_reader
 from tests.protocols.reader_client import READ, READING_LIST, ReaderClient
 from tests.protocols.test_fever import fill
@@ -137,15 +140,20 @@ WAYS: dict[str, Sync] = {
 }
 
 
+def processor_time() -> float:
+    """Seconds of this process, and of those of PostgreSQL."""
+    return time.process_time() + sum(computed(pid) for pid in family(os.getpid())[1:])
+
+
 async def measure(reader: AppReader, visitor: Visitor, above: int, *, rounds: int, expected: int) -> None:
     """A line for each way, all of them in turn in each round."""
     seconds: dict[str, list[float]] = {name: [] for name in WAYS}
     calls_of: dict[str, Calls] = {}
     for _ in range(rounds):
         for name, sync in WAYS.items():
-            began = time.process_time()
+            began = processor_time()
             calls_of[name], found = await sync(reader, visitor, above)
-            seconds[name].append(time.process_time() - began)
+            seconds[name].append(processor_time() - began)
             assert found == expected, (name, found)
     own = statistics.median(seconds["our own API"])
     print(f"{'':28}{'requests':>9}{'MB':>9}{'CPU s':>9}{'ratio':>8}")
@@ -179,10 +187,10 @@ async def everything_at_once(reader: AppReader, count: int) -> None:
         print(f"{name:30}{min(times) * 1e3:>9.0f}{min(times) * 4:>15.2f}")
 
 
-async def main(count: int, rounds: int) -> None:
+async def main(count: int, rounds: int, url: str | None) -> None:
     set_up_logging(level="warning")
     with tempfile.TemporaryDirectory() as folder:
-        async with a_running_app(Path(folder)) as app:
+        async with a_running_app(Path(folder), **({"database_url": in_settings(url)} if url else {})) as app:
             reader = await an_app_reader(app)
             visitor = await app.signed_in(reader.user)
             say(f"{count} articles of {FEEDS} feeds")
@@ -199,4 +207,7 @@ async def main(count: int, rounds: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="a tenth of it")
-    asyncio.run(main(1_000 if parser.parse_args().small else 10_000, 3))
+    parser.add_argument("--postgres", action="store_true", help="not on SQLite")
+    said = parser.parse_args()
+    with a_postgres() if said.postgres else nullcontext() as server:
+        asyncio.run(main(1_000 if said.small else 10_000, 3, server.url if server else None))

@@ -73,7 +73,12 @@ async fn fever(url: Url, name: &str, password: &str, client: &Client) {
     println!("unread {}", must("unread", api.get_unread_items(client).await).unread_item_ids.len());
     let with = must("with", api.get_items_with(seen[..20].to_vec(), client).await);
     println!("with {}", with.items.len());
-    must("all", api.mark_group(ItemStatus::Read, 0, chrono::Utc::now().timestamp() + 1, client).await);
+    must("unread", api.mark_item(ItemStatus::Unread, seen[0], client).await);
+    let left = must("unread", api.get_unread_items(client).await).unread_item_ids;
+    println!("marked {}", seen[..10].iter().filter(|id| !left.contains(id)).count());
+    let before = chrono::Utc::now().timestamp() - 2;
+    must("all", api.mark_group(ItemStatus::Read, 0, before, client).await);
+    println!("all {}", before * 1000 + 999);
     println!("unread {}", must("unread", api.get_unread_items(client).await).unread_item_ids.len());
 }
 
@@ -116,7 +121,12 @@ async fn greader(url: Url, name: &str, password: &str, feed: &Url, client: &Clie
     let kept = must("saved", api.stream_contents(&saved, client).await);
     println!("saved {}", kept.items.len());
     println!("unread {}", must("unread", api.items_ids(&unread, client).await).item_refs.unwrap_or_default().len());
-    must("all", api.mark_all_as_read(LIST, Some(chrono::Utc::now()), client).await);
+    must("unread", api.tag_edit(&some[..1], &[], &[READ], client).await);
+    let left = must("unread", api.items_ids(&unread, client).await).item_refs.unwrap_or_default();
+    println!("marked {}", some[..10].iter().filter(|id| !left.iter().any(|one| one.id == **id)).count());
+    let before = chrono::Utc::now() - chrono::Duration::seconds(2);
+    must("all", api.mark_all_as_read(LIST, Some(before), client).await);
+    println!("all {}", before.timestamp_millis());
     println!("unread {}", must("unread", api.items_ids(&unread, client).await).item_refs.unwrap_or_default().len());
     let added = must("quickadd", api.subscription_quickadd(feed, client).await);
     println!("added {}", added.stream_id);
@@ -168,13 +178,21 @@ async fn miniflux(url: Url, password: &str, feed: &Url, client: &Client) {
     must("saved", api.update_entries_starred(vec![seen[10]], true, client).await);
     println!("unread {}", must("unread", api.get_entry_batch(&unread, client).await).total);
     println!("saved {}", must("entry", api.get_entry(seen[10], client).await).starred);
+    must("unread", api.update_entries_status(seen[..1].to_vec(), EntryStatus::Unread, client).await);
+    let mut read = 0;
+    for id in &seen[..10] {
+        let status = must("entry", api.get_entry(*id, client).await).status;
+        read += usize::from(status == EntryStatus::Read);
+    }
+    println!("marked {read}");
     for category in &categories {
         must("all", api.mark_category_as_read(category.id, client).await);
     }
     println!("unread {}", must("unread", api.get_entry_batch(&unread, client).await).total);
+    println!("all {}", chrono::Utc::now().timestamp_millis());
     let made = must("category", api.create_category("From an app", client).await);
-    let added = must("subscribe", api.create_feed(feed, made.id, client).await);
-    let changes = FeedModification { title: Some("Renamed".into()), ..Default::default() };
+    let added = must("subscribe", api.create_feed(feed, categories[0].id, client).await);
+    let changes = FeedModification { title: Some("Renamed".into()), category_id: Some(made.id), ..Default::default() };
     let changed = must("rename", api.update_feed(added, &changes, client).await);
     println!("moved {} {}", changed.title, changed.category.title);
     println!("exported {}", must("export", api.export_opml(client).await).contains("Renamed"));
