@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.api.people import PASSWORD, RunningApp, a_running_app
 from tests.app import in_settings
@@ -223,3 +224,16 @@ async def test_long_searches_and_odd_ids_are_answered_soon(tmp_path, empty_datab
             fever = await reader.fever(f"api&items&with_ids={odd}&since_id={odd}")
             assert fever["items"] == []
         assert time.process_time() - began < 20
+
+
+async def test_sec_39_no_mistyped_address_puts_a_secret_into_the_log(app):
+    visitor = await app.signed_in(await app.admin())
+    made = (await visitor.post("/feeds-out", {"name": "All"})).json()["data"]
+    path = made["paths"]["rss"]
+    secret = path.removeprefix(FOLDER).removesuffix(".rss")
+    with capture_logs() as logs:
+        for wrong in (f"{path}/", f"{path}/index.html", f"/x{path}", path.removesuffix(".rss"), path):
+            await app.client.get(wrong)
+    told = [str(line["path"]) for line in logs if line["event"] == "request"]
+    assert len(told) == 5
+    assert not [line for line in told if secret in line]

@@ -68,6 +68,7 @@ _SERVER_ERROR = 500
 # Machines ask these all day; they are counted, and logged for those who debug.
 _QUIET = ("/healthz", "/readyz", "/metrics", "/static/")
 
+_MAYBE_SECRET = re.compile(r"[A-Za-z0-9_-]{24,}")
 _log = structlog.stdlib.get_logger("tsuzuki.access")
 
 
@@ -111,9 +112,14 @@ class Observed:
 
 
 def _shown_path(scope: Scope) -> str:
-    """The path that was asked for; as it is declared, where a part of it is a secret."""
-    declared = template_of(scope)
-    return declared if "{secret}" in declared else str(scope["raw_path"].decode("latin-1"))
+    """The path that was asked for; as it is declared, where a part of it is a secret.
+
+    Where nothing is, a secret may stand all the same: its address was mistyped.
+    """
+    declared, path = template_of(scope), str(scope["raw_path"].decode("latin-1"))
+    if "{secret}" in declared:
+        return declared
+    return path if declared else _MAYBE_SECRET.sub("***", path)
 
 
 def note_reason(scope: Scope, error: Exception) -> None:
