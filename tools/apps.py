@@ -19,6 +19,8 @@ TITLES = {
     "syncyomi": "SyncYomi",
 }
 
+TRIED = {"source": "Calls replayed (from its source).", "notes": "Calls replayed (from notes).", "": ""}
+
 
 def main() -> None:
     text = PAGE.read_text("utf-8")
@@ -37,7 +39,9 @@ def table() -> str:
 
 def line(app: ReaderApp, way: Way) -> str:
     name = f"**{app.name}** ({app.systems})" if way == app.ways[0] else ""
-    notes = [way.note, f"Tried with `{way.library}`." if way.library else ""]
+    notes = [way.note, TRIED[way.known_from], f"Tried with `{way.library}`." if way.library else ""]
+    if not way.known_from and way.protocol in ("fever", "greader", "miniflux"):
+        notes.append("Calls not known.")
     said = " ".join(note for note in notes if note)
     return f"| {name} | {way.account} | `{SERVER}{way.path}` | {TITLES[way.protocol]} | {said} |"
 

@@ -1,5 +1,7 @@
 """`/apps`: which reader apps work with this server, and what to enter in each; docs/apps.md is made of it."""
 
+from typing import Literal
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,6 +22,8 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     library: str = ""
     """The one that the app calls servers with, if it was tried with this server."""
+    known_from: Literal["source", "notes", ""] = ""
+    """Where the calls were looked up that our tests replay; empty where they are not known."""
 
 
 class ReaderApp(msgspec.Struct, frozen=True):
@@ -38,10 +42,34 @@ class ReaderApp(msgspec.Struct, frozen=True):
 GREADER = "/api/greader.php"
 FEVER = "/fever/"
 _ADDS = N_("Enter only the address of this server: the app adds the rest.")
+_KEY = N_("It asks for an API key: that is the device password. It needs no username.")
+_IN_BROWSER = N_(
+    "It runs in a browser: the operator must allow its address in TSUZUKI_CORS_ALLOWED_ORIGINS. The API key is the "
+    "device password."
+)
 
 
-def _greader(path: str = GREADER, note: str = "", library: str = "") -> Way:
-    return Way(protocol="greader", account="FreshRSS", path=path, note=note, library=library)
+def _greader(
+    known_from: Literal["source", "notes", ""] = "", path: str = GREADER, note: str = "", library: str = ""
+) -> Way:
+    return Way(protocol="greader", account="FreshRSS", path=path, note=note, library=library, known_from=known_from)
+
+
+def _miniflux(
+    known_from: Literal["source", "notes", ""] = "", note: str = "", path: str = "/miniflux", library: str = ""
+) -> Way:
+    return Way(
+        protocol="miniflux",
+        account="Miniflux",
+        path=path,
+        note=note or _KEY,
+        library=library,
+        known_from=known_from,
+    )
+
+
+def _generic(known_from: Literal["source", "notes", ""]) -> Way:
+    return Way(protocol="greader", account="Google Reader API", note=_ADDS, known_from=known_from)
 
 
 def _komga(note: str = "") -> Way:
@@ -52,8 +80,10 @@ def _koreader(account: str, note: str = "") -> Way:
     return Way(protocol="koreader", account=account, path="/koreader", note=note)
 
 
-def _fever(path: str = FEVER, note: str = "", library: str = "") -> Way:
-    return Way(protocol="fever", account="Fever", path=path, note=note, library=library)
+def _fever(
+    known_from: Literal["source", "notes", ""] = "", path: str = FEVER, note: str = "", library: str = ""
+) -> Way:
+    return Way(protocol="fever", account="Fever", path=path, note=note, library=library, known_from=known_from)
 
 
 def _opds(note: str = "", library: str = "", path: str = "/opds/v1.2/catalog") -> Way:
@@ -67,28 +97,24 @@ def _syncyomi() -> Way:
 
 READER_APPS = (
     ReaderApp("Cantook", "iOS, Android", (_opds(N_("Also shows how far you read."), path="/opds/v2/catalog"),)),
-    ReaderApp("Capy Reader", "Android", (_greader("", _ADDS),)),
+    ReaderApp("Capy Reader", "Android", (_greader("source", "", _ADDS), _miniflux("source", path="/miniflux/v1/"))),
     ReaderApp("Chunky", "iOS", (_opds(),)),
-    ReaderApp("FeedFlow", "Android, iOS, macOS, Windows, Linux", (_greader(),)),
-    ReaderApp("FeedMe", "Android", (_greader(), _fever())),
+    ReaderApp("EasyRSS", "Android", (_generic("notes"),)),
+    ReaderApp(
+        "elfeed-protocol",
+        "Emacs",
+        (_fever("source", note=N_("As fever+https://you@…, with :api-url in its settings.")),),
+    ),
+    ReaderApp("FeedFlow", "Android, iOS, macOS, Windows, Linux", (_greader("source"),)),
+    ReaderApp("FeedMe", "Android", (_greader("notes"), _fever("notes"))),
     ReaderApp("Fiery Feeds", "iOS, macOS", (_greader(), _fever())),
     ReaderApp(
-        "Fluent Reader",
-        "Windows, macOS, Linux",
-        (Way(protocol="greader", account="Google Reader API", note=_ADDS), _fever()),
+        "FluentFlame Reader", "Windows, macOS, Linux", (_generic("source"), _miniflux("source"), _fever("source"))
     ),
-    ReaderApp(
-        "Flux News, Miniflutt, ReactFlux, miniflux-tui",
-        "Android, iOS, browser, terminal",
-        (
-            Way(
-                protocol="miniflux",
-                account="Miniflux",
-                path="/miniflux",
-                note=N_("They ask for an API key: that is the device password. They need no username."),
-            ),
-        ),
-    ),
+    ReaderApp("Fluent Reader", "Windows, macOS, Linux", (_generic("source"), _fever("source"))),
+    ReaderApp("Fluent Reader Lite", "iOS, Android", (_generic("source"), _fever("source"))),
+    ReaderApp("Flux News", "Android, iOS", (_miniflux("source"),)),
+    ReaderApp("FocusReader", "Android", (_greader(), _fever())),
     ReaderApp("Foliate", "Linux", (_opds(N_("Downloads only.")),)),
     ReaderApp("KMReader", "iOS, macOS", (_komga(),)),
     ReaderApp("Komelia", "Android, Windows, macOS, Linux", (_komga(),)),
@@ -116,7 +142,8 @@ READER_APPS = (
         ),
     ),
     ReaderApp("Moon+ Reader", "Android", (_opds(N_("Downloads only.")),)),
-    ReaderApp("NetNewsWire", "iOS, macOS", (_greader(),)),
+    ReaderApp("Miniflutt, miniflux-tui", "Android, terminal", (_miniflux(),)),
+    ReaderApp("NetNewsWire", "iOS, macOS", (_greader("source"),)),
     ReaderApp(
         "Newsboat",
         "terminal",
@@ -126,6 +153,7 @@ READER_APPS = (
                 account='urls-source "freshrss"',
                 path=GREADER,
                 note=N_("In its config: freshrss-url, freshrss-login and freshrss-password. Needs version 2.24."),
+                known_from="source",
             ),
             Way(
                 protocol="miniflux",
@@ -133,6 +161,7 @@ READER_APPS = (
                 path="/miniflux",
                 note=N_("In its config: miniflux-url, miniflux-login and miniflux-password."),
                 library="newsboat 2.21",
+                known_from="source",
             ),
         ),
     ),
@@ -140,22 +169,35 @@ READER_APPS = (
         "NewsFlash",
         "Linux",
         (
-            _greader("", _ADDS, library="greader_api 0.7.0"),
-            Way(protocol="miniflux", account="Miniflux", path="/miniflux/", library="miniflux_api 0.9.0"),
-            _fever(library="fever_api 0.6.0"),
+            _greader("notes", "", _ADDS, library="greader_api 0.7.0"),
+            _miniflux("notes", path="/miniflux/", library="miniflux_api 0.9.0"),
+            _fever("notes", library="fever_api 0.6.0"),
         ),
     ),
+    ReaderApp("NextFlux", "browser", (_miniflux("source", _IN_BROWSER),)),
     ReaderApp("Panels", "iOS, macOS", (_opds(N_("Streams pages, or downloads chapters.")),)),
     ReaderApp("Paperback", "iOS", (_komga(N_("In the settings of its Komga extension.")),)),
     ReaderApp("PocketBook", "e-readers, Android, iOS", (_opds(N_("Downloads only.")),)),
     ReaderApp("Readest", "Android, iOS, Windows, macOS, Linux", (_koreader("KOReader Sync"),)),
-    ReaderApp("Readrops", "Android", (_greader("", _ADDS), _fever("", _ADDS))),
-    ReaderApp("Read You", "Android", (_greader(), _fever())),
-    ReaderApp("Reeder Classic", "iOS, macOS", (_greader(), _fever())),
-    ReaderApp("RSS Guard", "Windows, macOS, Linux", (_greader("", _ADDS),)),
+    ReaderApp("Raven Reader", "Windows, macOS, Linux", (_greader("source"), _fever("source"))),
+    ReaderApp("ReactFlux", "browser", (_miniflux("source", _IN_BROWSER),)),
+    ReaderApp("ReadKit", "macOS, iOS", (_greader(), _fever())),
+    ReaderApp("Readrops", "Android", (_greader("source", "", _ADDS), _fever("source", "", _ADDS))),
+    ReaderApp("Read You", "Android", (_greader("source", "/api/greader.php/"), _fever("source"))),
+    ReaderApp("Reeder Classic", "iOS, macOS", (_greader("notes"), _fever("notes"))),
+    ReaderApp("Reminiflux", "browser", (_miniflux("source", _IN_BROWSER),)),
+    ReaderApp("RSS Guard", "Windows, macOS, Linux", (_greader("source", "", _ADDS),)),
     ReaderApp("Suwayomi", "server", (_syncyomi(),)),
     ReaderApp("TachiyomiSY, Komikku", "Android", (_syncyomi(),)),
-    ReaderApp("Unread", "iOS, macOS", (_greader(note=N_("Needs version 5.")), _fever(note=N_("Before version 5.")))),
+    ReaderApp(
+        "Twine",
+        "Android, iOS, macOS, Windows, Linux",
+        (_greader("source", "/api/greader.php/"), _miniflux("source", path="/miniflux/")),
+    ),
+    ReaderApp(
+        "Unread", "iOS, macOS", (_greader(note=N_("Needs version 5.")), _fever("notes", note=N_("Before version 5.")))
+    ),
+    ReaderApp("Vienna", "macOS", (_generic("source"),)),
 )
 
 ABILITIES = {

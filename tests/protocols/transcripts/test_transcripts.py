@@ -8,6 +8,7 @@ from tests.api.people import a_running_app
 from tests.app import in_settings
 from tests.net.builders import a_server
 from tests.protocols.transcripts.replay import Transcript, a_prepared_shelf, publishing, replay, transcripts
+from tsuzuki.web.apps import READER_APPS
 
 ALL = transcripts()
 REFERENCE = [one for one in ALL if one.is_reference]
@@ -34,3 +35,8 @@ async def test_one_app_of_each_protocol_is_answered_on_both_engines(database_url
 @pytest.mark.parametrize("transcript", OTHERS, ids=lambda one: one.name)
 async def test_every_app_is_answered_as_it_needs(database_url, tmp_path, transcript):
     await replayed(transcript, database_url, tmp_path)
+
+
+def test_the_page_of_apps_says_whose_calls_are_replayed():
+    said = {(app.name, way.protocol): way.known_from for app in READER_APPS for way in app.ways if way.known_from}
+    assert said == {(one.app, one.protocol): one.known_from for one in ALL}
