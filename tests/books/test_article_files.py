@@ -88,6 +88,8 @@ async def test_the_articles_of_a_day_are_one_book(tmp_path, database_url):
         begin = gallery.app.time()
         await ann.release(feed, 2, prefix="late", title="Late")
         visitor = await a_visitor(ann)
+        page = await gallery.app.client.get("/import", headers=visitor.headers)
+        assert 'href="/api/v1/items/-/digest" download' in page.text
         answer = await visitor.get("/items/-/digest")
         with opened(answer) as archive:
             assert [name for name in archive.namelist() if "article" in name] == [

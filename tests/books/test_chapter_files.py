@@ -297,3 +297,16 @@ def test_what_no_zip_can_hold_is_refused():
 
     with pytest.raises(TooLarge):
         pack("x.cbz", "application/zip", [Member("x", Huge())])
+
+
+async def test_ten_thousand_pages_are_one_file_and_a_hundred_thousand_none():
+    nothing: Any = None
+    members = [Member(f"{place:05}.png", b"%d" % place) for place in range(10_000)]
+    archive = pack("x.cbz", "application/zip", members)
+    whole = b"".join([piece async for piece in archive.pieces(nothing)])
+    assert len(whole) == archive.size
+    with zipfile.ZipFile(BytesIO(whole)) as opened:
+        assert opened.testzip() is None
+        assert opened.namelist() == [member.name for member in members]
+    with pytest.raises(TooLarge):
+        pack("x.cbz", "application/zip", members * 10)
