@@ -1,14 +1,17 @@
 """Backups go to Mihon's own library and come from it."""
 
 import asyncio
+import time
 
 import pytest
 
 from tests.builders import HERE, NOON
+from tests.scale import scaled
 from tests.transfer.imports.builders import an_importer
 from tests.transfer.mihon.builders import MANGADEX, UUID, packed
 from tests.transfer.mihon.test_import import BACKUP, READ_AT
 from tsuzuki.connectors.registry import Registry, builtin
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.transfer.mihon.export import MihonExport
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]
@@ -53,3 +56,22 @@ async def test_we_read_the_backup_of_mihons_library(db, tmp_path, backup_program
     progress = {one["key"]: one.get("progress", {}) for one in shelf["chapters.jsonl"]}
     assert progress["1"]["is_read"]
     assert (progress["10.1"]["page"], progress["10.1"]["opened_at"]) == (5, 1_700_000_000_000)
+
+
+@pytest.mark.soak
+async def test_a_large_library_comes_out_as_it_came_in(db, tmp_path, backup_program):
+    """Compared as Mihon's own library reads both: all that a restore takes is equal."""
+    series, each = scaled(20, 300), scaled(30, 134)
+    theirs, ours = tmp_path / "theirs.tachibk", tmp_path / "ours.tachibk"
+    await run(backup_program, "large", str(theirs), str(series), str(each))
+    async with ParsePool(PoolOptions()) as parsers:
+        importer = await an_importer(db, tmp_path, parsers)
+        began = time.monotonic()
+        done = await importer.import_file("theirs.tachibk", theirs.read_bytes())
+        took = time.monotonic() - began
+        assert (done.status, done.error) == ("done", None)
+        file = await MihonExport(db, parsers, Registry(builtin()), lambda: NOON).write(importer.reader.shelf_id)
+    ours.write_bytes(file.body)
+    said = await run(backup_program, "compare", str(theirs), str(ours))
+    assert said == [f"series {series} chapters {series * each} history {series * (each // 3)}"]
+    assert took < 60

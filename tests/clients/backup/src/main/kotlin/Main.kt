@@ -1,6 +1,8 @@
 // Reads and writes backups with the library that Mihon does it with: what this refuses, Mihon refuses.
 //   read FILE          prints what is in a backup
 //   write FILE         writes one
+//   large FILE N M     writes a library of N series with M chapters each
+//   compare FILE FILE  says what a restore of the second lacks or changes of the first
 import java.io.File
 import java.util.zip.GZIPInputStream
 import java.util.zip.GZIPOutputStream
@@ -99,14 +101,71 @@ val WRITTEN = Backup(
     listOf(Source("Local source", 0)),
 )
 
+fun large(series: Int, chapters: Int) = Backup(
+    List(series) { n ->
+        Manga(
+            source = 4_242_424_242_424_242_424 - n % 3, url = "/manga/$n", title = "Series $n 続き", author = "Author ${n % 50}",
+            genre = listOf("Action", "Drama"), status = n % 3, dateAdded = 1_600_000_000_000 + n * 1000,
+            categories = if (n % 4 == 0) listOf() else listOf((n % 4).toLong()), favorite = n % 20 != 0,
+            viewerFlags = n % 5, notes = if (n % 7 == 0) "note $n" else "",
+            tracking = listOf(Tracking(2, 0, "Series $n", 1000L + n)),
+            chapters = List(chapters) { m ->
+                val place = chapters - 1 - m
+                Chapter(
+                    "/c/$n/$m", "Ch. ${m + 1}", scanlator = "Group ${m % 3}", read = m % 2 == 0, bookmark = m % 31 == 0,
+                    lastPageRead = if (m % 2 == 1 && m % 5 == 0) 7 else 0, chapterNumber = m + 1f, sourceOrder = place.toLong(),
+                    dateFetch = 1_650_000_000_000 + m * 1000, dateUpload = 1_640_000_000_000 + m * 1000,
+                )
+            },
+            history = List(chapters / 3) { m -> History("/c/$n/${m * 2}", 1_700_000_000_000 + m, m.toLong()) },
+        )
+    },
+    listOf(Category("One", 1), Category("Two", 2), Category("Three", 3)),
+    List(3) { Source("Site $it", 4_242_424_242_424_242_424 - it) },
+)
+
+/** What is of a backup in a library that it was restored to; versions and times of change only decide who wins. */
+fun restored(backup: Backup): Map<String, Manga> {
+    val names = backup.categories.associate { it.order to it.name.hashCode().toLong() }
+    return backup.manga.associate { manga ->
+        "${manga.source} ${manga.url}" to manga.copy(
+            lastModifiedAt = 0, version = 0, initialized = true, categories = manga.categories.map { names.getValue(it) }.sorted(),
+            chapters = manga.chapters.map { it.copy(lastModifiedAt = 0, version = 0) }.sortedBy { it.url },
+            history = manga.history.sortedBy { it.url },
+        )
+    }
+}
+
+fun compare(ours: Backup, theirs: Backup) {
+    val (before, after) = restored(ours) to restored(theirs)
+    for (key in before.keys + after.keys) {
+        val (one, other) = before[key] to after[key]
+        if (one == other) continue
+        println("differs $key")
+        if (one == null || other == null) continue
+        println("  ${one.copy(chapters = listOf(), history = listOf())}\n  ${other.copy(chapters = listOf(), history = listOf())}")
+        (one.chapters - other.chapters.toSet()).zip(other.chapters - one.chapters.toSet()).take(1).forEach { println("  $it") }
+        (one.history - other.history.toSet()).zip(other.history - one.history.toSet()).take(1).forEach { println("  $it") }
+        println("  ${one.chapters.size} and ${other.chapters.size} chapters, ${one.history.size} and ${other.history.size} of history")
+    }
+    println("series ${after.size} chapters ${after.values.sumOf { it.chapters.size }} history ${after.values.sumOf { it.history.size }}")
+}
+
 @OptIn(ExperimentalSerializationApi::class)
+fun read(file: File) = ProtoBuf.decodeFromByteArray(Backup.serializer(), GZIPInputStream(file.inputStream()).readBytes())
+
+@OptIn(ExperimentalSerializationApi::class)
+fun write(file: File, backup: Backup) =
+    GZIPOutputStream(file.outputStream()).use { it.write(ProtoBuf.encodeToByteArray(Backup.serializer(), backup)) }
+
 fun main(said: Array<String>) {
     val file = File(said[1])
-    if (said[0] == "write") {
-        GZIPOutputStream(file.outputStream()).use { it.write(ProtoBuf.encodeToByteArray(Backup.serializer(), WRITTEN)) }
-        return
+    when (said[0]) {
+        "write" -> return write(file, WRITTEN)
+        "large" -> return write(file, large(said[2].toInt(), said[3].toInt()))
+        "compare" -> return compare(read(file), read(File(said[2])))
     }
-    val backup = ProtoBuf.decodeFromByteArray(Backup.serializer(), GZIPInputStream(file.inputStream()).readBytes())
+    val backup = read(file)
     for (one in backup.categories) println("category ${one.order} ${one.name}")
     for (one in backup.sources) println("source ${one.sourceId} ${one.name}")
     for (one in backup.manga) {
