@@ -80,6 +80,7 @@ POLICY = {
     "GET /feeds/{feed_id}/delete": READ,
     "POST /feeds/{feed_id}/delete": WRITE,
     "POST /feeds/{feed_id}/restore": WRITE,
+    "POST /inbox/tags": WRITE,
     "GET /groups/new": READ,
     "POST /groups/new": WRITE,
     "GET /groups/{group_id}": READ,

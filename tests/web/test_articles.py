@@ -194,3 +194,21 @@ async def test_a_post_of_only_a_picture_is_known_by_what_stands_for_it(reader):
     assert ">A boat at dawn</a>" in row
     assert "snippet" not in row
     assert '<h1 class="hidden-title">A boat at dawn</h1>' in page
+
+
+async def test_an_article_is_tagged_and_its_tag_is_a_list(reader):
+    item = reader.sample_shelf.items[0]
+    page = await reader.guest.see(f"/items/{item}")
+    found = re.search(r'name="entry" value="(\d+)"', page.text)
+    assert found is not None
+    entry = found[1]
+    form = {"entry": entry, "back": f"/items/{item}"}
+    await reader.guest.send("/inbox/tags", form | {"add": 'Sea & "sky"'})
+    text = (await reader.guest.see(f"/items/{item}")).text
+    link = re.search(r'<a class="tag" href="([^"]+)">Sea &amp; &#34;sky&#34;</a>', text)
+    assert link is not None
+    listed = (await reader.guest.see(unescape(link[1]))).text
+    assert re.findall(r"/items/(\d+)\?", "".join(LINK.findall(listed))) == [str(item)]
+    assert "<h1>Sea &amp; &#34;sky&#34;</h1>" in listed
+    await reader.guest.send("/inbox/tags", form | {"remove": 'sea & "SKY"'})
+    assert 'class="tag" href="/?tag=' not in (await reader.guest.see(f"/items/{item}")).text

@@ -73,6 +73,8 @@ def article_page(site: Site) -> Resource:
             newer=_step(near.newer, query, frame.locale),
             older=_step(near.older, query, frame.locale),
             view=view,
+            tags=(await site.reading.tags.of_entries(frame.shelf.id, [item.id])).get(item.id, ()),
+            known_tags=await site.reading.tags.list(frame.shelf.id),
             here=item_path(item_id, **query),
             query=query,
         )

@@ -38,7 +38,7 @@ class MarkResult(msgspec.Struct, frozen=True):
 
 
 def mark_pages(site: Site) -> tuple[Resource, ...]:
-    """`/inbox/mark`, `/inbox/mark-all`, `/inbox/undo`."""
+    """`/inbox/mark`, `/inbox/mark-all`, `/inbox/undo`, `/inbox/tags`."""
 
     async def mark(request: Request, caller: Caller) -> Response:
         form = await read_form(request, most=MOST_AT_ONCE)
@@ -49,7 +49,9 @@ def mark_pages(site: Site) -> tuple[Resource, ...]:
         form = await read_form(request)
         # Of the shelf that the page shows, which in a tab from before need not be the one that is open now.
         shelf = await site.accounts.current_user.pick_shelf(caller, read_id(form.one("shelf")))
-        view = read_view(QueryParams({name: form.one(name) for name in ("kind", "show", "group", "feed", "series")}))
+        view = read_view(
+            QueryParams({name: form.one(name) for name in ("kind", "show", "group", "feed", "series", "tag")})
+        )
         newest = _entries(form, "newest")
         if not newest:
             raise Invalid(_("The form could not be read."))
@@ -65,7 +67,18 @@ def mark_pages(site: Site) -> tuple[Resource, ...]:
         done = MarkResult((await site.inbox.undo(await site.shelf_id(caller), Millis(moments[0]))).changed)
         return _answer(request, form, done, undone=str(done.changed))
 
+    async def tag(request: Request, caller: Caller) -> Response:
+        """Put tags on one entry, as `add` names them, and take others off, as `remove` does."""
+        form = await read_form(request)
+        names = [name for name in form.several("add") if name.strip()]
+        entries = _entries(form, "entry")
+        await site.reading.tags.tag_entries(
+            await site.shelf_id(caller), entries, add=names, remove=form.several("remove")
+        )
+        return see(local_path(form.one("back") or "/"))
+
     return (
+        Resource("/inbox/tags", {"POST": site.signed_in(tag)}),
         Resource("/inbox/mark", {"POST": site.signed_in(mark)}),
         Resource("/inbox/mark-all", {"POST": site.signed_in(mark_all)}),
         Resource("/inbox/undo", {"POST": site.signed_in(undo)}),

@@ -16,7 +16,6 @@ from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import EntryId, read_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
-from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.web.forms import BLANK
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import number_of, numbers_of
@@ -60,7 +59,7 @@ def home_page(site: Site) -> Resource:
 
 def _inbox(site: Site) -> Owned:
     """What `/` shows to somebody who is signed in."""
-    inbox, feeds = site.inbox, site.reading.subscriptions
+    inbox = site.inbox
 
     async def show(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
@@ -74,7 +73,7 @@ def _inbox(site: Site) -> Owned:
         values = _listed(request, frame, view, part=part, picture=site.picture)
         if request.query_params.get("part") == "rows":
             return site.show(frame, "inbox_rows.html", **values)
-        title = await _name(feeds, frame, view, part)
+        title = await _name(site, frame, view, part)
         return site.show(
             frame,
             "inbox.html",
@@ -129,12 +128,14 @@ async def _has_unread(inbox: Inbox, frame: Frame, view: InboxView, part: InboxPa
     return await inbox.total(frame.shelf.id, msgspec.structs.replace(view.wanted, unread=True)) > 0
 
 
-async def _name(feeds: Subscriptions, frame: Frame, view: InboxView, part: InboxPage) -> str:
+async def _name(site: Site, frame: Frame, view: InboxView, part: InboxPage) -> str:
     """What the list is called."""
     if view.feed is not None:
         public_id = read_id(view.feed)
         assert public_id is not None  # the list was found
-        return (await feeds.get(frame.shelf.id, public_id)).shown_name
+        return (await site.reading.subscriptions.get(frame.shelf.id, public_id)).shown_name
+    if view.wanted.tag is not None:
+        return (await site.reading.tags.get(frame.shelf.id, view.wanted.tag)).name
     if view.group is not None:
         return next((group.name for group in frame.groups if group.id == view.group), _("Inbox"))
     if view.series is not None:

@@ -18,13 +18,14 @@ Sort = Literal["arrived", "published"]
 
 
 class InboxView(msgspec.Struct, frozen=True, kw_only=True):
-    """A list: of a kind, a group, a feed or a series; unread, all, or saved."""
+    """A list: of a kind, a group, a feed, a series or a tag; unread, all, or saved."""
 
     kind: Kind | None = None
     show: Show = "unread"
     group: str | None = None
     feed: str | None = None
     series: str | None = None
+    tag: str | None = None
     sort: Sort = "arrived"
     since: Millis | None = None
     """When the list was made: what was read since then is still in it."""
@@ -39,6 +40,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
             group=_id(self.group),
             feed=_id(self.feed),
             series=_id(self.series),
+            tag=_id(self.tag),
             read_since=self.since,
             by_published=self.sort == "published",
             detail="preview",
@@ -47,7 +49,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def fields(self) -> dict[str, str]:
         """Its query parameters, without defaults."""
-        said = {"kind": self.kind, "group": self.group, "feed": self.feed, "series": self.series}
+        said = {"kind": self.kind, "group": self.group, "feed": self.feed, "series": self.series, "tag": self.tag}
         shown = {name: value for name, value in said.items() if value}
         if self.show != "unread":
             shown["show"] = self.show
@@ -69,7 +71,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
         """Its name in the navigation."""
         if self.group:
             return f"group:{self.group}"
-        if self.feed or self.series:
+        if self.feed or self.series or self.tag:
             return "feeds" if self.feed else ""
         if self.show == "saved":
             return "saved"
@@ -85,6 +87,7 @@ def read_view(query: QueryParams) -> InboxView:
         group=query.get("group") or None,
         feed=query.get("feed") or None,
         series=query.get("series") or None,
+        tag=query.get("tag") or None,
         sort="published" if query.get("sort") == "published" else "arrived",
         since=None if since is None else Millis(since),
     )
