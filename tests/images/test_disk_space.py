@@ -15,7 +15,7 @@ from tests.builders import (
 )
 from tests.images.builders import in_folder, q, stored_digests
 from tsuzuki.db import Database, Tx
-from tsuzuki.images.articles import secret_tx
+from tsuzuki.db.server_secrets import secret_tx
 from tsuzuki.images.files import (
     Image,
     ImageCache,

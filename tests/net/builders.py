@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -191,13 +192,15 @@ def by_path(routes: dict[str, bytes]) -> Handler:
 
 
 @asynccontextmanager
-async def a_web_app(*routes: web.RouteDef, host: str = "127.0.0.1") -> AsyncIterator[str]:
+async def a_web_app(
+    *routes: web.RouteDef, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+) -> AsyncIterator[str]:
     """Where these routes are answered, on a free port, until the end of the block."""
     app = web.Application()
     app.add_routes(routes)
     runner = web.AppRunner(app)
     await runner.setup()
-    await web.TCPSite(runner, host, 0).start()
+    await web.TCPSite(runner, host, 0, ssl_context=tls).start()
     try:
         yield f"http://{host}:{runner.addresses[0][1]}"
     finally:

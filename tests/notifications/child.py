@@ -52,9 +52,10 @@ class KillableSender(Sender):
         self.killable.reach("telling")
         await super().handle(task)
 
-    async def _tell(self, *arguments: object) -> None:
-        await super()._tell(*arguments)  # type: ignore[arg-type]  # whatever they are
+    async def _tell(self, *arguments: object) -> bool:
+        is_there = await super()._tell(*arguments)  # type: ignore[arg-type]  # whatever they are
         self.killable.reach("told")
+        return is_there
 
 
 async def ingest(notifier: Notifier, series: SeriesId, number: int, killable: KillableWorker) -> None:

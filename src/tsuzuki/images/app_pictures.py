@@ -5,7 +5,8 @@ from collections.abc import Callable
 import msgspec
 
 from tsuzuki.db import Database
-from tsuzuki.images.articles import KEY_SIZE, Signer, read_written, secret_tx, written
+from tsuzuki.db.server_secrets import KEY_SIZE, secret_tx
+from tsuzuki.images.articles import Signer, read_written, written
 from tsuzuki.images.files import ImageSubject, at_address, cover_of, page_of
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, ReleaseId, SeriesSourceId, read_id, read_number, show_id

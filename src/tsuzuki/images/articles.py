@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, srcset_of
 from tsuzuki.connectors.html.lexbor import parse_html
 from tsuzuki.connectors.html.sanitiser import SafeHtml, flattened
-from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.db import Database, load_queries
+from tsuzuki.db.server_secrets import KEY_SIZE, secret_tx
 from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
@@ -24,17 +25,10 @@ if TYPE_CHECKING:
 
 q = load_queries("tsuzuki.images")
 
-KEY_SIZE = 32
 LONGEST_WRITTEN = -(-MAX_ADDRESS * 4 * 4 // 3)
 """Of an address in a URL of ours."""
 
 _SIGNATURE_SIZE = 18
-
-
-async def secret_tx(tx: Tx, name: str, fresh: bytes, now: Millis) -> bytes:
-    """The server's secret of this name, the same in every process; `fresh` when there was none."""
-    await tx.run(q.keep_secret, name=name, value=fresh, now=now)
-    return await tx.one(bytes, q.find_secret, name=name)
 
 
 class Signer:

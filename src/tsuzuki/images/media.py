@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from tsuzuki.db import Database
-from tsuzuki.images.articles import KEY_SIZE, Signer, read_written, secret_tx, written
+from tsuzuki.db.server_secrets import KEY_SIZE, secret_tx
+from tsuzuki.images.articles import Signer, read_written, written
 from tsuzuki.images.policy import ENOUGH, ByteRange, Container, ContentRange, Kind, kind_of, read_part, sniff_media
 from tsuzuki.model.errors import NotFound, NotMedia, TimedOut, TooLarge, Unavailable
 from tsuzuki.model.ids import ShelfId

@@ -278,12 +278,3 @@ delete from copy_page where copy_id = :copy_id and position >= :total;
 update chapter_copy
 set status = :status, total = coalesce(cast(:total as bigint), total), error = cast(:error as text), updated_at = :now
 where id = :id;
-
--- Secrets ---------------------------------------------------------------------------------------------------
-
--- name: keep_secret
-insert into server_secret (name, value, created_at) values (:name, :value, :now)
-on conflict (name) do nothing;
-
--- name: find_secret
-select value from server_secret where name = :name;

@@ -1,7 +1,8 @@
 """Notification channels, as their owner manages them."""
 
+import itertools
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from tsuzuki.accounts.sign_in_limits import Limiter
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.locks import lock_shelf_tx
+from tsuzuki.db.server_secrets import KEY_SIZE, secret_tx
 from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, Problem, SourceError
 from tsuzuki.model.ids import PublicId, ShelfId, UserId, show_id, uuid7
 from tsuzuki.model.times import MINUTE, Millis
@@ -18,6 +20,7 @@ from tsuzuki.net.client import Client
 from tsuzuki.notifications.kinds import KINDS
 from tsuzuki.notifications.kinds.base import ChannelKind, StoredChannel, hidden, read_config, restored
 from tsuzuki.notifications.policy import trial
+from tsuzuki.notifications.push_encryption import base64url, private_key, public_key
 from tsuzuki.notifications.store import (
     NewChannel,
     add_channel_tx,
@@ -34,6 +37,11 @@ TRIALS = FailureLimits(failures=10, window=MINUTE, block=MINUTE)
 """Of a shelf: each is a request to somebody else's server, at once and before everything else."""
 MOST_CHANNELS = 20
 """Of a shelf: everything new is told on each of them, so each is a request to somebody else's server."""
+
+
+PUSH = "push"
+ONLY_ITSELF = "A browser adds itself: open Notifications in it."
+_PUSH_SECRET = "web push"  # noqa: S105  its name; the secret itself is nobody's to write down
 
 
 class ShownChannel(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +76,19 @@ class ChannelChange(msgspec.Struct, frozen=True, kw_only=True):
     is_enabled: bool | None = None
 
 
+class Browser(msgspec.Struct, frozen=True, kw_only=True):
+    """A browser that allowed messages: where its push service takes them, and for which keys."""
+
+    name: str
+    """As its owner tells it from others."""
+    url: str
+    p256dh: str
+    auth: str
+    titles: bool = False
+    contact: str
+    """Who sends, for its push service: an address of this server or of whoever runs it."""
+
+
 class Channels:
     """Add, change, remove and try channels. Every method sees those of one person on one shelf only (I8).
 
@@ -97,6 +118,8 @@ class Channels:
         LimitExceeded when the shelf has as many as it may.
         """
         how = _kind(kind)
+        if how.is_browser:
+            raise Invalid(ONLY_ITSELF, (Problem("kind", ONLY_ITSELF),))
         whole = how.complete(config, secrets.token_bytes(32))
         new = NewChannel(
             public_id=uuid7(self._clock(), secrets.token_bytes(10)),
@@ -109,12 +132,53 @@ class Channels:
 
         async def add(tx: Tx) -> StoredChannel:
             await lock_shelf_tx(tx, shelf_id)
-            if await tx.one(int, q.count_channels, shelf_id=shelf_id) >= MOST_CHANNELS:
-                raise LimitExceeded(f"A shelf has at most {MOST_CHANNELS} channels. Remove one first.")
+            await self._must_have_room_tx(tx, shelf_id)
             return await add_channel_tx(tx, new, self._clock())
 
         channel = await self._db.with_tx(add)
         return AddedChannel(_shown(channel), {key: value for key, value in whole.items() if config.get(key) != value})
+
+    async def push_key(self) -> str:
+        """By which browsers know this server, as they want it."""
+        return base64url(public_key(await self._push_key()))
+
+    async def add_browser(self, shelf_id: ShelfId, user_id: UserId | None, browser: Browser) -> ShownChannel:
+        """A browser as a channel; one that is known already by its address is changed."""
+        config = {name: value for name, value in msgspec.structs.asdict(browser).items() if name != "name"}
+        whole = await self._vetted(KINDS[PUSH], {**config, "key": base64url(await self._push_key())})
+
+        async def known(tx: Tx) -> StoredChannel | None:
+            listed = await list_channels_tx(tx, shelf_id, user_id)
+            return next((each for each in listed if each.kind == PUSH and each.config["url"] == whole["url"]), None)
+
+        async def add(tx: Tx) -> StoredChannel:
+            await lock_shelf_tx(tx, shelf_id)
+            now = self._clock()
+            before = await known(tx)
+            if before is not None:
+                return await change_channel_tx(tx, msgspec.structs.replace(before, config=whole, is_enabled=True), now)
+            taken = await tx.many(str, q.channel_names, shelf_id=shelf_id)
+            await self._must_have_room_tx(tx, shelf_id)
+            new = NewChannel(
+                public_id=uuid7(now, secrets.token_bytes(10)),
+                shelf_id=shelf_id,
+                kind=PUSH,
+                name=_free(_name(browser.name), taken),
+                config=whole,
+                user_id=user_id,
+            )
+            return await add_channel_tx(tx, new, now)
+
+        return _shown(await self._db.with_tx(add))
+
+    async def _push_key(self) -> bytes:
+        fresh = secrets.token_bytes(KEY_SIZE)
+        return private_key(await self._db.with_tx(lambda tx: secret_tx(tx, _PUSH_SECRET, fresh, self._clock())))
+
+    @staticmethod
+    async def _must_have_room_tx(tx: Tx, shelf_id: ShelfId) -> None:
+        if await tx.one(int, q.count_channels, shelf_id=shelf_id) >= MOST_CHANNELS:
+            raise LimitExceeded(f"A shelf has at most {MOST_CHANNELS} channels. Remove one first.")
 
     async def change(
         self, shelf_id: ShelfId, public_id: PublicId, change: ChannelChange, user_id: UserId | None = None
@@ -186,6 +250,12 @@ def _name(text: str) -> str:
         message = "The name must have 1 to 100 characters."
         raise Invalid(message, (Problem("name", message),))
     return name
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """The name, with a number where it is taken."""
+    numbered = (f"{name} {number}" for number in itertools.count(2))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
 
 
 def _shown(channel: StoredChannel) -> ShownChannel:

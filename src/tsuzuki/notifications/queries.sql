@@ -110,8 +110,14 @@ returning {channel};
 -- name: remove_channel
 delete from channel where {of_person} and public_id = :public_id;
 
+-- name: forget_channel
+delete from channel where id = :id;
+
 -- name: list_channels
 select {channel} from channel where {of_person} order by name;
+
+-- name: channel_names
+select name from channel where shelf_id = :shelf_id;
 
 -- name: count_channels
 select count(*) as total from channel where shelf_id = :shelf_id;

@@ -13,11 +13,18 @@ from tsuzuki.net.client import Client
 from tsuzuki.notifications.kinds import KINDS
 from tsuzuki.notifications.kinds.base import StoredChannel, read_config
 from tsuzuki.notifications.policy import PROBE, is_stale
-from tsuzuki.notifications.store import channel_failed_tx, channel_to_notify_tx, channel_worked_tx, claim_probe_tx
+from tsuzuki.notifications.store import (
+    channel_failed_tx,
+    channel_to_notify_tx,
+    channel_worked_tx,
+    claim_probe_tx,
+    forget_channel_tx,
+)
 from tsuzuki.notifications.tasks import SENDS, Send
 from tsuzuki.queue.errors import NotRetryable, Undecodable
 from tsuzuki.queue.tasks import Task, enqueue_tx, finish_tx, skip_tx
 
+_GONE = frozenset({404, 410})
 _SPREAD = 0.2
 """What waited for a channel together does not come back together."""
 
@@ -66,8 +73,9 @@ class Sender:
         if wakes_at is not None:
             await self._postpone(task, channel, wakes_at)
             return
-        await self._tell(channel, task.payload)
-        await self._db.with_tx(lambda tx: self._finish_tx(tx, task, channel))
+        is_there = await self._tell(channel, task.payload)
+        end = self._finish_tx if is_there else self._forget_tx
+        await self._db.with_tx(lambda tx: end(tx, task, channel))
 
     async def _paused_until(self, channel: StoredChannel, now: Millis) -> Millis | None:
         """None when it may be called: its breaker is closed, or we are the one that tries it."""
@@ -92,22 +100,26 @@ class Sender:
 
         await self._db.with_tx(again)
 
-    async def _tell(self, channel: StoredChannel, send: Send) -> None:
+    async def _tell(self, channel: StoredChannel, send: Send) -> bool:
+        """False for a browser that is no more."""
         try:
             await self._fetch(channel, send)
         except NotOurTurn as error:  # our own pace, not the other side's: nothing failed
             raise Unavailable(str(error)) from error
         except SourceError as error:
+            if KINDS[channel.kind].is_browser and error.status in _GONE:
+                return False
             text, now = mask_text(str(error)), self._clock()
             await self._db.with_tx(lambda tx: channel_failed_tx(tx, channel.id, error=text, now=now))
             raise
+        return True
 
     async def _fetch(self, channel: StoredChannel, send: Send) -> None:
         kind = KINDS[channel.kind]
         if unreadable_places(channel.config):
             raise SourceError("Its address and secrets cannot be read with this server's secret key. Save them again.")
         config = read_config(kind, channel.config)
-        ask: Ask = kind.compose(config, self._addressed(send), now=self._clock())
+        ask: Ask = kind.compose(config, send if kind.is_browser else self._addressed(send), now=self._clock())
         try:
             reply = await self._client.fetch(ask, SourceIdentity(source=f"channel {channel.id}", home_url=config.url))
         except RefusedAddress:
@@ -121,6 +133,11 @@ class Sender:
         path = send.message.page
         page = None if path is None or self._public_url is None else f"{self._public_url}{path}"
         return msgspec.structs.replace(send, message=msgspec.structs.replace(send.message, page=page))
+
+    async def _forget_tx(self, tx: Tx, task: Task[Send], channel: StoredChannel) -> None:
+        """R112: the browser was told to forget us, or is no more."""
+        await forget_channel_tx(tx, channel.id)
+        await skip_tx(tx, task, now=self._clock(), why="This browser does not want messages any more.")
 
     async def _finish_tx(self, tx: Tx, task: Task[Send], channel: StoredChannel) -> None:
         now = self._clock()

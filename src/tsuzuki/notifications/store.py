@@ -56,6 +56,11 @@ async def channel_to_notify_tx(tx: Tx, channel_id: int) -> StoredChannel | None:
     return await tx.maybe(StoredChannel, q.channel_to_notify, id=channel_id)
 
 
+async def forget_channel_tx(tx: Tx, channel_id: ChannelId) -> None:
+    """Remove one that removed itself."""
+    await tx.run(q.forget_channel, id=channel_id)
+
+
 # -- how they fare
 
 

@@ -8,6 +8,7 @@ from tsuzuki.notifications.kinds.discord import Discord
 from tsuzuki.notifications.kinds.gotify import Gotify
 from tsuzuki.notifications.kinds.matrix import Matrix
 from tsuzuki.notifications.kinds.ntfy import Ntfy
+from tsuzuki.notifications.kinds.push import Push
 from tsuzuki.notifications.kinds.pushover import Pushover
 from tsuzuki.notifications.kinds.slack import Slack
 from tsuzuki.notifications.kinds.telegram import Telegram
@@ -22,6 +23,7 @@ _ALL: tuple[ChannelKind[Any], ...] = (
     Slack(),
     Matrix(),
     Pushover(),
+    Push(),
 )
 
 KINDS: Final[Mapping[str, ChannelKind[Any]]] = {kind.name: kind for kind in _ALL}

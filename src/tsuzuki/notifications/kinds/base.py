@@ -16,7 +16,7 @@ from tsuzuki.net.redirects import REDIRECTS
 from tsuzuki.net.urls import parse
 from tsuzuki.notifications.tasks import Message, Send
 
-_ANSWER_CAP = 64 * 1024
+ANSWER_CAP = 64 * 1024
 
 
 Token = Annotated[str, Meta(pattern=r"^[!-~]{1,200}\Z")]
@@ -43,6 +43,9 @@ class ChannelKind(ABC, Generic[C]):
     """Where its form says what it does or where to find what it asks for."""
     config: type[C]
     """What it needs to know; the form for readers is made of it."""
+    is_browser: bool = False
+    """Whether it is a browser that shows our pages: it adds itself instead of by a form, opens paths of ours, and is
+    removed when its address is gone."""
     secrets: frozenset[str] = frozenset()
     """Fields of its config that are not shown once they are stored, beside those whose names say so (`token`, ...)."""
 
@@ -67,7 +70,7 @@ def post(url: str, document: Any, **headers: str) -> Ask:
         method="POST",
         headers={"content-type": "application/json", **named},
         body=document if isinstance(document, bytes) else msgspec.json.encode(document),
-        max_bytes=_ANSWER_CAP,
+        max_bytes=ANSWER_CAP,
         accept_statuses=REDIRECTS,
     )
 
