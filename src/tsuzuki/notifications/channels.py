@@ -142,20 +142,20 @@ class Channels:
         """By which browsers know this server, as they want it."""
         return base64url(public_key(await self._push_key()))
 
-    async def add_browser(self, shelf_id: ShelfId, user_id: UserId | None, browser: Browser) -> ShownChannel:
-        """A browser as a channel; one that is known already by its address is changed."""
+    async def add_browser(
+        self, shelf_id: ShelfId, user_id: UserId | None, browser: Browser, was: str = ""
+    ) -> ShownChannel:
+        """A browser as a channel. One that is known by its address, or by the one that it had before, is changed."""
         config = {name: value for name, value in msgspec.structs.asdict(browser).items() if name != "name"}
         whole = await self._vetted(KINDS[PUSH], {**config, "key": base64url(await self._push_key())})
-
-        async def known(tx: Tx) -> StoredChannel | None:
-            listed = await list_channels_tx(tx, shelf_id, user_id)
-            return next((each for each in listed if each.kind == PUSH and each.config["url"] == whole["url"]), None)
 
         async def add(tx: Tx) -> StoredChannel:
             await lock_shelf_tx(tx, shelf_id)
             now = self._clock()
-            before = await known(tx)
+            before = await _browser_tx(tx, shelf_id, user_id, {whole["url"], was})
             if before is not None:
+                if before.config["url"] == was:
+                    whole["titles"] = before.config["titles"]
                 return await change_channel_tx(tx, msgspec.structs.replace(before, config=whole, is_enabled=True), now)
             taken = await tx.many(str, q.channel_names, shelf_id=shelf_id)
             await self._must_have_room_tx(tx, shelf_id)
@@ -170,6 +170,16 @@ class Channels:
             return await add_channel_tx(tx, new, now)
 
         return _shown(await self._db.with_tx(add))
+
+    async def remove_browser(self, shelf_id: ShelfId, user_id: UserId | None, url: str) -> None:
+        """Tell the browser of this address nothing more; nothing happens for one that is not known."""
+
+        async def remove(tx: Tx) -> None:
+            known = await _browser_tx(tx, shelf_id, user_id, {url})
+            if known is not None:
+                await remove_channel_tx(tx, shelf_id, user_id, known.public_id)
+
+        await self._db.with_tx(remove)
 
     async def _push_key(self) -> bytes:
         fresh = secrets.token_bytes(KEY_SIZE)
@@ -263,6 +273,11 @@ def _shown(channel: StoredChannel) -> ShownChannel:
         field: getattr(channel, field) for field in ShownChannel.__struct_fields__ if field not in {"id", "config"}
     }
     return ShownChannel(id=channel.public_id, config=hidden(_kind(channel.kind), channel.config), **shown)
+
+
+async def _browser_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, urls: Collection[str]) -> StoredChannel | None:
+    listed = await list_channels_tx(tx, shelf_id, user_id)
+    return next((each for each in listed if each.kind == PUSH and each.config["url"] in urls), None)
 
 
 async def list_channels_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None) -> list[StoredChannel]:

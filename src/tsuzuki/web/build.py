@@ -35,6 +35,7 @@ from tsuzuki.web.inbox.marks import mark_pages
 from tsuzuki.web.inbox.page import home_page, states_page
 from tsuzuki.web.library import history_pages, library_pages
 from tsuzuki.web.offline import offline_pages
+from tsuzuki.web.push import push_resources
 from tsuzuki.web.reader import reader_page
 from tsuzuki.web.search import search_page
 from tsuzuki.web.series import chapter_acts, following_acts, linking_page, series_page, setting_acts
@@ -87,6 +88,7 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         search_page(site),
         *bookmark_pages(site),
         *channel_pages(site),
+        *push_resources(site),
         feeds_out_page(site),
         *feed_out_acts(site),
         *billing_pages(site),

@@ -60,8 +60,9 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
     async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
         frame = await site.frame(request, caller, "notifications")
         rows = await channels.list(frame.shelf.id, caller.user_id)
-        forms = [channel_form(kind, form_state) for kind in KINDS.values()]
-        return site.show(frame, "channels.html", form_state, rows=rows, forms=forms, kinds=KINDS)
+        forms = [channel_form(kind, form_state) for kind in KINDS.values() if not kind.is_browser]
+        key = await channels.push_key()
+        return site.show(frame, "channels.html", form_state, rows=rows, forms=forms, kinds=KINDS, push_key=key)
 
     def asked_for(form: Form) -> ChannelForm:
         return channel_form(KINDS.get(form.one("kind"), KINDS["webhook"]))

@@ -68,4 +68,7 @@ def _worker(pages: Pages) -> bytes:
     kept = [PATH, *map(pages.assets.url, _KEPT)]
     source = pages.assets.get("worker/sw.js").content
     version = pages.assets.get("worker/sw.js").etag.strip('"')
-    return source.replace(b"KEPT", msgspec.json.encode(kept), 1).replace(b"VERSION", f'"{version}"'.encode(), 1)
+    said = {"KEPT": kept, "ICON": pages.assets.url("icon-192.png"), "VERSION": version}
+    for name, value in said.items():
+        source = source.replace(name.encode(), msgspec.json.encode(value), 1)
+    return source

@@ -52,6 +52,8 @@ TEXTS = {
     "js.checking": N_("%(done)s of %(all)s checked"),
     "js.checked": N_("All feeds were checked."),
     "js.checked_one": N_("%(name)s was checked."),
+    "js.push_refused": N_("Your browser does not allow notifications of this site. Allow them beside its address."),
+    "js.push_failed": N_("Your browser's push service could not be reached. Try again."),
     "js.check_failed": N_("%(name)s could not be checked. Its row says why."),
     "time.now": N_("now"),
     "time.minutes": N_("%(count)s min ago"),

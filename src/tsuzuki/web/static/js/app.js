@@ -9,10 +9,12 @@ import { startLibrary } from "./library.js";
 import { startLooks } from "./looks.js";
 import { startCopying } from "./copy.js";
 import { startOffline } from "./offline.js";
+import { startPush } from "./push.js";
 
 document.documentElement.classList.add("scripted");
 startLooks();
 startOffline();
+startPush();
 startList();
 startArticle();
 startCopying();
