@@ -678,3 +678,30 @@ async def test_items_are_narrowed_to_feeds_and_groups(app):
     assert await feeds_of(f"since_id=0&feed_ids={gulls},{another},99") == [gulls] * 3 + [another] * 2
     assert await feeds_of(f"group_ids={group}") == [another] * 2 + [harbour] * 48
     assert await feeds_of("feed_ids=") == []
+
+
+async def test_readrops_groups_have_two_names_and_its_feeds_begin_with_their_number(app):
+    """It reads for ever where a group has a third, and fails on an empty title and on an icon before a number."""
+    ann = await an_app_reader(app, "fever")
+    await ann.add_feed("In Craft", group="Craft")
+    await ann.app.reading.groups.add(ann.shelf, "Empty")
+    untitled = await ann.add_feed("")
+    await app.db.with_tx(lambda tx: tx.run(q.untitle, id=untitled))
+    groups = await ask(ann, "groups")
+    assert {tuple(group) for group in groups["groups"]} == {("id", "title")}
+    assert all(one["feed_ids"] for one in groups["feeds_groups"])
+    feeds = (await ask(ann, "feeds"))["feeds"]
+    assert {tuple(feed)[:2] for feed in feeds} == {("id", "favicon_id")}
+    assert all(one["title"] for one in (*feeds, *groups["groups"]))
+
+
+async def test_read_you_finds_a_feed_without_a_group_in_one(app):
+    """Its whole sync ends at a feed that is in no group, and at one that is in two it takes either."""
+    ann = await an_app_reader(app, "fever")
+    await ann.add_feed("Of no group")
+    await ann.add_feed("In Craft", group="Craft")
+    await ann.add_series("A series", group="Comics")
+    found = await ask(ann, "api=&groups&feeds")
+    members = [int(number) for one in found["feeds_groups"] for number in one["feed_ids"].split(",")]
+    assert sorted(members) == sorted(feed["id"] for feed in found["feeds"])
+    assert {one["group_id"] for one in found["feeds_groups"]} <= {group["id"] for group in found["groups"]}
