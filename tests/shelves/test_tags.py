@@ -18,7 +18,7 @@ from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.shelves.tags import LONGEST_TAG, MOST_SHELF_TAGS, MOST_TAGS_OF_ONE, Tags
-from tsuzuki.shelves.types import FollowFilter, FollowRequest
+from tsuzuki.shelves.types import FollowFilter, FollowRequest, SubscriptionChange
 
 
 async def a_shelf(db: Database) -> tuple[ShelfId, PublicId, PublicId]:
@@ -215,3 +215,21 @@ async def test_many_who_tag_at_once_make_one_tag(db):
     tags = Tags(shelf_deps(db))
     await asyncio.gather(*(tags.tag_entries(shelf, [one], add=["Sea", "Ocean"]) for one in [*ids, *ids]))
     assert await tagged(db, shelf, "Sea") == await tagged(db, shelf, "Ocean") == set(ids)
+
+
+async def test_i9_tags_stay_when_a_subscription_gets_another_address(db):
+    old, new = await stored_feed(db), await stored_feed(db, "https://example.org/new")
+    for feed in (old, new):
+        await stored_watch(db, feed)
+    shelf, other = await a_reader(db, feeds=[old]), await a_reader(db, feeds=[old, new])
+    await publish(db, old, ["a", "b"])
+    await publish(db, new, ["a"])
+    tags, feeds = Tags(shelf_deps(db)), Subscriptions(shelf_deps(db))
+    [first, _] = await entry_ids(db, shelf)
+    [mine] = await feeds.list(shelf)
+    await tags.tag_entries(shelf, [first], add=["Sea"])
+    await tags.set_feed(shelf, mine.public_id, ["News"])
+    await feeds.change(shelf, mine.public_id, SubscriptionChange(link="https://example.org/new"))
+    [moved] = await entry_ids(db, shelf)
+    assert await names(db, shelf, moved) == [("News", False), ("Sea", True)]
+    assert await tags.of_entries(other, await entry_ids(db, other)) == {}
