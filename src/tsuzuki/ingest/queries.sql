@@ -73,7 +73,8 @@ cast(value ->> 'is_readable' as bigint)
 insert into chapter_book (digest, chapter_id, release_id, page_count)
 select value ->> 'digest', release.chapter_id, max(release.id), max(cast(value ->> 'page_count' as bigint))
 from json_each(cast(:rows as text))
-join release on release.series_source_id = :series_source_id and release.key = value ->> 'key'
+cross join release
+where release.series_source_id = :series_source_id and release.key = value ->> 'key'
 group by value ->> 'digest', release.chapter_id
 on conflict (digest, chapter_id) do update set release_id = excluded.release_id, page_count = excluded.page_count;
 
