@@ -108,11 +108,9 @@ READER_APPS = (
     ReaderApp("FeedFlow", "Android, iOS, macOS, Windows, Linux", (_greader("source"),)),
     ReaderApp("FeedMe", "Android", (_greader("notes"), _fever("notes"))),
     ReaderApp("Fiery Feeds", "iOS, macOS", (_greader(), _fever())),
-    ReaderApp(
-        "FluentFlame Reader", "Windows, macOS, Linux", (_generic("source"), _miniflux("source"), _fever("source"))
-    ),
+    ReaderApp("FluentFlame Reader", "Windows, macOS, Linux", (_generic("notes"), _miniflux("source"), _fever("notes"))),
     ReaderApp("Fluent Reader", "Windows, macOS, Linux", (_generic("source"), _fever("source"))),
-    ReaderApp("Fluent Reader Lite", "iOS, Android", (_generic("source"), _fever("source"))),
+    ReaderApp("Fluent Reader Lite", "iOS, Android", (_generic("notes"), _fever("notes"))),
     ReaderApp("Flux News", "Android, iOS", (_miniflux("source"),)),
     ReaderApp("FocusReader", "Android", (_greader(), _fever())),
     ReaderApp("Foliate", "Linux", (_opds(N_("Downloads only.")),)),
