@@ -26,7 +26,7 @@ from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.policy import Health
 from tsuzuki.sources.policy import Standing
 from tsuzuki.transfer.archive.format import PARTS
-from tsuzuki.transfer.imports.kinds import ARCHIVE_KIND, BACKUP_KIND, KINDS_BY_WORDS
+from tsuzuki.transfer.imports.kinds import ARCHIVE_KIND, BACKUP_KIND, KINDS_BY_WORDS, PACKED, TAKEOUT
 from tsuzuki.transfer.imports.types import ImportStatus
 from tsuzuki.transfer.mihon.lines import LEFT_OUT
 from tsuzuki.transfer.servers.kinds import SERVER_KINDS
@@ -182,8 +182,15 @@ CODES = {
     "chart": ("levels", "events"),
     "config_how": ("list", "pairs", "json"),
     "config_no": ("int", "float"),
-    "import_kind": {*(kind.name for _, kind in KINDS_BY_WORDS), ARCHIVE_KIND, BACKUP_KIND, *SERVER_KINDS},
-    "import_left": ("preferences", *LEFT_OUT, "feeds", "items", "series", "sources", "chapters", "bookmarks"),
+    "import_kind": {
+        *(kind.name for _, kind in KINDS_BY_WORDS),
+        *(TAKEOUT.name, PACKED.name, ARCHIVE_KIND, BACKUP_KIND),
+        *SERVER_KINDS,
+    },
+    "import_left": (
+        *("preferences", *LEFT_OUT, "feeds", "items", "series", "sources", "chapters", "bookmarks"),
+        *("files", "volumes", "ratings"),
+    ),
     "import_part": {*(part.removesuffix(".jsonl") for part in PARTS), "follows"},
     "import_status": get_args(ImportStatus),
     "device_kinds": get_args(DeviceKinds),

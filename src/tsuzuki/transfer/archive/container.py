@@ -36,7 +36,7 @@ _ENCRYPTED = 0x1
 _MEMBER = b"PK\x01\x02"
 # What `zipfile` raises for a file that is cut or damaged; RuntimeError and its kinds for one that is locked, or packed
 # in a way that it does not know: it has no error of its own for those.
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
+BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
 
 
 class NumberedLine(msgspec.Struct, frozen=True):
@@ -280,5 +280,5 @@ def _refusing(what: str) -> Iterator[None]:
         yield
     except Invalid:
         raise
-    except _BROKEN as error:
+    except BROKEN_ZIP as error:
         raise Invalid(f"{what} cannot be read: {error}.") from error

@@ -213,6 +213,7 @@ def seconds_of(value: Any) -> int | None:
 
 def _moment(text: str) -> int | None:
     try:
-        return int(datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()) * SECOND
-    except ValueError:
+        moment = datetime.fromisoformat(text)  # PostgreSQL tells fractions of seconds
+        return seconds_of(int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()))
+    except (ValueError, OverflowError):
         return None

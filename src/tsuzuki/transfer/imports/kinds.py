@@ -1,14 +1,23 @@
 """What a file is, by its beginning, and who reads it."""
 
+import io
+import zipfile
 import zlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import PurePosixPath
 
 import msgspec
 
-from tsuzuki.model.errors import Invalid
+from tsuzuki.connectors.html.lexbor import LIBRARIES
+from tsuzuki.model.errors import Invalid, NotAFeed, TooLarge
+from tsuzuki.transfer.archive.container import BROKEN_ZIP
+from tsuzuki.transfer.archive.format import MANIFEST
 from tsuzuki.transfer.documents.articles import read_feed_list, read_reader_json, read_ttrss
 from tsuzuki.transfer.documents.titles import read_anilist, read_kaizoku, read_mal
-from tsuzuki.transfer.foreign import ForeignLines
+from tsuzuki.transfer.foreign import ForeignLines, LeftOut
+
+FOR_PARSERS = LIBRARIES
 
 ARCHIVE_KIND = "archive"
 BACKUP_KIND = "mihon"
@@ -27,6 +36,18 @@ class FileKind(msgspec.Struct, frozen=True):
     """Reads it at once, in a parser process; None where it takes more."""
 
 
+_OLD_BACKUP = (b'"version"', b'"mangas"')
+MOST_MEMBERS = 20_000
+"""Of a ZIP: a library of Kaizoku has a file for each series."""
+_MEMBER = b"PK\x01\x02"
+_TEXTS = frozenset({".json", ".opml", ".xml"})
+NOT_KNOWN = "They are no lists of feeds, articles or titles."
+NOT_READABLE = "They are damaged, or locked with a password."
+NOTHING_KNOWN = (
+    "This ZIP has no file that can be imported. Those of Google Takeout (Reader), Inoreader, FreshRSS and Kaizoku can, "
+    "and archives of Tsuzuki."
+)
+
 BACKUP = FileKind(BACKUP_KIND)
 ARCHIVE = FileKind(ARCHIVE_KIND)
 KINDS_BY_WORDS: tuple[tuple[bytes, FileKind], ...] = (
@@ -42,8 +63,8 @@ KINDS_BY_WORDS: tuple[tuple[bytes, FileKind], ...] = (
 
 UNKNOWN = (
     "This file is none that can be imported. These can: backups of Mihon and its relatives (.tachibk), OPML, starred "
-    "articles of FreshRSS, Inoreader and Google Reader (JSON), articles of TT-RSS (XML), lists of MyAnimeList (XML) "
-    "and AniList (JSON), kaizoku.json, and archives of Tsuzuki (.zip)."
+    "articles of FreshRSS, Inoreader and Google Reader (JSON, or the ZIP that they give), articles of TT-RSS (XML), "
+    "lists of MyAnimeList (XML) and AniList (JSON), kaizoku.json, and archives of Tsuzuki (.zip)."
 )
 
 
@@ -52,21 +73,84 @@ def kind_of(name: str, body: bytes) -> tuple[FileKind, bytes]:
     if not body:
         raise Invalid("The file is empty.")
     if body.startswith(b"PK\x03\x04"):
-        return ARCHIVE, body
+        return _packed_kind(body), body
     if body.startswith(b"\x1f\x8b"):
-        if not _begins(body).lstrip().startswith((b"<", b"\xef\xbb\xbf<")):
+        if not _begins(body).removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"<", b"{", b"[")):
             return BACKUP, body
         body = _unpacked(body)
-    kind = _by_words(body)
+    kind = kind_by_words(body)
     if kind is not None:
         return kind, body
-    if name.lower().endswith((".tachibk", ".proto")) or body[:2] == b"{}" or b'"version"' in body[:_LOOKED_AT]:
+    if (
+        name.lower().endswith((".tachibk", ".proto"))
+        or body[:2] == b"{}"
+        or any(word in body[:_LOOKED_AT] for word in _OLD_BACKUP)
+    ):
         return BACKUP, body
     raise Invalid(UNKNOWN)
 
 
-def _by_words(body: bytes) -> FileKind | None:
-    """JSON and XML only: in a backup any word may stand."""
+def _packed_kind(body: bytes) -> FileKind:
+    """By the names of what is in it; a damaged ZIP counts as an archive, whose reader says what is wrong."""
+    if body.count(_MEMBER) > MOST_MEMBERS:
+        raise Invalid(f"The ZIP has more than {MOST_MEMBERS:,} files.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as packed:
+            names = packed.namelist()
+    except BROKEN_ZIP:
+        return ARCHIVE
+    if MANIFEST in names:
+        return ARCHIVE
+    return TAKEOUT if any("Reader" in PurePosixPath(name).parts[:-1] for name in names) else PACKED
+
+
+def read_packed(body: bytes, now: int) -> ForeignLines:
+    """A ZIP as Google Takeout, Inoreader and FreshRSS give it: each file that is known, read by its own reader."""
+    found: list[ForeignLines] = []
+    left = Counter[str]()
+    size = 0
+    with zipfile.ZipFile(io.BytesIO(body)) as packed:
+        for info in packed.infolist():
+            if info.is_dir():
+                continue
+            kind, raw = None, b""
+            try:
+                if PurePosixPath(info.filename).suffix.lower() in _TEXTS:
+                    with packed.open(info) as file:
+                        raw = file.read(MOST_TEXT - size + 1)
+                    size += len(raw)
+                    if size > MOST_TEXT:
+                        raise TooLarge(f"The texts in the ZIP are larger than {MOST_TEXT // 1024**2} MB.")
+                    kind = kind_by_words(raw)
+                if kind is None or kind.read is None:
+                    left[NOT_KNOWN] += 1
+                else:
+                    found.append(kind.read(raw, now))
+            except (*BROKEN_ZIP, NotAFeed):
+                left[NOT_READABLE] += 1
+    if not found:
+        raise NotAFeed(NOTHING_KNOWN)
+    return _together(found, [LeftOut("files", count, why) for why, count in left.items()])
+
+
+def _together(found: Sequence[ForeignLines], left: Sequence[LeftOut]) -> ForeignLines:
+    """What several files say; an article that is in two of them is one bookmark, a feed one feed."""
+    marks = {(mark.link or mark.title): mark for lines in reversed(found) for mark in reversed(lines.bookmarks)}
+    feeds = {feed.link: feed for lines in reversed(found) for feed in reversed(lines.feeds)}
+    series = {one.key: one for lines in found for one in lines.series}
+    chapters = {(one.series, one.key): one for lines in found for one in lines.chapters}
+    return ForeignLines(
+        feeds=list(reversed(feeds.values())),
+        bookmarks=list(reversed(marks.values())),
+        series=list(series.values()),
+        chapters=list(chapters.values()),
+        left_out=[*(one for lines in found for one in lines.left_out), *left],
+        unlinked=[one for lines in found for one in lines.unlinked],
+    )
+
+
+def kind_by_words(body: bytes) -> FileKind | None:
+    """The kind of JSON or XML; None of all else: in a backup any word may stand."""
     begins = body[:_LOOKED_AT].lstrip(b"\xef\xbb\xbf \t\r\n")
     if begins[:1] not in {b"<", b"{", b"["}:
         return None
@@ -92,3 +176,7 @@ def _unpacked(body: bytes) -> bytes:
     if not opened.eof:
         raise Invalid("The file ends in the middle.")
     return raw
+
+
+TAKEOUT = FileKind("takeout", read_packed)
+PACKED = FileKind("packed", read_packed)

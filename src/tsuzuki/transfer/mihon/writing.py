@@ -192,7 +192,9 @@ def _history(message: Message, one: SeriesToWrite, urls: Mapping[str, ChapterToW
         now = urls.get(url)
         told.add(path_of(url))
         is_later = now is not None and (now.opened_at or 0) > line.number(2)
-        out.append(_opened(url, now.opened_at or 0) if now is not None and is_later else bytes_field(104, raw))
+        if now is not None and is_later:
+            raw = replaced(line.fields, {2: [number_field(2, now.opened_at or 0)]})
+        out.append(bytes_field(104, raw))
     known = {url: each for url, each in urls.items() if each is not None}
     known |= {each.url: each for each in one.chapters if each.url and each.url not in urls}
     for url, each in known.items():
