@@ -7,6 +7,7 @@ import hashlib
 import struct
 import zlib
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
 from functools import cached_property
 from typing import Final
 
@@ -83,8 +84,9 @@ class Archive(msgspec.Struct, frozen=True, dict=True):
             if isinstance(part, bytes):
                 yield part[first:last]
                 continue
-            async for piece in _of_image(images, part, first, last):
-                yield piece
+            async with aclosing(_of_image(images, part, first, last)) as pieces:
+                async for piece in pieces:
+                    yield piece
 
     async def partial_md5(self, images: Images) -> str:
         """By which KOReader knows a document: the MD5 of samples at growing distances."""

@@ -69,7 +69,12 @@ class FolderStore:
     async def open(self, key: str, *, size: int, digest: bytes) -> "_Opened | None":
         """As `FileStore` says. Whoever has begun reads on while the file is removed."""
         del digest  # parts do not tell
-        descriptor = await asyncio.to_thread(self._opened, key, size)
+        opening = asyncio.ensure_future(asyncio.to_thread(self._opened, key, size))
+        try:
+            descriptor = await asyncio.shield(opening)
+        except asyncio.CancelledError:  # the thread opens it all the same
+            opening.add_done_callback(_close_unused)
+            raise
         return None if descriptor is None else _Opened(descriptor)
 
     async def find(self, key: str) -> StoredFile | None:
@@ -160,6 +165,12 @@ class FolderStore:
                 found = self._found(key) if self._area.owns(key) else None
                 if found is not None:
                     yield found
+
+
+def _close_unused(opening: asyncio.Future[int | None]) -> None:
+    descriptor = None if opening.cancelled() or opening.exception() else opening.result()
+    if descriptor is not None:
+        os.close(descriptor)
 
 
 class _Opened:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import structlog
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from tsuzuki.images.policy import read_range
@@ -61,8 +61,11 @@ def _wanted_range(request: Request, size: int, etag: str) -> tuple[int, int] | N
     return (max(0, size - wanted.last) if wanted.last else size), size
 
 
-class PiecesResponse(Response):
-    """A body that is sent as it is read. Should it break off, the connection is cut: nobody takes it for whole."""
+class PiecesResponse(StreamingResponse):
+    """A body that is sent as it is read, until the client leaves.
+
+    Should it break off, the connection is cut: nobody takes it for whole.
+    """
 
     def __init__(
         self,
@@ -73,8 +76,7 @@ class PiecesResponse(Response):
         headers: Mapping[str, str],
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(None, status, headers)
-        del self.headers["content-length"]
+        super().__init__((), status, headers)
         if length is not None:
             self.headers["content-length"] = str(length)
         self._pieces = pieces
@@ -82,15 +84,18 @@ class PiecesResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
-        del scope, receive
         try:
-            start: dict[str, Any] = {"type": "http.response.start", "status": self.status_code}
-            await send(start | {"headers": self.raw_headers})
-            async with aclosing(self._pieces()) as pieces:
-                async for piece in pieces:
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await super().__call__(scope, receive, send)
         except (SourceError, Unavailable) as error:
             _log.warning("answer_interrupted", reason=str(error))  # the server closes what was not answered to its end
         finally:
             self._close()
+
+    async def stream_response(self, send: Send) -> None:
+        """Head and body. Cancelled when the client leaves: to send is to wait for nothing then."""
+        start: dict[str, Any] = {"type": "http.response.start", "status": self.status_code}
+        await send(start | {"headers": self.raw_headers})
+        async with aclosing(self._pieces()) as pieces:
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
