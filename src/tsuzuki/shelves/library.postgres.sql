@@ -1,6 +1,9 @@
 -- fragment: genre
 (genre.value #>> '{}')
 
+-- fragment: begun_progress
+progress
+
 -- name: search_series
 select series_search.series_id as id
 from series_search

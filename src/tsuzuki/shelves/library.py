@@ -331,16 +331,8 @@ class Library:
         """A page of the chapters that are wanted, and how many there are in all."""
 
         async def read(tx: Tx) -> tuple[Sequence[LibraryChapter], int]:
-            allowed = None
-            if wanted.allowed is not None:
-                allowed = [[of, sum(1 << STATES.index(state) for state in some)] for of, some in wanted.allowed.items()]
-            asked: dict[str, Any] = {"shelf_id": shelf_id, "allowed": allowed, "ready": wanted.is_ready, "found": None}
-            if wanted.words.strip():
-                found = await _search_chapters_tx(tx, shelf_id, wanted.words)
-                asked["found"] = [[chapter, place] for place, chapter in enumerate(found)]
-            order = _order(wanted.order)
-            ids = await tx.many(ChapterId, q.list_books, **asked, **order, most=part.most, skip=part.skip)
-            return await _chapters_tx(tx, shelf_id, ids), await tx.one(int, q.count_books, **asked)
+            ids, total = await _books_tx(tx, shelf_id, wanted, part)
+            return await _chapters_tx(tx, shelf_id, ids), total
 
         return await self._db.read(read)
 
@@ -374,6 +366,13 @@ class Library:
         return await self._db.read(read)
 
 
+def _bits(states: Sequence[ReadState]) -> int:
+    return sum(1 << STATES.index(state) for state in states)
+
+
+_BEGUN: Final = _bits(["IN_PROGRESS"])
+
+
 def _texts(texts: Sequence[str] | None) -> list[list[str]] | None:
     return None if texts is None else [[text] for text in texts]
 
@@ -397,6 +396,23 @@ def _order(said: Sequence[tuple[str, bool]]) -> dict[str, Any]:
     (first, first_down), (second, second_down) = [*said[:2], ("", False), ("", False)][:2]
     ways = {"first_way": -1 if first_down else 1, "second_way": -1 if second_down else 1}
     return {"first": first, "second": second} | ways
+
+
+async def _books_tx(tx: Tx, shelf_id: ShelfId, wanted: ChapterFilter, part: Slice) -> tuple[Sequence[ChapterId], int]:
+    allowed = None
+    if wanted.allowed is not None:
+        allowed = [[of, _bits(some)] for of, some in wanted.allowed.items()]
+    asked: dict[str, Any] = {"shelf_id": shelf_id, "allowed": allowed, "ready": wanted.is_ready}
+    listed = _order(wanted.order) | {"most": part.most, "skip": part.skip}
+    found = None
+    if wanted.words.strip():
+        places = enumerate(await _search_chapters_tx(tx, shelf_id, wanted.words))
+        found = [[chapter, place] for place, chapter in places]
+    elif allowed and all(bits == _BEGUN for _, bits in allowed):
+        ids = await tx.many(ChapterId, q.list_begun_books, **asked, **listed)
+        return ids, await tx.one(int, q.count_begun_books, **asked)
+    ids = await tx.many(ChapterId, q.list_books, **asked, **listed, found=found)
+    return ids, await tx.one(int, q.count_books, **asked, found=found)
 
 
 async def _search_chapters_tx(tx: Tx, shelf_id: ShelfId, words: str) -> list[ChapterId]:

@@ -229,7 +229,6 @@ select cast(coalesce(sum(
 from tally where tally.shelf_id = :shelf_id and tally.kind = 'chapter';
 
 -- fragment: books_key
-when 'relevance' then hit.place
 when 'random' then random()
 when 'number' then chapter.number_sort
 when 'added' then chapter.first_seen_at
@@ -237,7 +236,20 @@ when 'changed' then chapter.updated_at
 when 'released' then coalesce(chapter.published_at, chapter.first_seen_at)
 when 'read' then progress.opened_at
 
--- fragment: books
+-- fragment: books_order
+-- What has no number, or was never opened, is the lowest, on both engines.
+cast(:first_way as bigint) * coalesce(case cast(:first as text) {books_key} end, {lowest}),
+case when cast(:first as text) = 'title' and cast(:first_way as bigint) > 0 then lower(chapter.title) end,
+case when cast(:first as text) = 'title' and cast(:first_way as bigint) < 0 then lower(chapter.title) end desc,
+cast(:second_way as bigint) * coalesce(case cast(:second as text) {books_key} end, {lowest}),
+case when cast(:second as text) = 'title' and cast(:second_way as bigint) > 0 then lower(chapter.title) end,
+case when cast(:second as text) = 'title' and cast(:second_way as bigint) < 0 then lower(chapter.title) end desc,
+{sort_title}, series.id, {upwards}
+
+-- fragment: lowest
+cast(-1000000000000000 as bigint)
+
+-- fragment: with_wanted
 -- Each series with the states that its chapters may be in: 1 unread, 2 begun, 4 read. Lists lead to the tables.
 with wanted (series_id, states) as materialized (
   select follow.series_id, cast(json_each.value ->> 1 as bigint)
@@ -245,7 +257,10 @@ with wanted (series_id, states) as materialized (
   where follow.shelf_id = :shelf_id and follow.series_id = cast(json_each.value ->> 0 as bigint)
   union all
   select follow.series_id, 7 from follow where follow.shelf_id = :shelf_id and cast(:allowed as text) is null
-), hit (id, place, states) as (
+)
+
+-- fragment: books
+{with_wanted}, hit (id, place, states) as (
   select chapter.id, cast(json_each.value ->> 1 as bigint), wanted.states
   from json_each(cast(:found as text)) cross join chapter cross join wanted
   where chapter.id = cast(json_each.value ->> 0 as bigint) and wanted.series_id = chapter.series_id
@@ -266,18 +281,39 @@ where (hit.states & case when coalesce(progress.is_read, false) then 4 when {is_
 {books}
 select chapter.id
 {of_books}
-order by
-  cast(:first_way as bigint) * case cast(:first as text) {books_key} end,
-  case when cast(:first as text) = 'title' and cast(:first_way as bigint) > 0 then lower(chapter.title) end,
-  case when cast(:first as text) = 'title' and cast(:first_way as bigint) < 0 then lower(chapter.title) end desc,
-  cast(:second_way as bigint) * case cast(:second as text) {books_key} end,
-  {sort_title}, series.id, {upwards}
+order by case when cast(:first as text) = 'relevance' then cast(:first_way as bigint) * hit.place end, {books_order}
 limit :most offset :skip;
 
 -- name: count_books
 {books}
 select count(*)
 {of_books};
+
+-- fragment: begun_progress
+-- The few that were begun: SQLite would rather read all that was.
+progress indexed by progress_begun
+
+-- fragment: of_begun
+from {begun_progress}
+cross join chapter
+cross join wanted
+cross join series
+where progress.shelf_id = :shelf_id and {is_begun}
+  and chapter.id = progress.chapter_id and series.id = chapter.series_id
+  and wanted.series_id = chapter.series_id and (wanted.states & 2) > 0
+  and (cast(:ready as boolean) is null or {is_ready} = cast(:ready as boolean))
+
+-- name: list_begun_books
+{with_wanted}
+select chapter.id
+{of_begun}
+order by {books_order}
+limit :most offset :skip;
+
+-- name: count_begun_books
+{with_wanted}
+select count(*)
+{of_begun};
 
 -- name: ready_beside
 -- The nearest chapter that can be read, further in this direction.
