@@ -64,8 +64,10 @@ class Importer(msgspec.Struct, frozen=True):
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(within):
-                    while not (await self.row(row)).is_over:  # noqa: ASYNC110  as a page looks
-                        await asyncio.sleep(0.01)
+                    wait = 0.01
+                    while not (await self.row(row)).is_over:
+                        await asyncio.sleep(wait)
+                        wait = min(wait * 1.2, 1.0)  # as a page looks: a long import is not slowed down by it
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)

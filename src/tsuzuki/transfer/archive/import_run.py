@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
 from functools import partial
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any, Protocol
 
 import msgspec
@@ -84,18 +84,18 @@ class ImportRun:
         self._placed += 1
         return Millis(self.deps.clock() + _SOON + _SPREAD * self._placed // self._places)
 
-    async def chunks(self, part: str) -> AsyncIterator[list[NumberedLine]]:
-        """The lines of a part as they may be stored; those that may not are told of."""
-        lines = self.archive.lines(part)
+    async def chunks(self, part: str, of: Callable[[Any], Hashable] = id) -> AsyncIterator[list[NumberedLine]]:
+        """The lines of a part as they may be stored, those of one thing together; those that may not are told of."""
+        chunks = _chunks(self.archive.lines(part), of)
         total = self.archive.manifest.parts[part].lines
-        while chunk := await asyncio.to_thread(_take, lines):
+        while chunk := await asyncio.to_thread(next, chunks, None):
             yield await self._cleaned(chunk, part)
             self.journal.part, self.journal.line = part, chunk[-1].number
             self._watch(f"bring {part}", chunk[-1].number, total)
 
     async def store(self, part: str, work: Work, of: Callable[[Any], Hashable] = lambda _: None) -> None:
         """Let `work` write all lines of a part, those of one thing together, a transaction for each run of them."""
-        async for chunk in self.chunks(part):
+        async for chunk in self.chunks(part, of):
             for _, run in groupby(chunk, key=lambda each: of(each.line)):
                 await self.attempt(part, list(run), work)
 
@@ -136,5 +136,12 @@ class ImportRun:
         return kept
 
 
-def _take(lines: Iterator[NumberedLine]) -> list[NumberedLine]:
-    return list(islice(lines, CHUNK))
+def _chunks(lines: Iterator[NumberedLine], of: Callable[[Any], Hashable]) -> Iterator[list[NumberedLine]]:
+    chunk: list[NumberedLine] = []
+    for each in lines:
+        if len(chunk) >= CHUNK and (len(chunk) >= 2 * CHUNK or of(each.line) != of(chunk[-1].line)):
+            yield chunk
+            chunk = []
+        chunk.append(each)
+    if chunk:
+        yield chunk

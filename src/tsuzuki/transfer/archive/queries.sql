@@ -298,8 +298,8 @@ values (
   :shelf_id, :series_id, :group_id, :status, :notify, :preferences, :entries, :created_at, :left_at
 );
 
--- name: chapter_keys
-select key from chapter
+-- name: chapters_by_key
+select id, key, title from chapter
 where series_id = :series_id and key in (select value ->> 0 from json_each(cast(:rows as text)));
 
 -- name: add_chapters
@@ -311,7 +311,7 @@ select
 from json_each(cast(:rows as text))
 where true
 on conflict (series_id, key) do nothing
-returning id, title;
+returning id, key, title;
 
 -- name: add_releases
 insert into release (
@@ -332,12 +332,16 @@ on conflict (series_source_id, key) do nothing;
 
 -- name: put_chapter_entries
 insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, read_at, created_at, appeared_at)
-select cast(:shelf_id as bigint), chapter.series_id, chapter.id, {entry_values}
+select cast(:shelf_id as bigint), cast(:series_id as bigint), cast(value ->> 'chapter_id' as bigint), {entry_values}
 from json_each(cast(:rows as text))
-cross join chapter
-where chapter.series_id = :series_id and chapter.key = value ->> 'key'
-order by chapter.id
+where true
+order by cast(value ->> 'chapter_id' as bigint)
 on conflict (shelf_id, chapter_id) where chapter_id is not null do update set {both_entries};
+
+-- fragment: page_values
+cast(value ->> 'page' as bigint), cast(value ->> 'furthest_page' as bigint), cast(value ->> 'is_read' as boolean),
+  cast(value ->> 'is_bookmarked' as boolean), value ->> 'device', cast(value ->> 'paged_at' as bigint),
+  cast(value ->> 'marked_at' as bigint), cast(value ->> 'opened_at' as bigint)
 
 -- name: put_progress
 -- Read, bookmarked and furthest of both; of the page, what was said last.
@@ -345,14 +349,10 @@ insert into progress (
   shelf_id, chapter_id, page, furthest_page, is_read, is_bookmarked, device, paged_at, marked_at, opened_at, updated_at
 )
 select
-  cast(:shelf_id as bigint), chapter.id, cast(value ->> 'page' as bigint), cast(value ->> 'furthest_page' as bigint),
-  cast(value ->> 'is_read' as boolean), cast(value ->> 'is_bookmarked' as boolean), value ->> 'device',
-  cast(value ->> 'paged_at' as bigint), cast(value ->> 'marked_at' as bigint), cast(value ->> 'opened_at' as bigint),
-  cast(value ->> 'updated_at' as bigint)
+  cast(:shelf_id as bigint), cast(value ->> 'chapter_id' as bigint), {page_values}, cast(value ->> 'updated_at' as bigint)
 from json_each(cast(:rows as text))
-cross join chapter
-where chapter.series_id = :series_id and chapter.key = value ->> 'key'
-order by chapter.id
+where true
+order by cast(value ->> 'chapter_id' as bigint)
 on conflict (shelf_id, chapter_id) do update set
   page = case when {is_later} then excluded.page else progress.page end,
   device = case when {is_later} then excluded.device else progress.device end,
@@ -473,20 +473,43 @@ on conflict (shelf_import_id) do nothing;
 -- fragment: mark_is_own
 excluded.is_read <> import_progress.left_is_read or excluded.marked_at is distinct from import_progress.left_marked_at
 
--- name: keep_progress
--- An import that was cut off goes on under the same id: what has changed since then, its reader did.
+-- name: progress_before
+select progress.chapter_id, {progress_columns}
+from json_each(cast(:rows as text)) as wanted
+cross join {wanted_progress};
+
+-- fragment: progress_columns
+progress.page, progress.furthest_page, progress.is_read, progress.is_bookmarked, progress.device, progress.paged_at,
+  progress.marked_at, progress.opened_at
+
+-- fragment: wanted_progress
+progress
+where progress.shelf_id = :shelf_id and progress.chapter_id = cast(wanted.value ->> 'chapter_id' as bigint)
+
+-- fragment: progress_differs
+(progress.page, progress.furthest_page, progress.is_read, progress.is_bookmarked) <> (
+    cast(value ->> 'page' as bigint), cast(value ->> 'furthest_page' as bigint), cast(value ->> 'is_read' as boolean),
+    cast(value ->> 'is_bookmarked' as boolean)
+  )
+  or progress.paged_at is distinct from cast(value ->> 'paged_at' as bigint)
+  or progress.marked_at is distinct from cast(value ->> 'marked_at' as bigint)
+  or progress.opened_at is distinct from cast(value ->> 'opened_at' as bigint)
+
+-- name: note_progress
+-- From how it was (rows) and how it is. What the import left as it was needs no undo: a repeat notes nothing. An import
+-- that was cut off goes on under the same id: what has changed since then, its reader did.
 insert into import_progress (
   shelf_import_id, chapter_id, was_there, page, furthest_page, is_read, is_bookmarked, device, paged_at, marked_at,
-  opened_at
+  opened_at, left_page, left_furthest_page, left_is_read, left_is_bookmarked, left_paged_at, left_marked_at,
+  left_opened_at
 )
 select
-  cast(:import_id as bigint), chapter.id, progress.chapter_id is not null, coalesce(progress.page, 0),
-  coalesce(progress.furthest_page, 0), coalesce(progress.is_read, false), coalesce(progress.is_bookmarked, false),
-  progress.device, progress.paged_at, progress.marked_at, progress.opened_at
-from json_each(cast(:rows as text))
-cross join chapter
-left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
-where chapter.series_id = :series_id and chapter.key = value ->> 0
+  cast(:import_id as bigint), progress.chapter_id, cast(value ->> 'was_there' as boolean), {page_values}, progress.page,
+  progress.furthest_page, progress.is_read, progress.is_bookmarked, progress.paged_at, progress.marked_at,
+  progress.opened_at
+from json_each(cast(:rows as text)) as wanted
+cross join {wanted_progress}
+  and (not cast(value ->> 'was_there' as boolean) or {progress_differs})
 on conflict (shelf_import_id, chapter_id) do update set
   page = case when {page_is_own} then excluded.page else import_progress.page end,
   furthest_page = case when {page_is_own} then excluded.furthest_page else import_progress.furthest_page end,
@@ -501,29 +524,11 @@ on conflict (shelf_import_id, chapter_id) do update set
   opened_at = case
     when excluded.opened_at is distinct from import_progress.left_opened_at
     then excluded.opened_at else import_progress.opened_at
-  end;
-
--- fragment: of_these_chapters
-import_progress.shelf_import_id = :import_id and import_progress.chapter_id in (
-  select chapter.id from json_each(cast(:rows as text)) cross join chapter
-  where chapter.series_id = :series_id and chapter.key = value ->> 0
-)
-
--- name: leave_progress
-update import_progress
-set left_page = progress.page, left_furthest_page = progress.furthest_page, left_is_read = progress.is_read,
-  left_is_bookmarked = progress.is_bookmarked, left_paged_at = progress.paged_at, left_marked_at = progress.marked_at,
-  left_opened_at = progress.opened_at
-from progress
-where progress.shelf_id = :shelf_id and progress.chapter_id = import_progress.chapter_id and {of_these_chapters};
-
--- name: drop_same_progress
--- What the import left as it was needs no undo: a repeat notes nothing.
-delete from import_progress
-where {of_these_chapters} and was_there and (page, furthest_page, is_read, is_bookmarked)
-    = (left_page, left_furthest_page, left_is_read, left_is_bookmarked)
-  and paged_at is not distinct from left_paged_at and marked_at is not distinct from left_marked_at
-  and opened_at is not distinct from left_opened_at;
+  end,
+  left_page = excluded.left_page, left_furthest_page = excluded.left_furthest_page,
+  left_is_read = excluded.left_is_read, left_is_bookmarked = excluded.left_is_bookmarked,
+  left_paged_at = excluded.left_paged_at, left_marked_at = excluded.left_marked_at,
+  left_opened_at = excluded.left_opened_at;
 
 -- name: item_entries
 select entry.id from json_each(cast(:rows as text))
@@ -532,20 +537,19 @@ where entry.shelf_id = :shelf_id and entry.item_id = cast(value ->> 0 as bigint)
 
 -- name: chapter_entries
 select entry.id from json_each(cast(:rows as text))
-cross join chapter
-join entry on entry.shelf_id = :shelf_id and entry.chapter_id = chapter.id
-where chapter.series_id = :series_id and chapter.key = value ->> 0;
+cross join entry
+where entry.shelf_id = :shelf_id and entry.chapter_id = cast(value ->> 0 as bigint);
 
 -- fragment: entry_is_own
 excluded.unread <> import_entry.left_unread or excluded.read_at is distinct from import_entry.left_read_at
 
 -- fragment: these_entries
-select cast(value ->> 0 as bigint) from json_each(cast(:rows as text))
+in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)))
 
 -- name: keep_entries
 insert into import_entry (shelf_import_id, entry_id, was_there, unread, saved, read_at)
 select cast(:import_id as bigint), entry.id, true, entry.unread, entry.saved, entry.read_at
-from entry where entry.id in ({these_entries})
+from entry where entry.id {these_entries}
 on conflict (shelf_import_id, entry_id) do update set
   was_there = import_entry.was_there or {entry_is_own} or excluded.saved <> import_entry.left_saved,
   unread = case when {entry_is_own} then excluded.unread else import_entry.unread end,
@@ -559,13 +563,13 @@ insert into import_entry (
 )
 select cast(:import_id as bigint), entry.id, false, entry.unread, entry.saved, entry.read_at, entry.unread, entry.saved,
   entry.read_at
-from entry where entry.id in ({these_entries})
+from entry where entry.id {these_entries}
 on conflict (shelf_import_id, entry_id) do update set
   left_unread = excluded.left_unread, left_saved = excluded.left_saved, left_read_at = excluded.left_read_at;
 
 -- name: drop_same_entries
 delete from import_entry
-where shelf_import_id = :import_id and entry_id in ({these_entries}) and was_there
+where shelf_import_id = :import_id and entry_id {these_entries} and was_there
   and (unread, saved) = (left_unread, left_saved) and read_at is not distinct from left_read_at;
 
 -- name: series_titled

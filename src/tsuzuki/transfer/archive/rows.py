@@ -214,8 +214,9 @@ class BackupRow(msgspec.Struct, frozen=True):
     message: bytes
 
 
-class AddedChapter(msgspec.Struct, frozen=True):
-    """A chapter that was inserted just now."""
+class ChapterOfKey(msgspec.Struct, frozen=True):
+    """A chapter of a series, as it is stored."""
 
     id: ChapterId
+    key: str
     title: str

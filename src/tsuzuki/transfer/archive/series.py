@@ -1,6 +1,7 @@
 """Imports the series of an archive, with chapters and progress."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from tsuzuki.accounts.types import Actor
@@ -16,7 +17,7 @@ from tsuzuki.ingest.chapters import (
 )
 from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded
 from tsuzuki.model.harvest import FoundChapter
-from tsuzuki.model.ids import SeriesId, SeriesSourceId
+from tsuzuki.model.ids import ChapterId, SeriesId, SeriesSourceId
 from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.model.priorities import WARM
 from tsuzuki.model.structs import copied
@@ -43,7 +44,7 @@ from tsuzuki.transfer.archive.format import (
 )
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import LineCounts
-from tsuzuki.transfer.archive.rows import AddedChapter
+from tsuzuki.transfer.archive.rows import ChapterOfKey
 from tsuzuki.transfer.archive.sanitiser import LOCAL
 from tsuzuki.transfer.archive.store import (
     add_former_tx,
@@ -277,19 +278,20 @@ class SeriesImport:
         await lock_series_tx(tx, series_id)
         await lock_reading_tx(tx, self._shelf_id)
         keys = [chapter.key for chapter in chapters]
-        known = set(await tx.bulk(str, q.chapter_keys, [[key] for key in keys], series_id=series_id))
-        there = known
+        known = await tx.bulk(ChapterOfKey, q.chapters_by_key, [[key] for key in keys], series_id=series_id)
+        there = {each.key: each.id for each in known}
         if not await others_have_series_tx(tx, self._shelf_id, series_id):
-            await self._add_chapters_tx(tx, series_id, chapters)
-            there = set(keys)
-        await self._state_tx(tx, series_id, [chapter for chapter in chapters if chapter.key in there])
+            there |= {each.key: each.id for each in await self._add_chapters_tx(tx, series_id, chapters)}
+        await self._state_tx(tx, series_id, chapters, there)
         lost = sum(key not in there for key in keys)
         return LineCounts(len(keys) - len(known) - lost, len(known), lost, _SHARED)
 
-    async def _add_chapters_tx(self, tx: Tx, series_id: SeriesId, chapters: list[ArchivedChapter]) -> None:
+    async def _add_chapters_tx(
+        self, tx: Tx, series_id: SeriesId, chapters: list[ArchivedChapter]
+    ) -> list[ChapterOfKey]:
         now = self._deps.clock()
         added = await tx.bulk(
-            AddedChapter, q.add_chapters, [_chapter_row(chapter) for chapter in chapters], series_id=series_id, now=now
+            ChapterOfKey, q.add_chapters, [_chapter_row(chapter) for chapter in chapters], series_id=series_id, now=now
         )
         await self._import_run.undo_log.note_chapters_tx(tx, series_id, [each.id for each in added])
         await index_chapters_tx(tx, added)
@@ -308,20 +310,24 @@ class SeriesImport:
             await tx.run(q.add_releases, rows=releases, series_id=series_id)
             appeared = {row["chapter_key"] for row in releases}
             await add_appearances_tx(tx, series_id, place, appeared, now=now)
+        return added
 
-    async def _state_tx(self, tx: Tx, series_id: SeriesId, chapters: list[ArchivedChapter]) -> None:
+    async def _state_tx(
+        self, tx: Tx, series_id: SeriesId, chapters: list[ArchivedChapter], there: Mapping[str, ChapterId]
+    ) -> None:
         now, undo_log = self._deps.clock(), self._import_run.undo_log
-        of: dict[str, Any] = {"shelf_id": self._shelf_id, "series_id": series_id}
-        entries = [as_row(each.entry, key=each.key) for each in chapters if each.entry is not None]
-        progress = [_progress_row(each.progress, each.key, now) for each in chapters if each.progress is not None]
+        stored = {there[each.key]: each for each in chapters if each.key in there}
+        entries = [as_row(each.entry, chapter_id=id_) for id_, each in stored.items() if each.entry is not None]
+        progress = [_progress_row(each.progress, id_, now) for id_, each in stored.items() if each.progress is not None]
         async with (
-            undo_log.chapter_entries_tx(tx, **of, keys=[row["key"] for row in entries]),
-            undo_log.progress_tx(tx, **of, keys=[row["key"] for row in progress]),
+            undo_log.chapter_entries_tx(tx, self._shelf_id, chapters=[row["chapter_id"] for row in entries]),
+            undo_log.progress_tx(tx, self._shelf_id, chapters=[row["chapter_id"] for row in progress]),
         ):
             if entries:
+                of = {"shelf_id": self._shelf_id, "series_id": series_id}
                 await tx.run(q.put_chapter_entries, rows=entries, now=now, **of)
             if progress:
-                await tx.run(q.put_progress, rows=progress, **of)
+                await tx.run(q.put_progress, rows=progress, shelf_id=self._shelf_id)
             await entries_follow_tx(tx, self._shelf_id, series_id, now)
 
     async def settle(self) -> None:
@@ -345,9 +351,9 @@ def _sort_of(chapter: ArchivedChapter) -> int | None:
     return sort_value(parse_number(chapter.number))
 
 
-def _progress_row(progress: ProgressLine, key: str, now: Millis) -> dict[str, Any]:
+def _progress_row(progress: ProgressLine, chapter_id: ChapterId, now: Millis) -> dict[str, Any]:
     """Nothing was read after now: what is read next would count as older."""
-    row = as_row(progress, key=key)
+    row = as_row(progress, chapter_id=chapter_id)
     times = ("paged_at", "marked_at", "opened_at", "updated_at")
     return row | {name: min(row[name], now) for name in times if row[name] is not None}
 

@@ -2,19 +2,38 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal, NewType
+from typing import Literal, NewType
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.ingest.detached import shelf_items_tx
 from tsuzuki.model.ids import ChapterId, FeedId, SeriesId, ShelfId
+from tsuzuki.model.times import Millis
 from tsuzuki.transfer.archive.format import BackupLine
+from tsuzuki.transfer.archive.store import as_row
 
 q = load_queries("tsuzuki.transfer.archive")
 
 ImportId = NewType("ImportId", int)
 Made = Literal["group", "subscription", "follow", "bookmark", "backup"]
+
+
+class ProgressBefore(msgspec.Struct, frozen=True):
+    """How far a chapter was read before the import wrote it."""
+
+    chapter_id: ChapterId
+    page: int = 0
+    furthest_page: int = 0
+    is_read: bool = False
+    is_bookmarked: bool = False
+    device: str | None = None
+    paged_at: Millis | None = None
+    marked_at: Millis | None = None
+    opened_at: Millis | None = None
+
+
+_NOTHING_READ = ProgressBefore(ChapterId(0))
 
 
 class UndoLog(msgspec.Struct, frozen=True):
@@ -67,31 +86,30 @@ class UndoLog(msgspec.Struct, frozen=True):
             await tx.run(q.keep_rest, import_id=self.import_id, shelf_id=shelf_id)
 
     @asynccontextmanager
-    async def progress_tx(
-        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, keys: Sequence[str]
-    ) -> AsyncIterator[None]:
+    async def progress_tx(self, tx: Tx, shelf_id: ShelfId, *, chapters: Sequence[ChapterId]) -> AsyncIterator[None]:
         """Around what writes how far these chapters are read: how it was before, and how it is then."""
-        if self.import_id is None or not keys:
+        if self.import_id is None or not chapters:
             yield
             return
-        these: dict[str, Any] = {"import_id": self.import_id, "series_id": series_id, "rows": [[key] for key in keys]}
-        await tx.run(q.keep_progress, shelf_id=shelf_id, **these)
+        rows = [{"chapter_id": each} for each in chapters]
+        known = await tx.bulk(ProgressBefore, q.progress_before, rows, shelf_id=shelf_id)
+        before = dict.fromkeys(chapters, _NOTHING_READ) | {each.chapter_id: each for each in known}
         yield
-        await tx.run(q.leave_progress, shelf_id=shelf_id, **these)
-        await tx.run(q.drop_same_progress, **these)
+        noted = [as_row(each, chapter_id=id_, was_there=each.chapter_id == id_) for id_, each in before.items()]
+        await tx.run(q.note_progress, shelf_id=shelf_id, import_id=self.import_id, rows=noted)
 
     @asynccontextmanager
     async def chapter_entries_tx(
-        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, keys: Sequence[str]
+        self, tx: Tx, shelf_id: ShelfId, *, chapters: Sequence[ChapterId]
     ) -> AsyncIterator[None]:
         """The same around what writes the entries of these chapters."""
-        if self.import_id is None or not keys:
+        if self.import_id is None or not chapters:
             yield
             return
-        these: dict[str, Any] = {"shelf_id": shelf_id, "series_id": series_id, "rows": [[key] for key in keys]}
-        await self._keep_entries_tx(tx, await tx.many(int, q.chapter_entries, **these))
+        rows = [[each] for each in chapters]
+        await self._keep_entries_tx(tx, await tx.bulk(int, q.chapter_entries, rows, shelf_id=shelf_id))
         yield
-        await self._leave_entries_tx(tx, await tx.many(int, q.chapter_entries, **these))
+        await self._leave_entries_tx(tx, await tx.bulk(int, q.chapter_entries, rows, shelf_id=shelf_id))
 
     @asynccontextmanager
     async def item_entries_tx(
