@@ -95,7 +95,7 @@ settings: ## Write docs/settings.md and .env.example from the settings' descript
 	@tools/venv dev
 	tools/settings-docs
 
-apps: ## Write the table of docs/apps.md from what the page of apps says
+apps: ## Write the steps of docs/apps.md from what the page of apps says
 	@tools/venv dev
 	$(BIN)/python tools/apps.py
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -97,7 +98,7 @@ def test_every_ruling_scenario_and_invariant_has_a_test_that_names_it(page):
     assert [row for row in rows if row not in named] == []
 
 
-def named_in_pages(pattern: str) -> list[tuple[Path, str]]:
+def named_in_pages(pattern: str) -> list[tuple[Path, Any]]:
     """Every page with what the pattern finds in it."""
     found = [(page, target) for page in PAGES for target in re.findall(pattern, page.read_text("utf-8"))]
     assert found
@@ -107,6 +108,19 @@ def named_in_pages(pattern: str) -> list[tuple[Path, str]]:
 def test_links_between_pages_lead_somewhere():
     links = named_in_pages(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
     assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
+
+
+def heading_ids(page: Path) -> set[str]:
+    """As GitHub makes them of what headings say."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_into_pages_lead_to_a_heading():
+    links = named_in_pages(r"\]\(((?!https?://|mailto:)[^)#\s]*)#([^)\s]+)\)")
+    found = [(page, page.parent / path if path else page, place) for page, (path, place) in links]
+    lost = [(page.name, target.name, place) for page, target, place in found if place not in heading_ids(target)]
+    assert lost == []
 
 
 def test_paths_in_pages_exist():
@@ -125,7 +139,7 @@ def test_the_schema_page_is_what_the_database_says():
     assert done.returncode == 0, "run: make schema"
 
 
-def test_the_table_of_apps_is_what_their_page_says():
+def test_the_steps_of_apps_are_what_their_page_says():
     done = subprocess.run([sys.executable, ROOT / "tools" / "apps.py", "--check"], check=False, cwd=ROOT)
     assert done.returncode == 0, "run: make apps"
 

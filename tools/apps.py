@@ -1,4 +1,4 @@
-"""Write the table of docs/apps.md, out of what the page /apps says."""
+"""Write the steps of docs/apps.md, out of what the page /apps says."""
 
 import re
 import sys
@@ -24,26 +24,32 @@ TRIED = {"source": "Calls replayed (from its source).", "notes": "Calls replayed
 
 def main() -> None:
     text = PAGE.read_text("utf-8")
-    made = SECTION.sub(lambda _: table(), text, 1)
+    made = SECTION.sub(lambda _: steps(), text, 1)
     if "--check" in sys.argv:
         sys.exit(made != text)
     PAGE.write_text(made, "utf-8")
 
 
-def table() -> str:
-    """A line for each kind of account of each app."""
-    lines = ["| app | account type | server address | speaks | good to know |", "|---|---|---|---|---|"]
-    lines += [line(app, way) for app in READER_APPS for way in app.ways]
-    return "\n".join([*lines, ""])
+def steps() -> str:
+    """The apps' names, then what to do in each."""
+    names = "\n".join(f"[{app.name}](#{app.anchor})," for app in READER_APPS)
+    return "\n".join([f"{names.removesuffix(',')}.", "", *(paragraph(app) for app in READER_APPS)])
 
 
-def line(app: ReaderApp, way: Way) -> str:
-    name = f"**{app.name}** ({app.systems})" if way == app.ways[0] else ""
-    notes = [way.note, TRIED[way.known_from], f"Tried with `{way.library}`." if way.library else ""]
+def paragraph(app: ReaderApp) -> str:
+    return "\n".join([f"### {app.name}", "", f"For {app.systems}.", "", *map(line, app.ways), ""])
+
+
+def line(way: Way) -> str:
+    address, username, password = way.labels
+    fields = [f"*{address}* `{SERVER}{way.path}`", f"*{username}* yours" if username else ""]
+    typed = ", ".join([*filter(None, fields), f"*{password}* the device password."])
+    menu = " › ".join(f"*{name}*" for name in way.menu)
+    tried = f"Tried with `{way.library}`." if way.library else ""
+    said = [menu and f"{menu}.", typed, way.note, TRIED[way.known_from], tried]
     if not way.known_from and way.protocol in ("fever", "greader", "miniflux"):
-        notes.append("Calls not known.")
-    said = " ".join(note for note in notes if note)
-    return f"| {name} | {way.account} | `{SERVER}{way.path}` | {TITLES[way.protocol]} | {said} |"
+        said.append("Calls not known.")
+    return f"- **{way.account}**, speaks {TITLES[way.protocol]}: {' '.join(filter(None, said))}"
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ async def test_the_page_has_the_address_of_this_server_for_each_app(tmp_path):
             assert f'id="{reader_app.anchor}"' in text
             for way in reader_app.ways:
                 assert f"<code>https://read.example{way.path}</code>" in text
+                assert " › ".join(way.menu) in text
+                assert all(f"{label}:" in text for label in way.labels if label)
         assert f"Your username is {user.username}." in text
 
 

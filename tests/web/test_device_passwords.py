@@ -21,6 +21,7 @@ from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import show_id
 from tsuzuki.protocols.build import PROTOCOLS
 from tsuzuki.protocols.fever import digest
+from tsuzuki.web.apps import spoken_apps
 from tsuzuki.web.device_passwords import client_name, qr_code
 
 PATH = "/account/device-passwords"
@@ -82,6 +83,18 @@ async def test_what_was_made_is_shown_with_all_that_an_app_asks_for(tmp_path, pu
             one.name: f"{here}{one.path}" for one in PROTOCOLS
         }
         assert str(qr_code(shown["secret"])) in made
+
+
+async def test_the_steps_of_each_app_that_it_is_for_are_a_link_away(tmp_path):
+    async with a_running_app(tmp_path) as app:
+        guest = await a_guest(app, await app.add())
+        made = (await guest.send(PATH, WANTED | {"protocols": "miniflux"})).text
+        linked = re.findall(r'<a href="/apps#([^"]+)">', made)
+        assert linked == [one.anchor for one in spoken_apps({"miniflux"})]
+        assert "reactflux" in linked
+        assert "netnewswire" not in linked
+        there = (await guest.see("/apps")).text
+        assert all(f'id="{anchor}"' in there for anchor in linked)
 
 
 def test_the_code_is_the_password_and_nothing_else():

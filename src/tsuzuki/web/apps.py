@@ -1,5 +1,7 @@
 """`/apps`: which reader apps work with this server, and what to enter in each; docs/apps.md is made of it."""
 
+import re
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -11,19 +13,33 @@ from tsuzuki.http.routing import Resource, page
 from tsuzuki.web.site import APPS, DEVICE_PASSWORDS, Site
 from tsuzuki.web.texts import N_
 
+Menu = tuple[str, ...]
+Fields = tuple[str, str, str]
+
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of account in an app: what it is called there, and the address that the app wants."""
+    """One kind of account in an app: where it is made, and what goes into which field."""
 
     protocol: str
     account: str
     path: str = ""
     """Of the address, after the server's; empty where the app adds the rest by itself."""
+    menu: Menu = ()
+    """What to tap, as the app says it in English; empty where its menus are not known."""
+    fields: Fields = ("", "", "")
+    """What the app calls those for the address, the username and the password; empty where that is not known."""
+    has_key: bool = False
+    """Whether it asks for a key alone, without a username."""
     note: str = ""
     library: str = ""
     """The one that the app calls servers with, if it was tried with this server."""
     known_from: Literal["source", "notes", ""] = ""
     """Where the calls were looked up that our tests replay; empty where they are not known."""
+
+    @property
+    def labels(self) -> Fields:
+        """What its fields are called, or what such fields are called mostly; no username where there is a key alone."""
+        return self.fields if any(self.fields) else _KEY if self.has_key else _NAMES
 
 
 class ReaderApp(msgspec.Struct, frozen=True):
@@ -35,129 +51,185 @@ class ReaderApp(msgspec.Struct, frozen=True):
 
     @property
     def anchor(self) -> str:
-        """Names its place on the page."""
-        return self.name.partition(",")[0].lower().replace(" ", "-")
+        """Names its place on the page, and in docs/apps.md as its heading does."""
+        return re.sub(r"[^\w -]", "", self.name.lower()).replace(" ", "-")
 
 
 GREADER = "/api/greader.php"
 FEVER = "/fever/"
+# Where it is not known what an app calls its fields.
+_NAMES: Fields = (N_("Server address"), N_("Username"), N_("Password"))
+_KEY: Fields = (N_("Server address"), "", N_("API key"))
+_USUAL: Fields = ("Server URL", "Username", "Password")
+_ENDPOINT: Fields = ("Endpoint", "Username", "Password")
 _ADDS = N_("Enter only the address of this server: the app adds the rest.")
-_KEY = N_("It asks for an API key: that is the device password. It needs no username.")
-_IN_BROWSER = N_(
-    "It runs in a browser: the operator must allow its address in TSUZUKI_CORS_ALLOWED_ORIGINS. The API key is the "
-    "device password."
+_DOWNLOADS = N_("Downloads chapters; it does not stream pages.")
+_IN_BROWSER = N_("It runs in a browser: the operator must allow its address in TSUZUKI_CORS_ALLOWED_ORIGINS.")
+_FLUENT = N_("Groups come only with Import groups. Its own sources that the server has too are deleted.")
+_FLUENT_GREADER = N_(
+    "Enter only the address of this server: the app adds the rest. Groups come only with Import groups. Its own "
+    "sources that the server has too are deleted."
+)
+_TWINE = N_("Signing in deletes the feeds, articles and bookmarks that the app has.")
+_TRACKER = N_(
+    "No slash at the end of the address. The tracker Komga needs no sign-in: it is bound when you add a series to the "
+    "app's library, and what you read there is read here. Chapters without a number are not synchronised."
+)
+_OWN_LOGIN = N_("Or choose API Key: that is the device password, too.")
+
+
+_greader = partial(Way, protocol="greader", account="FreshRSS", path=GREADER)
+_bare_greader = partial(Way, protocol="greader", account="Google Reader API", note=_ADDS)
+_miniflux = partial(Way, protocol="miniflux", account="Miniflux", path="/miniflux", has_key=True)
+_fever = partial(Way, protocol="fever", account="Fever", path=FEVER)
+_opds = partial(Way, protocol="opds", account="OPDS", path="/opds/v1.2/catalog")
+_komga = partial(Way, protocol="komga", account="Komga", path="/komga")
+_koreader = partial(Way, protocol="koreader", path="/koreader")
+_syncyomi = partial(Way, protocol="syncyomi", account="SyncYomi", path="/syncyomi", has_key=True)
+
+_KOMGA_EXTENSION = _komga(
+    note=_TRACKER, menu=("Browse", "Extensions", "Komga", "Settings"), fields=("Address", "Username", "Password")
 )
 
-
-def _greader(
-    known_from: Literal["source", "notes", ""] = "", path: str = GREADER, note: str = "", library: str = ""
-) -> Way:
-    return Way(protocol="greader", account="FreshRSS", path=path, note=note, library=library, known_from=known_from)
-
-
-def _miniflux(
-    known_from: Literal["source", "notes", ""] = "", note: str = "", path: str = "/miniflux", library: str = ""
-) -> Way:
-    return Way(
-        protocol="miniflux",
-        account="Miniflux",
-        path=path,
-        note=note or _KEY,
-        library=library,
-        known_from=known_from,
-    )
-
-
-def _generic(known_from: Literal["source", "notes", ""]) -> Way:
-    return Way(protocol="greader", account="Google Reader API", note=_ADDS, known_from=known_from)
-
-
-def _komga(note: str = "") -> Way:
-    return Way(protocol="komga", account="Komga", path="/komga", note=note)
-
-
-def _koreader(account: str, note: str = "") -> Way:
-    return Way(protocol="koreader", account=account, path="/koreader", note=note)
-
-
-def _fever(
-    known_from: Literal["source", "notes", ""] = "", path: str = FEVER, note: str = "", library: str = ""
-) -> Way:
-    return Way(protocol="fever", account="Fever", path=path, note=note, library=library, known_from=known_from)
-
-
-def _opds(note: str = "", library: str = "", path: str = "/opds/v1.2/catalog") -> Way:
-    return Way(protocol="opds", account="OPDS", path=path, note=note, library=library)
-
-
-def _syncyomi() -> Way:
-    note = N_("In its settings for synchronisation. The API key is the device password.")
-    return Way(protocol="syncyomi", account="SyncYomi", path="/syncyomi", note=note)
-
-
 READER_APPS = (
-    ReaderApp("Cantook", "iOS, Android", (_opds(N_("Also shows how far you read."), path="/opds/v2/catalog"),)),
-    ReaderApp("Capy Reader", "Android", (_greader("source", "", _ADDS), _miniflux("source", path="/miniflux/v1/"))),
-    ReaderApp("Chunky", "iOS", (_opds(),)),
-    ReaderApp("EasyRSS", "Android", (_generic("notes"),)),
+    ReaderApp(
+        "Cantook",
+        "iOS, Android",
+        (_opds(note=N_("It also shows how far you read, and tells it."), path="/opds/v2/catalog"),),
+    ),
+    ReaderApp(
+        "Capy Reader",
+        "Android",
+        (
+            _greader(
+                known_from="source",
+                path="",
+                note=_ADDS,
+                menu=("Add Account", "FreshRSS"),
+                fields=("Server", "Username", "API Password"),
+            ),
+            _miniflux(
+                known_from="source",
+                path="/miniflux/v1/",
+                menu=("Add Account", "Miniflux"),
+                fields=("Server", "Username", "Password"),
+                note=N_("Use API Token instead works too: the token is the device password."),
+                has_key=False,
+            ),
+        ),
+    ),
+    ReaderApp(
+        "Chunky",
+        "iOS",
+        (_opds(note=N_("Komga's guide says that it stopped working with Komga 1.4. Not tried with this server.")),),
+    ),
+    ReaderApp("EasyRSS", "Android", (_bare_greader(known_from="notes"),)),
     ReaderApp(
         "elfeed-protocol",
         "Emacs",
-        (_fever("source", note=N_("As fever+https://you@…, with :api-url in its settings.")),),
+        (
+            _fever(
+                known_from="source",
+                note=N_(
+                    "In elfeed-protocol-feeds. elfeed-protocol-enabled-protocols must name fever. One update brings at "
+                    "most 50 articles."
+                ),
+                fields=(":api-url", "fever+https://…@", ":password"),
+            ),
+        ),
     ),
-    ReaderApp("FeedFlow", "Android, iOS, macOS, Windows, Linux", (_greader("source"),)),
-    ReaderApp("FeedMe", "Android", (_greader("notes"), _fever("notes"))),
+    ReaderApp(
+        "FeedFlow",
+        "Android, iOS, macOS, Windows, Linux",
+        (_greader(known_from="source", menu=("Settings", "Accounts", "FreshRSS"), fields=_USUAL),),
+    ),
+    ReaderApp("FeedMe", "Android", (_greader(known_from="notes"), _fever(known_from="notes"))),
     ReaderApp("Fiery Feeds", "iOS, macOS", (_greader(), _fever())),
-    ReaderApp("FluentFlame Reader", "Windows, macOS, Linux", (_generic("notes"), _miniflux("source"), _fever("notes"))),
-    ReaderApp("Fluent Reader", "Windows, macOS, Linux", (_generic("source"), _fever("source"))),
-    ReaderApp("Fluent Reader Lite", "iOS, Android", (_generic("notes"), _fever("notes"))),
-    ReaderApp("Flux News", "Android, iOS", (_miniflux("source"),)),
+    ReaderApp(
+        "FluentFlame Reader",
+        "Windows, macOS, Linux",
+        (_bare_greader(known_from="notes"), _miniflux(known_from="source"), _fever(known_from="notes")),
+    ),
+    ReaderApp(
+        "Fluent Reader",
+        "Windows, macOS, Linux",
+        (
+            _bare_greader(
+                known_from="source",
+                note=_FLUENT_GREADER,
+                menu=("Settings", "Service", "Google Reader API (Beta)"),
+                fields=_ENDPOINT,
+            ),
+            _fever(known_from="source", note=_FLUENT, menu=("Settings", "Service", "Fever API"), fields=_ENDPOINT),
+        ),
+    ),
+    ReaderApp(
+        "Fluent Reader Lite",
+        "iOS, Android",
+        (_bare_greader(known_from="notes", fields=_ENDPOINT), _fever(known_from="notes", fields=_ENDPOINT)),
+    ),
+    ReaderApp(
+        "Flux News",
+        "Android, iOS",
+        (
+            _miniflux(
+                known_from="source", path="/miniflux/", menu=("Miniflux Settings",), fields=("URL", "", "API Key")
+            ),
+        ),
+    ),
     ReaderApp("FocusReader", "Android", (_greader(), _fever())),
-    ReaderApp("Foliate", "Linux", (_opds(N_("Downloads only.")),)),
-    ReaderApp("KMReader", "iOS, macOS", (_komga(),)),
-    ReaderApp("Komelia", "Android, Windows, macOS, Linux", (_komga(),)),
+    ReaderApp("Foliate", "Linux", (_opds(note=_DOWNLOADS, menu=("Add Catalog…",)),)),
+    ReaderApp("KMReader", "iOS, macOS", (_komga(note=_OWN_LOGIN, fields=_USUAL),)),
+    ReaderApp("Komelia", "Android, Windows, macOS, Linux", (_komga(menu=("Komga Login",), fields=_USUAL),)),
     ReaderApp(
         "KOReader",
         "e-readers, Android, Linux",
         (
-            _opds(N_("Streams pages, or downloads chapters.")),
-            _koreader("Progress sync, custom sync server", N_("Both ways of matching documents work.")),
-        ),
-    ),
-    ReaderApp("KyBook", "iOS", (_opds(),)),
-    ReaderApp("Librera", "Android", (_opds(N_("Downloads only.")),)),
-    ReaderApp("lire", "iOS, macOS", (_greader(), _fever())),
-    ReaderApp(
-        "Mihon, TachiyomiSY, Komikku, J2K, Yōkai",
-        "Android",
-        (
-            _komga(
-                N_(
-                    "Enter it in the settings of the extension Komga. Then the tracker Komga works too: what you read "
-                    "there is read here."
-                )
+            _opds(
+                note=N_("In the file browser. A chapter offers both: stream its pages, or download it."),
+                menu=("Search", "OPDS catalog", "Add OPDS catalog"),
+                fields=("Catalog URL", "Username", "Password"),
+            ),
+            _koreader(
+                account="Progress sync",
+                menu=("Tools", "Progress sync", "Custom sync server"),
+                note=N_("With a book open. Then log in there; do not register. Both ways of matching documents work."),
             ),
         ),
     ),
-    ReaderApp("Moon+ Reader", "Android", (_opds(N_("Downloads only.")),)),
-    ReaderApp("Miniflutt, miniflux-tui", "Android, terminal", (_miniflux(),)),
-    ReaderApp("NetNewsWire", "iOS, macOS", (_greader("source"),)),
+    ReaderApp("KyBook", "iOS", (_opds(note=_DOWNLOADS),)),
+    ReaderApp("Librera", "Android", (_opds(note=_DOWNLOADS),)),
+    ReaderApp("lire", "iOS, macOS", (_greader(), _fever())),
+    ReaderApp("Mihon, J2K, Yōkai", "Android", (_KOMGA_EXTENSION,)),
+    ReaderApp("Miniflutt", "Android", (_miniflux(),)),
+    ReaderApp("miniflux-tui", "terminal", (_miniflux(),)),
+    ReaderApp("Moon+ Reader", "Android", (_opds(note=_DOWNLOADS),)),
+    ReaderApp(
+        "NetNewsWire",
+        "iOS, macOS",
+        (
+            _greader(
+                known_from="source",
+                menu=("Settings", "Add Account", "FreshRSS"),
+                fields=("API URL", "Username", "Password"),
+            ),
+        ),
+    ),
     ReaderApp(
         "Newsboat",
         "terminal",
         (
-            Way(
-                protocol="greader",
-                account='urls-source "freshrss"',
-                path=GREADER,
-                note=N_("In its config: freshrss-url, freshrss-login and freshrss-password. Needs version 2.24."),
+            _greader(
                 known_from="source",
+                note=N_("In its file config. Needs version 2.24."),
+                account='urls-source "freshrss"',
+                fields=("freshrss-url", "freshrss-login", "freshrss-password"),
             ),
-            Way(
-                protocol="miniflux",
+            _miniflux(
                 account='urls-source "miniflux"',
-                path="/miniflux",
-                note=N_("In its config: miniflux-url, miniflux-login and miniflux-password."),
+                has_key=False,
+                fields=("miniflux-url", "miniflux-login", "miniflux-password"),
+                note=N_("In its file config."),
                 library="newsboat 2.21",
                 known_from="source",
             ),
@@ -167,35 +239,158 @@ READER_APPS = (
         "NewsFlash",
         "Linux",
         (
-            _greader("notes", "", _ADDS, library="greader_api 0.7.0"),
-            _miniflux("notes", path="/miniflux/", library="miniflux_api 0.9.0"),
-            _fever("notes", library="fever_api 0.6.0"),
+            _greader(known_from="notes", path="", note=_ADDS, library="greader_api 0.7.0"),
+            _miniflux(known_from="notes", path="/miniflux/", library="miniflux_api 0.9.0"),
+            _fever(known_from="notes", library="fever_api 0.6.0"),
         ),
     ),
-    ReaderApp("NextFlux", "browser", (_miniflux("source", _IN_BROWSER),)),
-    ReaderApp("Panels", "iOS, macOS", (_opds(N_("Streams pages, or downloads chapters.")),)),
-    ReaderApp("Paperback", "iOS", (_komga(N_("In the settings of its Komga extension.")),)),
-    ReaderApp("PocketBook", "e-readers, Android, iOS", (_opds(N_("Downloads only.")),)),
-    ReaderApp("Readest", "Android, iOS, Windows, macOS, Linux", (_koreader("KOReader Sync"),)),
-    ReaderApp("Raven Reader", "Windows, macOS, Linux", (_greader("source"), _fever("source"))),
-    ReaderApp("ReactFlux", "browser", (_miniflux("source", _IN_BROWSER),)),
+    ReaderApp(
+        "NextFlux",
+        "browser",
+        (_miniflux(known_from="source", note=_IN_BROWSER, fields=("Server URL", "", "API Token")),),
+    ),
+    ReaderApp(
+        "Panels", "iOS, macOS", (_opds(note=N_("Streams pages, or downloads chapters. Search works from version 3.")),)
+    ),
+    ReaderApp(
+        "Paperback", "iOS", (_komga(note=N_("In the settings of its Komga extension, which you install first.")),)
+    ),
+    ReaderApp(
+        "PocketBook",
+        "e-readers, Android, iOS",
+        (_opds(note=N_("For saved articles as EPUB: Komga's guide says that it does not show CBZ.")),),
+    ),
+    ReaderApp(
+        "Raven Reader",
+        "Windows, macOS, Linux",
+        (
+            _greader(known_from="source", account="Self-hosted (Google Reader API)", fields=_ENDPOINT),
+            _fever(known_from="source", fields=_ENDPOINT),
+        ),
+    ),
+    ReaderApp(
+        "ReactFlux",
+        "browser",
+        (_miniflux(known_from="source", note=_IN_BROWSER, fields=("Server address", "", "API Token")),),
+    ),
+    ReaderApp("Readest", "Android, iOS, Windows, macOS, Linux", (_koreader(account="KOReader Sync"),)),
     ReaderApp("ReadKit", "macOS, iOS", (_greader(), _fever())),
-    ReaderApp("Readrops", "Android", (_greader("source", "", _ADDS), _fever("source", "", _ADDS))),
-    ReaderApp("Read You", "Android", (_greader("source", "/api/greader.php/"), _fever("source"))),
-    ReaderApp("Reeder Classic", "iOS, macOS", (_greader("notes"), _fever("notes"))),
-    ReaderApp("Reminiflux", "browser", (_miniflux("source", _IN_BROWSER),)),
-    ReaderApp("RSS Guard", "Windows, macOS, Linux", (_greader("source", "", _ADDS),)),
-    ReaderApp("Suwayomi", "server", (_syncyomi(),)),
-    ReaderApp("TachiyomiSY, Komikku", "Android", (_syncyomi(),)),
+    ReaderApp(
+        "Readrops",
+        "Android",
+        (
+            _greader(
+                known_from="source",
+                path="",
+                note=_ADDS,
+                menu=("New account", "FreshRSS"),
+                fields=("Account url", "Login", "Password"),
+            ),
+            _fever(
+                known_from="source",
+                path="",
+                note=_ADDS,
+                menu=("New account", "Fever"),
+                fields=("Account url", "Login", "Password"),
+            ),
+        ),
+    ),
+    ReaderApp(
+        "Read You",
+        "Android",
+        (
+            _greader(
+                known_from="source",
+                path="/api/greader.php/",
+                menu=("Settings", "Accounts", "Add accounts", "FreshRSS"),
+                fields=_USUAL,
+            ),
+            _fever(
+                known_from="source",
+                note=N_("The app calls this kind of account deprecated."),
+                menu=("Settings", "Accounts", "Add accounts", "Fever"),
+                fields=_USUAL,
+            ),
+        ),
+    ),
+    ReaderApp("Reeder Classic", "iOS, macOS", (_greader(known_from="notes"), _fever(known_from="notes"))),
+    ReaderApp(
+        "Reminiflux", "browser", (_miniflux(known_from="source", note=_IN_BROWSER, fields=("Host", "", "API key")),)
+    ),
+    ReaderApp(
+        "RSS Guard",
+        "Windows, macOS, Linux",
+        (
+            _greader(
+                known_from="source",
+                path="",
+                note=N_(
+                    "Enter only the address of this server: the app adds the rest. Test setup says whether it works."
+                ),
+                menu=("Accounts", "Add account", "Google Reader API", "FreshRSS"),
+                fields=("URL", "Username", "Password"),
+            ),
+        ),
+    ),
+    ReaderApp(
+        "Suwayomi",
+        "server",
+        (
+            _syncyomi(
+                menu=("Settings", "Server", "SyncYomi"),
+                fields=("SyncYomi host", "", "SyncYomi API key"),
+                note=N_("Switch SyncYomi enabled on."),
+            ),
+        ),
+    ),
+    ReaderApp(
+        "TachiyomiSY, Komikku",
+        "Android",
+        (
+            _KOMGA_EXTENSION,
+            _syncyomi(
+                menu=("Settings", "Data and storage", "Service", "SyncYomi"),
+                fields=("Host", "", "API key"),
+                note=N_("Then Sync now. Do the same on each phone."),
+            ),
+        ),
+    ),
     ReaderApp(
         "Twine",
         "Android, iOS, macOS, Windows, Linux",
-        (_greader("source", "/api/greader.php/"), _miniflux("source", path="/miniflux/")),
+        (
+            _greader(
+                known_from="source",
+                path="/api/greader.php/",
+                note=_TWINE,
+                menu=("Settings", "FreshRSS (GReader)"),
+                fields=_USUAL,
+            ),
+            _miniflux(
+                known_from="source",
+                path="/miniflux/",
+                note=_TWINE,
+                menu=("Settings", "Miniflux"),
+                fields=("Server URL", "", "API Key"),
+            ),
+        ),
     ),
     ReaderApp(
-        "Unread", "iOS, macOS", (_greader(note=N_("Needs version 5.")), _fever("notes", note=N_("Before version 5.")))
+        "Unread",
+        "iOS, macOS",
+        (_greader(note=N_("Needs version 5.")), _fever(known_from="notes", note=N_("Before version 5."))),
     ),
-    ReaderApp("Vienna", "macOS", (_generic("source"),)),
+    ReaderApp(
+        "Vienna",
+        "macOS",
+        (
+            _bare_greader(
+                known_from="source",
+                menu=("Settings", "Syncing", "Sync with an Open Reader server"),
+                account="Open Reader",
+            ),
+        ),
+    ),
 )
 
 ABILITIES = {
@@ -212,7 +407,7 @@ ABILITIES = {
 
 def app_names(protocol: str) -> str:
     """The apps that speak it."""
-    return ", ".join(app.name for app in READER_APPS if any(way.protocol == protocol for way in app.ways))
+    return ", ".join(app.name for app in spoken_apps({protocol}))
 
 
 def spoken_apps(spoken: set[str]) -> list[ReaderApp]:

@@ -15,7 +15,7 @@ from tsuzuki.accounts.types import DeviceKinds, Protocol
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.ids import PublicId, read_id
 from tsuzuki.web.account import LIVES, LONGEST_NAME, read_end, token_row
-from tsuzuki.web.apps import app_names
+from tsuzuki.web.apps import app_names, spoken_apps
 from tsuzuki.web.forms import BLANK, Form, FormState, Rules, problem, read_name
 from tsuzuki.web.site import APPS, DEVICE_PASSWORDS, Site
 from tsuzuki.web.texts import gettext as _
@@ -85,7 +85,7 @@ def device_password_page(site: Site) -> Resource:
             code=qr_code(made.key),
             addresses=[AppAddress(one, here + one.path) for one in spoken],
             apps=APPS,
-            app_names=app_names,
+            spoken=spoken_apps(set(wanted.protocols)),
         )
 
     return site.form_page(DEVICE_PASSWORDS, show, make, rules=_RULES)
