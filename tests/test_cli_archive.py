@@ -87,10 +87,10 @@ def test_what_was_left_out_is_said_and_is_the_exit_status(run, tmp_path):
 
 
 def test_what_is_no_archive_ends_with_one_line(run, tmp_path):
-    file = tmp_path / "nothing"
+    file = tmp_path / "notes.txt"
     file.write_text("hello")
     done = run("import", "shelf", str(file))
     assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"Error: {file} cannot be read: ")
+    assert done.stderr.startswith("Error: notes.txt cannot be read: ")
     assert run("import", "shelf", str(file), "--user", "nobody").exit_code == 1
     assert run("export", "--format", "archive", "--user", "nobody").exit_code == 1

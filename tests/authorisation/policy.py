@@ -100,6 +100,8 @@ POLICY = {
     "POST /notifications/{channel_id}/test": WRITE,
     "GET /notifications/{channel_id}/remove": READ,
     "POST /notifications/{channel_id}/remove": WRITE,
+    "POST /notifications/push": WRITE,
+    "POST /notifications/push/remove": WRITE,
     "GET /account/feeds-out": READ,
     "POST /account/feeds-out": WRITE,
     "GET /account/feeds-out/{feed_out_id}/replace": READ,

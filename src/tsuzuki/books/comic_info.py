@@ -15,7 +15,7 @@ MOST_BYTES = 200
 """Of a file's name in UTF-8, below what file systems take."""
 _UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069/\\:*?"<>|;]+')
 _UNSAFE_ON_FAT, _SLASH = re.compile(r'[\\/:*?"<>|]'), re.compile("/")
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
 """Names that are no files on Windows, whatever their ending."""
 _RIGHT_TO_LEFT = "ja"
 
