@@ -79,8 +79,6 @@ class RunningApp:
         self.hub = opened.hub
         self.imports = opened.imports
         self.synced = opened.synced
-        self.inbox = opened.inbox
-        self.sync = opened.sync
         self.worker_loops = opened.worker_loops
         self.figures = opened.figures
         self.pruner = opened.pruner
