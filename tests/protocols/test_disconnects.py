@@ -1,9 +1,10 @@
 """Clients that leave in the middle of an answer: nothing of it is left, and nothing goes on for nobody."""
 
 import asyncio
+import math
 import socket
 import struct
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from tsuzuki.http.parts import PiecesResponse
 from tsuzuki.http.routing import page
 
 RESET = struct.pack("ii", 1, 0)
+TOGETHER = 20
 SPARE = 3
 """Tasks and files that come and go with the work of the server itself."""
 
@@ -42,16 +44,20 @@ def open_files() -> int:
 async def left_by_many(app: RunningApp, path: str, headers: Mapping[str, str], *, count: int) -> None:
     """So many clients leave at once or later; as many tasks and open files as before are there then."""
     assert (await app.client.begin("GET", path, headers=dict(headers))).status == 200, path
-    await leave(app.client, path, headers, after=20)
-    await asyncio.sleep(0.2)
-    tasks, files = len(asyncio.all_tasks()) + SPARE, open_files() + SPARE
-    for start in range(0, count, 20):
-        leaving = [leave(app.client, path, headers, after=number % 40 * 10) for number in range(start, start + 20)]
+    tasks, files = len(asyncio.all_tasks()) + SPARE, math.inf
+
+    async def leave_together(afters: Sequence[int]) -> None:
+        leaving = [leave(app.client, path, headers, after=after) for after in afters]
         await asyncio.gather(*leaving, return_exceptions=True)
 
     async def are_gone() -> bool:
         return len(asyncio.all_tasks()) <= tasks and open_files() <= files
 
+    await leave_together([20] * TOGETHER)  # so many connections to the database stay open for a while
+    await eventually(are_gone)
+    files = open_files() + SPARE
+    for start in range(0, count, TOGETHER):
+        await leave_together([number % 40 * 10 for number in range(start, start + TOGETHER)])
     await eventually(are_gone)
 
 
