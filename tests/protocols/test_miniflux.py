@@ -386,6 +386,10 @@ async def test_the_whole_text_comes_from_the_articles_page(ann):
         whole = await ann.get(f"/entries/{article}/fetch-content?update_content=true")
         assert "more of it than yesterday" in whole["content"]
         assert whole["reading_time"] == 1
+        sent = {"content": whole["content"]}  # Miniflutt sends it back, and shows an error if that is refused
+        edited = await ann.call("PUT", f"/entries/{article}", sent)
+        assert (edited.status, edited.json()["content"]) == (201, whole["content"])
+        await ann.refused(400, "PUT", f"/entries/{article}", {"content": whole["content"] + "<p>Mine</p>"})
         assert "Read " in (await ann.get(f"/entries/{chapter}/fetch-content"))["content"]
         await ann.release(feed, 1, prefix="gone", link="http://10.0.0.1/")
         await ann.refused(400, "GET", f"/entries/{max(await ann.ids())}/fetch-content")

@@ -12,6 +12,7 @@ from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import EntryId
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.content import AppEntry
 from tsuzuki.protocols.miniflux.requests import MinifluxRequest, MinifluxResource, answer_json, done, resource
 from tsuzuki.protocols.miniflux.views import MOST_ENCLOSURES, Json, Viewer, reading_time, viewer
 from tsuzuki.protocols.params import Params, whole_number
@@ -263,25 +264,37 @@ async def _view(asked: MinifluxRequest) -> Json:
 
 
 async def _edit(asked: MinifluxRequest) -> Response:
-    """The entry where nothing of it is to be changed: clients send back what they were shown."""
+    """The entry where nothing of it is to be changed: clients send back what they were shown, or what `fetch-content`
+    told them, to have it the next time.
+    """
     asked.user.must_write()
     shown, body = await _view(asked), await asked.body(TextsBody)
+    if body.content not in (None, shown["content"]):
+        whole = await _known_text(asked)
+        if whole is not None and body.content == whole.html:
+            shown |= {"content": whole.html, "reading_time": reading_time(whole.html)}
     if body.title not in (None, shown["title"]) or body.content not in (None, shown["content"]):
         raise Invalid("Articles are kept as they were published; they cannot be edited.")
     return answer_json(shown, 201)
 
 
+async def _known_text(asked: MinifluxRequest) -> AppEntry | None:
+    """The entry in the path with the text of its page; None where nobody has fetched that."""
+    found = await _found(asked, asked.number("entry_id"))
+    text = None if found.entry.item_id is None else await asked.services.articles.known_text(found.entry.item_id)
+    return (await asked.shown([found.with_text(text)]))[0] if text else None
+
+
 async def _fetch_content(asked: MinifluxRequest) -> Response:
     """The whole text of its page. It is kept for everybody, so `update_content` changes nothing."""
     found = await _found(asked, asked.number("entry_id"))
-    [shown] = await asked.shown([found])
-    content = shown.html
     if found.entry.item_id is not None:
         whole = await asked.services.articles.full_text(found.entry.item_id, found.entry.link)
         if whole.error is not None:
             raise Invalid(whole.error)
-        content = whole.content
-    return answer_json({"content": content, "reading_time": reading_time(content)})
+        found = found.with_text(whole.content)
+    [shown] = await asked.shown([found])
+    return answer_json({"content": shown.html, "reading_time": reading_time(shown.html)})
 
 
 async def _save_elsewhere(asked: MinifluxRequest) -> Response:
