@@ -195,14 +195,35 @@ READER_APPS = (
                 menu=("Tools", "Progress sync", "Custom sync server"),
                 note=N_("With a book open. Then log in there; do not register. Both ways of matching documents work."),
             ),
+            _miniflux(
+                known_from="source",
+                note=N_("For articles, in the plugin Miniflux, which you install first."),
+                menu=("Miniflux", "Settings", "Server Settings"),
+                fields=("Server address", "", "API Token"),
+            ),
         ),
     ),
     ReaderApp("KyBook", "iOS", (_opds(note=_DOWNLOADS),)),
     ReaderApp("Librera", "Android", (_opds(note=_DOWNLOADS),)),
+    ReaderApp("Liferea", "Linux", (_greader(known_from="source", account="Google Reader API"),)),
     ReaderApp("lire", "iOS, macOS", (_greader(), _fever())),
+    ReaderApp(
+        "Microflux",
+        "Android",
+        (
+            _miniflux(
+                known_from="source",
+                has_key=False,
+                note=N_(
+                    "It pages by when articles were published, the server by when they arrived: it may miss old ones."
+                ),
+                fields=("URL", "Username", "Password"),
+            ),
+        ),
+    ),
     ReaderApp("Mihon, J2K, Yōkai", "Android", (_KOMGA_EXTENSION,)),
-    ReaderApp("Miniflutt", "Android", (_miniflux(),)),
-    ReaderApp("miniflux-tui", "terminal", (_miniflux(),)),
+    ReaderApp("Miniflutt", "Android", (_miniflux(known_from="source", fields=("Server URL", "", "API Key")),)),
+    ReaderApp("miniflux-tui", "terminal", (_miniflux(known_from="source", library="miniflux 1.1.6"),)),
     ReaderApp("Moon+ Reader", "Android", (_opds(note=_DOWNLOADS),)),
     ReaderApp(
         "NetNewsWire",

@@ -36,6 +36,8 @@ q = parse_queries(
     """
 -- name: dress
 update feed set site_url = :site_url, icon_url = case when id = :id then cast(:icon_url as text) end;
+-- name: link_articles
+update item set link = :site_url || 'article/' || cast(id as text) where feed_id = :id;
 -- name: date_releases
 update watch set last_release_at = (select max(item.created_at) from item where item.feed_id = watch.feed_id);
 -- name: untitle_feed
@@ -129,6 +131,7 @@ async def a_prepared_shelf(app: RunningApp, site: str) -> AppReader:
     await app.db.with_tx(lambda tx: tx.run(q.untitle_feed, id=nameless))
     urls = {"site_url": f"{site}/", "icon_url": f"{site}/icon.png"}
     await app.db.with_tx(lambda tx: tx.run(q.dress, id=gull, **urls))
+    await app.db.with_tx(lambda tx: tx.run(q.link_articles, id=gull, site_url=urls["site_url"]))
     await app.db.with_tx(lambda tx: tx.run(q.date_releases))
     await app.pictures.icons.work()
     refs = await app.sync.refs(reader.shelf, SyncFilter(), most=10)
@@ -138,8 +141,11 @@ async def a_prepared_shelf(app: RunningApp, site: str) -> AppReader:
     return reader
 
 
+ARTICLE = b"<article>" + b"<p>Wind from the west, and more of it than yesterday.</p>" * 20 + b"</article>"
+
+
 def publisher(head: bytes) -> bytes:
-    """Pages with their feeds and icons, for whoever asks, but nothing below `/none`."""
+    """Pages with their feeds, icons and articles, for whoever asks, but nothing below `/none`."""
     path = head.split(b" ", 2)[1].decode()
     if path.startswith("/none") or path == "/feed":
         return answer(404, b"")
@@ -147,6 +153,8 @@ def publisher(head: bytes) -> bytes:
         return answer(200, a_picture("PNG", (40, 40), color="red"), content_type="image/png")
     if path.endswith("/feed"):
         return answer(200, a_feed("1", "2", title="Fog Signals"), content_type="application/rss+xml")
+    if path.startswith("/article"):
+        return answer(200, ARTICLE, content_type="text/html")
     return answer(200, b"<link rel=alternate type=application/rss+xml href=feed><p>Fog", content_type="text/html")
 
 
