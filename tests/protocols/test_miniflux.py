@@ -303,6 +303,25 @@ async def test_a_feed_is_found_followed_changed_and_left(app, ann):
     assert (await ann.call("POST", "/discover", {"url": url})).status == 400
 
 
+async def test_what_the_library_for_go_leaves_empty_is_not_said(ann):
+    """It writes every field: no category is 0, no status is empty, and what is not to change is null."""
+    unset = {"user_agent": "", "cookie": "", "username": "", "password": "", "crawler": False, "hide_globally": False}
+    async with a_server(always(answer(200, FEED, content_type="application/rss+xml"))) as site:
+        sent = {"feed_url": f"http://127.0.0.1:{site.port}/feed.xml", "category_id": 0} | unset
+        made = await ann.call("POST", "/feeds", sent)
+    [default] = await ann.get("/categories")
+    feed = await ann.get(f"/feeds/{made.json()['feed_id']}")
+    assert (made.status, feed["category"]) == (201, default)
+    kept = await ann.call("PUT", f"/categories/{default['id']}", {"title": None, "hide_globally": False})
+    assert (kept.status, kept.json()) == (201, default)
+    await ann.add_feed("The Gull Letters", items=1)
+    [entry] = await ann.ids()
+    await ann.done("PUT", "/entries", {"entry_ids": [entry], "status": "", "starred": True})
+    found = await ann.get(f"/entries/{entry}")
+    assert (found["status"], found["starred"]) == ("unread", True)
+    await ann.refused(400, "PUT", "/entries", {"entry_ids": [entry], "status": ""})
+
+
 async def test_the_icon_of_a_feed_is_shown_to_those_who_follow_it(app, ann):
     site = IconSite()
     async with a_server(site.handle) as site.server:

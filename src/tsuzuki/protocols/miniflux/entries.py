@@ -45,7 +45,8 @@ class EntriesBody(msgspec.Struct, frozen=True):
     """Which entries become what."""
 
     entry_ids: list[int] = []
-    status: Literal["read", "unread"] | None = None
+    status: Literal["read", "unread", ""] | None = None
+    """The library for Go writes an empty one for none."""
     starred: bool | None = None
 
 
@@ -336,11 +337,11 @@ async def _mark(asked: MinifluxRequest) -> Response:
     """Set what is said; numbers of others are passed over."""
     asked.user.must_write()
     body = await asked.body(EntriesBody)
-    if not body.entry_ids or (body.status is None and body.starred is None):
+    if not body.entry_ids or (not body.status and body.starred is None):
         raise Invalid("entry_ids, and status or starred, are needed.")
     if len(body.entry_ids) > MOST_IDS:
         raise Invalid(f"entry_ids can have at most {MOST_IDS:,} entries.")
-    unread = None if body.status is None else body.status == "unread"
+    unread = body.status == "unread" if body.status else None
     await asked.services.sync.mark(asked.shelf_id, body.entry_ids, asked.kind, unread=unread, saved=body.starred)
     return done()
 
