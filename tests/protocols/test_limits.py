@@ -97,7 +97,11 @@ async def asked(ann: AppReader) -> tuple[dict[str, Ask], dict[str, Ask]]:
         "Miniflux, numbers": list_by_miniflux,
         "Fever, numbers": lambda: ann.fever("api&unread_item_ids"),
     }
-    more = {"Google Reader, texts": texts, "Google Reader, marks": mark, "Miniflux, marks": mark_by_miniflux}
+    more: dict[str, Ask] = {
+        "Google Reader, texts": texts,
+        "Google Reader, marks": mark,
+        "Miniflux, marks": mark_by_miniflux,
+    }
     return numbers_only, more
 
 

@@ -56,7 +56,7 @@ class Articles:
     async def known_text(self, item_id: ItemId) -> str | None:
         """The text of the page behind an item where somebody has fetched it; None otherwise."""
         known = await self._known(item_id)
-        return known and (known.content or None)
+        return None if known is None else known.content or None
 
     async def _known(self, item_id: ItemId) -> StoredFullText | None:
         return await self._db.read(lambda tx: tx.maybe(StoredFullText, q.find_full_text, item_id=item_id))

@@ -24,9 +24,6 @@ MOST_IDS = 10_000
 MOST_TAGS = 20
 LONGEST_PLAY = 10_000_000
 """Seconds: four months."""
-PORTION = 50
-"""Entries that are in memory at once with their texts."""
-
 ORDERS: dict[str, Order] = {
     "id": "id",
     "status": "status",
@@ -110,8 +107,8 @@ async def _written(
     """In portions: a thousand texts may be a lot, and a client that pages takes a short answer for the last."""
     yield b'{"total":%d,"entries":[' % total
     comma = b""
-    for start in range(0, len(ids), PORTION):
-        found = await asked.services.sync.entries(asked.shelf_id, ids[start : start + PORTION], asked.kind)
+    async for part in asked.services.sync.portions(asked.shelf_id, ids):
+        found = await asked.services.sync.entries(asked.shelf_id, part, asked.kind)
         portion = zip(await asked.shown(found), found, strict=True)
         entries = [view.entry(shown, one.entry, feeds[shown.feed]) for shown, one in portion if shown.feed in feeds]
         if entries:
