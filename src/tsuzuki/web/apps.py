@@ -166,7 +166,7 @@ READER_APPS = (
     ReaderApp(
         "Fluent Reader Lite",
         "iOS, Android",
-        (_bare_greader(known_from="notes", fields=_ENDPOINT), _fever(known_from="notes", fields=_ENDPOINT)),
+        (_bare_greader(known_from="source", fields=_ENDPOINT), _fever(known_from="source", fields=_ENDPOINT)),
     ),
     ReaderApp(
         "Flux News",
