@@ -148,7 +148,7 @@ READER_APPS = (
     ReaderApp(
         "FluentFlame Reader",
         "Windows, macOS, Linux",
-        (_bare_greader(known_from="notes"), _miniflux(known_from="source"), _fever(known_from="notes")),
+        (_bare_greader(known_from="source"), _miniflux(known_from="source"), _fever(known_from="source")),
     ),
     ReaderApp(
         "Fluent Reader",
