@@ -104,8 +104,9 @@ async def test_an_address_typed_with_a_slash_at_its_end_works(app, ann, base):
 
 
 async def test_anybody_sees_that_the_server_runs(app):
-    healthy, version = [await app.client.get(f"{BASE}/{path}") for path in ("healthcheck", "version")]
-    assert (healthy.status, healthy.text) == (200, "OK")
+    paths = ("healthcheck", "readiness", "version")
+    healthy, ready, version = [await app.client.get(f"{BASE}/{path}") for path in paths]
+    assert (healthy.status, healthy.text) == (ready.status, ready.text) == (200, "OK")
     assert version.text == "2.2.8"
 
 
