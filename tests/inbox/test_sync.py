@@ -11,7 +11,7 @@ from tests.delivery.builders import a_reader, deliver_items_tx, follow, subscrib
 from tests.inbox.builders import a_sync_inbox
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.inbox.sync import SyncFilter
+from tsuzuki.inbox.sync import LONGEST_AT_ONCE, MOST_AT_ONCE, SyncFilter
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
 
 q = parse_queries(
@@ -152,6 +152,24 @@ async def test_feeds_and_series_share_one_row_of_numbers(db):
     found = await a_sync_inbox(db).feeds(shelf, None)
     assert [one.kind for one in found] == ["item", "chapter"]
     assert len({one.number for one in found}) == 2
+
+
+async def test_long_texts_are_read_a_few_at_a_time(db):
+    """In the order that was asked for, without numbers that the shelf does not have."""
+    shelf, feed = await a_followed_feed(db)
+    await deliver(db, feed, *(f"short{n}" for n in range(MOST_AT_ONCE + 1)))
+    texts = ["é" * (LONGEST_AT_ONCE // 4 + 1)] * 4  # two bytes each: one of them and no more
+    long = [a_new_item(f"long{place}", content=text) for place, text in enumerate(texts)]
+    stored = await db.with_tx(lambda tx: store_items_tx(tx, feed, long, NOON))
+    ids = [item.id for item in stored]
+    await db.with_tx(lambda tx: deliver_items_tx(tx, feed, ids, is_first_harvest=False, now=NOON))
+    every = (await numbers(db, shelf))[::-1]
+    found = [part async for part in a_sync_inbox(db).portions(shelf, [0, -1, *every, every[0], 10**12, 2**70])]
+    assert [number for part in found for number in part] == every
+    assert [len(part) for part in found[:4]] == [1, 1, 1, MOST_AT_ONCE - 3]
+    assert max(map(len, found)) <= MOST_AT_ONCE
+    stranger, _ = await a_followed_feed(db)
+    assert [part async for part in a_sync_inbox(db).portions(stranger, every)] == []
 
 
 async def test_another_shelfs_numbers_are_unknown(db):

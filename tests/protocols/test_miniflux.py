@@ -104,8 +104,9 @@ async def test_an_address_typed_with_a_slash_at_its_end_works(app, ann, base):
 
 
 async def test_anybody_sees_that_the_server_runs(app):
-    healthy, version = [await app.client.get(f"{BASE}/{path}") for path in ("healthcheck", "version")]
-    assert (healthy.status, healthy.text) == (200, "OK")
+    paths = ("healthcheck", "readiness", "version")
+    healthy, ready, version = [await app.client.get(f"{BASE}/{path}") for path in paths]
+    assert (healthy.status, healthy.text) == (ready.status, ready.text) == (200, "OK")
     assert version.text == "2.2.8"
 
 
@@ -303,6 +304,25 @@ async def test_a_feed_is_found_followed_changed_and_left(app, ann):
     assert (await ann.call("POST", "/discover", {"url": url})).status == 400
 
 
+async def test_what_the_library_for_go_leaves_empty_is_not_said(ann):
+    """It writes every field: no category is 0, no status is empty, and what is not to change is null."""
+    unset = {"user_agent": "", "cookie": "", "username": "", "password": "", "crawler": False, "hide_globally": False}
+    async with a_server(always(answer(200, FEED, content_type="application/rss+xml"))) as site:
+        sent = {"feed_url": f"http://127.0.0.1:{site.port}/feed.xml", "category_id": 0} | unset
+        made = await ann.call("POST", "/feeds", sent)
+    [default] = await ann.get("/categories")
+    feed = await ann.get(f"/feeds/{made.json()['feed_id']}")
+    assert (made.status, feed["category"]) == (201, default)
+    kept = await ann.call("PUT", f"/categories/{default['id']}", {"title": None, "hide_globally": False})
+    assert (kept.status, kept.json()) == (201, default)
+    await ann.add_feed("The Gull Letters", items=1)
+    [entry] = await ann.ids()
+    await ann.done("PUT", "/entries", {"entry_ids": [entry], "status": "", "starred": True})
+    found = await ann.get(f"/entries/{entry}")
+    assert (found["status"], found["starred"]) == ("unread", True)
+    await ann.refused(400, "PUT", "/entries", {"entry_ids": [entry], "status": ""})
+
+
 async def test_the_icon_of_a_feed_is_shown_to_those_who_follow_it(app, ann):
     site = IconSite()
     async with a_server(site.handle) as site.server:
@@ -386,6 +406,10 @@ async def test_the_whole_text_comes_from_the_articles_page(ann):
         whole = await ann.get(f"/entries/{article}/fetch-content?update_content=true")
         assert "more of it than yesterday" in whole["content"]
         assert whole["reading_time"] == 1
+        sent = {"content": whole["content"]}  # Miniflutt sends it back, and shows an error if that is refused
+        edited = await ann.call("PUT", f"/entries/{article}", sent)
+        assert (edited.status, edited.json()["content"]) == (201, whole["content"])
+        await ann.refused(400, "PUT", f"/entries/{article}", {"content": whole["content"] + "<p>Mine</p>"})
         assert "Read " in (await ann.get(f"/entries/{chapter}/fetch-content"))["content"]
         await ann.release(feed, 1, prefix="gone", link="http://10.0.0.1/")
         await ann.refused(400, "GET", f"/entries/{max(await ann.ids())}/fetch-content")

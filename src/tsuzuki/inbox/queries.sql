@@ -15,6 +15,10 @@ entry indexed by entry_unread
 -- What a person saved by hand can be sorted.
 entry indexed by entry_saved
 
+-- fragment: is_marked_otherwise
+-- Not `unread <> :unread`: where statistics know of none of these, PostgreSQL would go through all ids for each of them.
+case when unread then not cast(:unread as boolean) else cast(:unread as boolean) end
+
 -- fragment: older
 -- No casts: with them SQLite seeks by the first of the three alone.
 created_at >= :since and (created_at, sort_at, id) < (:at, :then, :id)
@@ -359,12 +363,12 @@ select id from {by_unread} where shelf_id = :shelf_id and unread and {is_wanted}
 -- A mark that comes late does not undo that an entry was read since then: the newest counts.
 update entry
 set unread = :unread, read_at = :read_at
-where shelf_id = :shelf_id and unread <> :unread and coalesce(read_at, 0) <= :until
+where shelf_id = :shelf_id and {is_marked_otherwise} and coalesce(read_at, 0) <= :until
   and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: mark_items
 update entry set unread = :unread, read_at = :read_at
-where shelf_id = :shelf_id and unread <> :unread
+where shelf_id = :shelf_id and {is_marked_otherwise}
   and item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: mark_feed

@@ -1,7 +1,7 @@
 """What reader apps synchronise: feeds and entries by numbers (R108), over the same inbox as the pages."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Literal
 
@@ -33,6 +33,10 @@ LATE = 2 * MINUTE
 its number. An app that asks for what arrived or changed since it last looked is given this much more: what it knows
 already it skips.
 """
+
+MOST_AT_ONCE = 200
+LONGEST_AT_ONCE = 2 * 1024 * 1024
+"""Entries, and bytes of their texts, that are read at once: each time costs some statements, whatever there is."""
 
 Order = Literal["id", "published", "changed", "created", "status", "title", "author", "category_title", "category_id"]
 _NUMBERED = ("id", "published", "changed", "created")
@@ -111,6 +115,13 @@ class SyncEntry(msgspec.Struct, frozen=True):
         """The same with the text of its page."""
         entry = msgspec.structs.replace(self.entry, content=text)
         return msgspec.structs.replace(self, entry=entry, lacks_text=False)
+
+
+class TextSize(msgspec.Struct, frozen=True, gc=False):
+    """The bytes of an entry's texts."""
+
+    id: EntryId
+    size: int
 
 
 class PlayedFile(msgspec.Struct, frozen=True):
@@ -257,6 +268,28 @@ class SyncInbox:
             return await sync_entries_tx(tx, shelf_id, wanted, kind, settled=await tx.one(int, q.settled))
 
         return await self._db.read(read) if wanted else []
+
+    async def portions(self, shelf_id: ShelfId, ids: Sequence[int]) -> AsyncIterator[list[int]]:
+        """These numbers in this order, in lists to be read at once; without those that the shelf does not have."""
+        wanted = [number for number in dict.fromkeys(ids) if 0 < number < LARGEST]
+        for start in range(0, len(wanted), MOST_AT_ONCE):
+            for portion in await self._portions(shelf_id, wanted[start : start + MOST_AT_ONCE]):
+                yield portion
+
+    async def _portions(self, shelf_id: ShelfId, ids: Sequence[int]) -> list[list[int]]:
+        sizes = await self._db.read(lambda tx: tx.many(TextSize, q.text_sizes, shelf_id=shelf_id, ids=ids))
+        size_of = {one.id: one.size for one in sizes}
+        portions: list[list[int]] = []
+        room = 0
+        for number in map(EntryId, ids):
+            if (size := size_of.get(number)) is None:
+                continue
+            if not portions or size > room:
+                portions.append([])
+                room = LONGEST_AT_ONCE
+            portions[-1].append(number)
+            room -= size
+        return portions
 
     # -- marks
 

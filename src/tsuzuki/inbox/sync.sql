@@ -274,6 +274,13 @@ left join series on series.id = entry.series_id
 left join follow on follow.shelf_id = entry.shelf_id and follow.series_id = entry.series_id
 join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.group_id);
 
+-- name: text_sizes
+-- Of texts as they are stored: neither engine reads them for that.
+select entry.id,
+  coalesce(octet_length(item.content), 0) + coalesce(octet_length(item_full_text.content), 0) as size
+from entry left join item on item.id = entry.item_id left join item_full_text on item_full_text.item_id = entry.item_id
+where entry.shelf_id = :shelf_id and entry.id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+
 -- name: full_texts
 -- Of the items of one answer, what their pages say; nothing where that could not be fetched.
 select item_id, content from item_full_text

@@ -48,10 +48,18 @@ class Articles:
 
         A fetch goes on to its end, also when whoever asked has left.
         """
-        known = await self._db.read(lambda tx: tx.maybe(StoredFullText, q.find_full_text, item_id=item_id))
+        known = await self._known(item_id)
         if known is not None and (known.content or self._clock() < known.fetched_at + TRY_AGAIN_AFTER):
             return known
         return await self._flights.join(item_id, lambda: self._fetch_and_keep(item_id, link))
+
+    async def known_text(self, item_id: ItemId) -> str | None:
+        """The text of the page behind an item where somebody has fetched it; None otherwise."""
+        known = await self._known(item_id)
+        return None if known is None else known.content or None
+
+    async def _known(self, item_id: ItemId) -> StoredFullText | None:
+        return await self._db.read(lambda tx: tx.maybe(StoredFullText, q.find_full_text, item_id=item_id))
 
     async def _fetch_and_keep(self, item_id: ItemId, link: str | None) -> StoredFullText:
         text = await self._fetch(link)

@@ -62,8 +62,9 @@ delete from bookmark
 where shelf_id = :shelf_id and item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: save_entries
+-- Not `saved <> :saved`: where statistics know of none of these, PostgreSQL would go through all ids for each of them.
 update entry set saved = :saved
-where shelf_id = :shelf_id and saved <> :saved
+where shelf_id = :shelf_id and case when saved then not cast(:saved as boolean) else cast(:saved as boolean) end
   and item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: set_note

@@ -145,10 +145,11 @@ READER_APPS = (
     ),
     ReaderApp("FeedMe", "Android", (_greader(known_from="notes"), _fever(known_from="notes"))),
     ReaderApp("Fiery Feeds", "iOS, macOS", (_greader(), _fever())),
+    ReaderApp("Fleuron", "Android", (_miniflux(known_from="source", path="/miniflux/", fields=("API", "", "Token")),)),
     ReaderApp(
         "FluentFlame Reader",
         "Windows, macOS, Linux",
-        (_bare_greader(known_from="notes"), _miniflux(known_from="source"), _fever(known_from="notes")),
+        (_bare_greader(known_from="source"), _miniflux(known_from="source"), _fever(known_from="source")),
     ),
     ReaderApp(
         "Fluent Reader",
@@ -166,7 +167,12 @@ READER_APPS = (
     ReaderApp(
         "Fluent Reader Lite",
         "iOS, Android",
-        (_bare_greader(known_from="notes", fields=_ENDPOINT), _fever(known_from="notes", fields=_ENDPOINT)),
+        (_bare_greader(known_from="source", fields=_ENDPOINT), _fever(known_from="source", fields=_ENDPOINT)),
+    ),
+    ReaderApp(
+        "FluxJS",
+        "browser",
+        (_miniflux(known_from="source", note=_IN_BROWSER, fields=("Miniflux server Url", "", "Api Key")),),
     ),
     ReaderApp(
         "Flux News",
@@ -179,6 +185,21 @@ READER_APPS = (
     ),
     ReaderApp("FocusReader", "Android", (_greader(), _fever())),
     ReaderApp("Foliate", "Linux", (_opds(note=_DOWNLOADS, menu=("Add Catalog…",)),)),
+    ReaderApp(
+        "Home Assistant",
+        "server",
+        (
+            _miniflux(
+                known_from="source",
+                note=N_(
+                    "In the integration miniflux-ha, which you install first. It looks every few minutes: this server "
+                    "sends none of the webhooks that Miniflux sends."
+                ),
+                menu=("Settings", "Devices & Services", "Add Integration", "Miniflux"),
+                fields=("Server URL", "", "API key"),
+            ),
+        ),
+    ),
     ReaderApp("KMReader", "iOS, macOS", (_komga(note=_OWN_LOGIN, fields=_USUAL),)),
     ReaderApp("Komelia", "Android, Windows, macOS, Linux", (_komga(menu=("Komga Login",), fields=_USUAL),)),
     ReaderApp(
@@ -195,15 +216,73 @@ READER_APPS = (
                 menu=("Tools", "Progress sync", "Custom sync server"),
                 note=N_("With a book open. Then log in there; do not register. Both ways of matching documents work."),
             ),
+            _miniflux(
+                known_from="source",
+                note=N_("For articles, in the plugin Miniflux, which you install first."),
+                menu=("Miniflux", "Settings", "Server Settings"),
+                fields=("Server address", "", "API Token"),
+            ),
         ),
     ),
     ReaderApp("KyBook", "iOS", (_opds(note=_DOWNLOADS),)),
     ReaderApp("Librera", "Android", (_opds(note=_DOWNLOADS),)),
+    ReaderApp("Liferea", "Linux", (_greader(known_from="source", account="Google Reader API"),)),
     ReaderApp("lire", "iOS, macOS", (_greader(), _fever())),
+    ReaderApp(
+        "Microflux",
+        "Android",
+        (
+            _miniflux(
+                known_from="source",
+                has_key=False,
+                note=N_(
+                    "It pages by when articles were published, the server by when they arrived: it may miss old ones."
+                ),
+                fields=("URL", "Username", "Password"),
+            ),
+        ),
+    ),
     ReaderApp("Mihon, J2K, Yōkai", "Android", (_KOMGA_EXTENSION,)),
-    ReaderApp("Miniflutt", "Android", (_miniflux(),)),
-    ReaderApp("miniflux-tui", "terminal", (_miniflux(),)),
+    ReaderApp("Miniflutt", "Android", (_miniflux(known_from="source", fields=("Server URL", "", "API Key")),)),
+    ReaderApp(
+        "miniflux-ai",
+        "server",
+        (
+            _miniflux(
+                known_from="source",
+                note=N_(
+                    "It does not work with this server: it asks for 10,000 articles at once and writes into them, but "
+                    "articles are kept as they were published."
+                ),
+                fields=("base_url", "", "api_key"),
+            ),
+        ),
+    ),
+    ReaderApp("miniflux-digest", "server", (_miniflux(known_from="source", fields=("host", "", "api_token")),)),
+    ReaderApp(
+        "miniflux-mcp",
+        "server",
+        (
+            _miniflux(
+                known_from="source",
+                note=N_("Users and API keys are not managed through it."),
+                fields=("MINIFLUX_URL", "", "MINIFLUX_API_KEY"),
+            ),
+        ),
+    ),
+    ReaderApp("miniflux-tui", "terminal", (_miniflux(known_from="source", library="miniflux 1.1.6"),)),
     ReaderApp("Moon+ Reader", "Android", (_opds(note=_DOWNLOADS),)),
+    ReaderApp(
+        "n8n",
+        "server",
+        (
+            _miniflux(
+                known_from="source",
+                note=N_("In the node Miniflux, which you install first."),
+                fields=("Application URL", "", "API Token"),
+            ),
+        ),
+    ),
     ReaderApp(
         "NetNewsWire",
         "iOS, macOS",
@@ -250,6 +329,17 @@ READER_APPS = (
         (_miniflux(known_from="source", note=_IN_BROWSER, fields=("Server URL", "", "API Token")),),
     ),
     ReaderApp(
+        "Obsidian",
+        "Windows, macOS, Linux",
+        (
+            _miniflux(
+                known_from="source",
+                note=N_("In the plugin Miniflux RSS View, which you install first."),
+                fields=("Miniflux server URL", "", "API key"),
+            ),
+        ),
+    ),
+    ReaderApp(
         "Panels", "iOS, macOS", (_opds(note=N_("Streams pages, or downloads chapters. Search works from version 3.")),)
     ),
     ReaderApp(
@@ -266,6 +356,20 @@ READER_APPS = (
         (
             _greader(known_from="source", account="Self-hosted (Google Reader API)", fields=_ENDPOINT),
             _fever(known_from="source", fields=_ENDPOINT),
+        ),
+    ),
+    ReaderApp(
+        "Raycast",
+        "macOS",
+        (
+            _miniflux(
+                known_from="source",
+                note=N_(
+                    "In the extension Miniflux, which you install first. Its links to Miniflux's own pages lead "
+                    "nowhere here."
+                ),
+                fields=("Miniflux URL", "", "API Key"),
+            ),
         ),
     ),
     ReaderApp(

@@ -27,8 +27,6 @@ from tsuzuki.protocols.google_reader.requests import Json, ReaderRequest, find_f
 USUAL_COUNT = 20
 MOST_IDS = 50_000
 MOST_ITEMS = 1_000
-ITEMS_AT_ONCE = 25
-"""Contents that are read at a time."""
 FEWEST_AT_ONCE = 1_000
 """Numbers, where some of them are left out."""
 
@@ -189,33 +187,33 @@ async def _written(asked: ReaderRequest, ids: Sequence[int]) -> AsyncIterator[by
     """In portions: ten thousand texts are more than a server should hold."""
     yield msgspec.json.encode(_about(asked, READING_LIST))[:-1] + b',"items":['
     comma = b""
-    for start in range(0, len(ids), ITEMS_AT_ONCE):
-        items, _ = await _items(asked, ids[start : start + ITEMS_AT_ONCE])
+    async for part in asked.sync.portions(asked.shelf_id, ids):
+        items, _ = await _portion(asked, part)
         if items:
             yield comma + msgspec.json.encode(items)[1:-1]
             comma = b","
     yield b"]}"
 
 
-async def _items(
-    asked: ReaderRequest, ids: Sequence[int], *, most: int | None = None
-) -> tuple[list[msgspec.Raw], int | None]:
+async def _items(asked: ReaderRequest, ids: Sequence[int], *, most: int) -> tuple[list[msgspec.Raw], int | None]:
     """Entries as JSON, some at a time; and the last of them where they came to more characters than `most`."""
     items: list[msgspec.Raw] = []
     size = 0
-    for start in range(0, len(ids), ITEMS_AT_ONCE):
-        part = ids[start : start + ITEMS_AT_ONCE]
-        found = await asked.sync.entries(asked.shelf_id, part, asked.user.kind)
-        entries = await asked.shown(found)
-        tagged = await asked.tags.of_entries(asked.shelf_id, [EntryId(entry.id) for entry in entries])
-        items += [
-            msgspec.Raw(msgspec.json.encode(_item(entry, [tag.name for tag in tagged.get(EntryId(entry.id), ())])))
-            for entry in entries
-        ]
-        size += sum(len(entry.html) for entry in entries)
-        if most is not None and size > most and start + ITEMS_AT_ONCE < len(ids):
+    async for part in asked.sync.portions(asked.shelf_id, ids):
+        found, length = await _portion(asked, part)
+        items += found
+        size += length
+        if size > most and part[-1] != ids[-1]:
             return items, part[-1]
     return items, None
+
+
+async def _portion(asked: ReaderRequest, ids: Sequence[int]) -> tuple[list[msgspec.Raw], int]:
+    """Entries as JSON, and the characters of their texts."""
+    entries = await asked.shown(await asked.sync.entries(asked.shelf_id, ids, asked.user.kind))
+    tagged = await asked.tags.of_entries(asked.shelf_id, [EntryId(entry.id) for entry in entries])
+    items = [_item(entry, [tag.name for tag in tagged.get(EntryId(entry.id), ())]) for entry in entries]
+    return [msgspec.Raw(msgspec.json.encode(item)) for item in items], sum(len(entry.html) for entry in entries)
 
 
 def _items_answer(

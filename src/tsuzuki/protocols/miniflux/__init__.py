@@ -29,6 +29,7 @@ def resources(deps: ProtocolDeps) -> Sequence[MinifluxResource]:
         resource(deps, "/integrations/status", {"GET": _integrations}),
         resource(deps, "/{rest:path}", dict.fromkeys(_METHODS, _unknown)),
         MinifluxResource(f"{MINIFLUX.path}/healthcheck", {"GET": _healthcheck}, is_public=True),
+        MinifluxResource(f"{MINIFLUX.path}/readiness", {"GET": _healthcheck}, is_public=True),  # Fleuron asks first
         MinifluxResource(f"{MINIFLUX.path}/version", {"GET": _plain_version}, is_public=True),
     ]
 

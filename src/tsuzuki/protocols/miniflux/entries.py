@@ -12,6 +12,7 @@ from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import EntryId
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.protocols.access import ProtocolDeps
+from tsuzuki.protocols.content import AppEntry
 from tsuzuki.protocols.miniflux.requests import MinifluxRequest, MinifluxResource, answer_json, done, resource
 from tsuzuki.protocols.miniflux.views import MOST_ENCLOSURES, Json, Viewer, reading_time, viewer
 from tsuzuki.protocols.params import Params, whole_number
@@ -23,9 +24,6 @@ MOST_IDS = 10_000
 MOST_TAGS = 20
 LONGEST_PLAY = 10_000_000
 """Seconds: four months."""
-PORTION = 50
-"""Entries that are in memory at once with their texts."""
-
 ORDERS: dict[str, Order] = {
     "id": "id",
     "status": "status",
@@ -44,7 +42,8 @@ class EntriesBody(msgspec.Struct, frozen=True):
     """Which entries become what."""
 
     entry_ids: list[int] = []
-    status: Literal["read", "unread"] | None = None
+    status: Literal["read", "unread", ""] | None = None
+    """The library for Go writes an empty one for none."""
     starred: bool | None = None
 
 
@@ -108,8 +107,8 @@ async def _written(
     """In portions: a thousand texts may be a lot, and a client that pages takes a short answer for the last."""
     yield b'{"total":%d,"entries":[' % total
     comma = b""
-    for start in range(0, len(ids), PORTION):
-        found = await asked.services.sync.entries(asked.shelf_id, ids[start : start + PORTION], asked.kind)
+    async for part in asked.services.sync.portions(asked.shelf_id, ids):
+        found = await asked.services.sync.entries(asked.shelf_id, part, asked.kind)
         portion = zip(await asked.shown(found), found, strict=True)
         entries = [view.entry(shown, one.entry, feeds[shown.feed]) for shown, one in portion if shown.feed in feeds]
         if entries:
@@ -263,25 +262,37 @@ async def _view(asked: MinifluxRequest) -> Json:
 
 
 async def _edit(asked: MinifluxRequest) -> Response:
-    """The entry where nothing of it is to be changed: clients send back what they were shown."""
+    """The entry where nothing of it is to be changed: clients send back what they were shown, or what `fetch-content`
+    told them, to have it the next time.
+    """
     asked.user.must_write()
     shown, body = await _view(asked), await asked.body(TextsBody)
+    if body.content not in (None, shown["content"]):
+        whole = await _known_text(asked)
+        if whole is not None and body.content == whole.html:
+            shown |= {"content": whole.html, "reading_time": reading_time(whole.html)}
     if body.title not in (None, shown["title"]) or body.content not in (None, shown["content"]):
         raise Invalid("Articles are kept as they were published; they cannot be edited.")
     return answer_json(shown, 201)
 
 
+async def _known_text(asked: MinifluxRequest) -> AppEntry | None:
+    """The entry in the path with the text of its page; None where nobody has fetched that."""
+    found = await _found(asked, asked.number("entry_id"))
+    text = None if found.entry.item_id is None else await asked.services.articles.known_text(found.entry.item_id)
+    return (await asked.shown([found.with_text(text)]))[0] if text else None
+
+
 async def _fetch_content(asked: MinifluxRequest) -> Response:
     """The whole text of its page. It is kept for everybody, so `update_content` changes nothing."""
     found = await _found(asked, asked.number("entry_id"))
-    [shown] = await asked.shown([found])
-    content = shown.html
     if found.entry.item_id is not None:
         whole = await asked.services.articles.full_text(found.entry.item_id, found.entry.link)
         if whole.error is not None:
             raise Invalid(whole.error)
-        content = whole.content
-    return answer_json({"content": content, "reading_time": reading_time(content)})
+        found = found.with_text(whole.content)
+    [shown] = await asked.shown([found])
+    return answer_json({"content": shown.html, "reading_time": reading_time(shown.html)})
 
 
 async def _save_elsewhere(asked: MinifluxRequest) -> Response:
@@ -323,11 +334,11 @@ async def _mark(asked: MinifluxRequest) -> Response:
     """Set what is said; numbers of others are passed over."""
     asked.user.must_write()
     body = await asked.body(EntriesBody)
-    if not body.entry_ids or (body.status is None and body.starred is None):
+    if not body.entry_ids or (not body.status and body.starred is None):
         raise Invalid("entry_ids, and status or starred, are needed.")
     if len(body.entry_ids) > MOST_IDS:
         raise Invalid(f"entry_ids can have at most {MOST_IDS:,} entries.")
-    unread = None if body.status is None else body.status == "unread"
+    unread = body.status == "unread" if body.status else None
     await asked.services.sync.mark(asked.shelf_id, body.entry_ids, asked.kind, unread=unread, saved=body.starred)
     return done()
 

@@ -37,6 +37,12 @@ class CategoryBody(msgspec.Struct, frozen=True):
     title: str
 
 
+class CategoryChangeBody(msgspec.Struct, frozen=True):
+    """The new name of a category; None where only what we have no setting for changes."""
+
+    title: str | None = None
+
+
 class AddressBody(msgspec.Struct, frozen=True):
     """The address of a page or a feed."""
 
@@ -90,8 +96,9 @@ async def _add_category(asked: MinifluxRequest) -> Response:
 
 async def _rename_category(asked: MinifluxRequest) -> Response:
     asked.user.must_write()
-    group = await asked.group()
-    await asked.subscriptions.rename_group(group, (await asked.body(CategoryBody)).title)
+    group, title = await asked.group(), (await asked.body(CategoryChangeBody)).title
+    if title is not None:
+        await asked.subscriptions.rename_group(group, title)
     return answer_json((await viewer(asked)).category(await asked.group()), CREATED)
 
 
@@ -138,6 +145,8 @@ async def _add(asked: MinifluxRequest) -> Response:
     """Follow the feed at this address, or the best one of that page."""
     asked.must_write_feeds()
     body = await asked.body(Json)
+    if body.get("category_id") == 0:  # so the library for Go says none
+        del body["category_id"]
     address, group = _text(body, "feed_url"), await _wanted_group(asked, body)
     if not isinstance(address, str) or not address.strip():
         raise Invalid("feed_url is needed.")
