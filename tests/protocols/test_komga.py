@@ -224,6 +224,11 @@ async def test_filters_narrow_a_list(app, ann):
         {"name": "Ines Brook", "role": "penciller"},
         {"name": "Ines Brook", "role": "writer"},
     ]
+    paged = await ann.get("/api/v2/authors?search=ines&role=writer&unpaged=true")
+    assert (paged["content"], paged["totalElements"]) == ([{"name": "Ines Brook", "role": "writer"}], 1)
+    second = await ann.get("/api/v2/authors?page=1&size=1")
+    assert (second["content"], second["last"]) == ([{"name": "Ines Brook", "role": "writer"}], True)
+    assert await ann.content("/api/v2/authors?search=nobody") == []
     for path in ("genres", "tags", "publishers"):
         assert await ann.get(f"/api/v1/{path}") == []
     _, collection = await ann.content("/api/v1/collections?unpaged=true")

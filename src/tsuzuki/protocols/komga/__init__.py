@@ -9,11 +9,12 @@ from tsuzuki.model.errors import Forbidden, NotFound
 from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.komga import books, events, readium, series
 from tsuzuki.protocols.komga.requests import (
+    COOKIE,
     KOMGA,
+    LASTING_COOKIE,
     Answer,
     KomgaRequest,
     KomgaResource,
-    answer_json,
     cookie_line,
     done,
     resource,
@@ -53,8 +54,8 @@ def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
 
 
 def _saying(value: Any) -> Answer:
-    async def answer(_: KomgaRequest) -> Response:
-        return answer_json(value)
+    async def answer(asked: KomgaRequest) -> Response:
+        return asked.answer(value)
 
     return answer
 
@@ -62,7 +63,7 @@ def _saying(value: Any) -> Answer:
 async def _me(asked: KomgaRequest) -> Response:
     """Nobody administers a server from here."""
     caller = asked.user.caller
-    return answer_json(
+    return asked.answer(
         {
             "id": str(caller.user_id),
             "email": caller.username,
@@ -82,7 +83,8 @@ async def _done(_: KomgaRequest) -> Response:
 async def _sign_out(asked: KomgaRequest) -> Response:
     """The app forgets its cookie; it works on until the device password is revoked."""
     response = done()
-    response.headers["set-cookie"] = cookie_line(asked.request, "", life=0)
+    for name in (LASTING_COOKIE, COOKIE):
+        response.headers.append("set-cookie", cookie_line(asked.request, "", life=0, name=name))
     return response
 
 
