@@ -530,6 +530,32 @@ async def test_both_drafts_of_progression_say_and_store_the_same(ann):
     assert msgspec.json.decode((await ann.call("GET", paths[0])).body)["locator"]["locations"]["position"] == 24
 
 
+async def test_what_is_read_again_is_where_it_is_read_now(ann):
+    """And a time between its end and that page is too old; a later mark is the end of it again."""
+    series, [chapter] = await ann.a_series("The Lighthouse Cat", 1)
+    first, second = [f"{SECOND}/chapters/{chapter}/{name}" for name in ("progression", "progress")]
+
+    async def put(minute: int, position: int) -> int:
+        locator = {"href": "", "type": "", "locations": {"position": position}}
+        body = {"modified": f"2026-01-01T08:{minute}:00Z", "device": {"id": "x", "name": "Tablet"}, "locator": locator}
+        status: int = (await ann.call("PUT", first, body)).status
+        return status
+
+    assert await put(10, 24) == 204
+    assert await put(20, 4) == 204
+    found = (await ann.call("GET", first)).json()
+    assert (found["modified"], found["locator"]["locations"]["position"]) == ("2026-01-01T08:20:00.000Z", 4)
+    assert (await ann.call("GET", second)).json()["progression"] == 0.1304
+    assert await put(15, 9) == 409
+    older = {"modified": "2026-01-01T08:15:00Z", "progression": 0.5}
+    assert (await ann.call("PUT", second, older)).status == 409
+    [stream] = links(entries(await ann.feed(f"series/{series}"))[0], STREAM)
+    assert (stream.get(f"{PSE}lastRead"), stream.get(f"{PSE}lastReadDate")) == ("4", "2026-01-01T08:20:00Z")
+    assert await ann.titles(f"series/{series}?unread=true") == []
+    await read(ann, series, chapter, is_read=True)
+    assert (await ann.call("GET", first)).json()["locator"]["locations"]["position"] == 24
+
+
 async def test_who_only_reads_a_shelf_moves_nothing_on_it(app, ann):
     _, [chapter] = await ann.a_series("The Lighthouse Cat", 1)
     bob = await app.add()
