@@ -24,6 +24,7 @@ from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, read_id, show_id
 from tsuzuki.model.times import MINUTE, iso
 from tsuzuki.shelves.library import ChapterFilter, Library, SeriesFilter
+from tsuzuki.shelves.types import ChapterSelection
 
 q = parse_queries(
     "tests",
@@ -423,21 +424,34 @@ async def test_lists_of_what_to_read(app, ann):
     assert await ann.names("/api/v1/books?search=lantern&page=0") == ["The lantern room"]
 
 
-async def test_new_chapters_are_told_as_they_come(app, ann):
-    series = await ann.add("The Lighthouse Cat", 1)
-    public_id = read_id(series)
-    number = await app.db.read(lambda tx: tx.one(SeriesId, q.find_series, public_id=public_id))
-    client = app.client
+async def next_event(stream: Any) -> tuple[str, dict[str, str]]:
+    async with asyncio.timeout(20):
+        async for line in stream.content:
+            if line.startswith(b"event: "):
+                data = await stream.content.readline()
+                return line[7:-1].decode(), msgspec.json.decode(data.removeprefix(b"data: "))
+    raise AssertionError("the stream ended")
+
+
+async def test_new_chapters_and_marks_are_told_as_they_come(app, ann):
+    """One after the other: what comes changes its series, and what is marked elsewhere the progress of it."""
+    series, other = await ann.add("The Lighthouse Cat", 1), await ann.add("The Harbour Dog", 1)
+    client, numbers = app.client, []
+    for one in (series, other):
+        public_id = read_id(one)
+        numbers.append(await app.db.read(lambda tx, it=public_id: tx.one(SeriesId, q.find_series, public_id=it)))
+    await release_chapters(app, numbers[1], [2])
+    me, library = (await ann.get("/api/v2/users/me"))["id"], (await ann.get("/api/v1/libraries"))[0]["id"]
     async with client._session.get(f"{client.base}{BASE}/sse/v1/events", headers=ann.basic) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        await release_chapters(app, number, [44])
-        async with asyncio.timeout(20):
-            async for line in stream.content:
-                if line.startswith(b"event:"):
-                    break
-            told = (line + await stream.content.readline()).decode()
-    library = (await ann.get("/api/v1/libraries"))[0]["id"]
-    assert told == f'event: SeriesChanged\ndata: {{"seriesId":"{series}","libraryId":"{library}"}}\n'
+        await release_chapters(app, numbers[0], [44])
+        assert await next_event(stream) == ("SeriesChanged", {"seriesId": series, "libraryId": library})
+        await app.reading.progress.mark(ann.shelf, public_id_of(other), ChapterSelection(), is_read=True)
+        assert await next_event(stream) == ("ReadProgressSeriesChanged", {"seriesId": other, "userId": me})
+        await app.reading.progress.mark(ann.shelf, public_id_of(series), ChapterSelection(), is_read=True)
+        assert await next_event(stream) == ("ReadProgressSeriesChanged", {"seriesId": series, "userId": me})
+        await app.reading.progress.mark(ann.shelf, public_id_of(series), ChapterSelection(), is_read=False)
+        assert await next_event(stream) == ("ReadProgressSeriesChanged", {"seriesId": series, "userId": me})
 
 
 def public_id_of(series: str) -> PublicId:
