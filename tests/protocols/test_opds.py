@@ -1,5 +1,6 @@
 """OPDS 1.2 with page streaming, as KOReader, Panels and others read it."""
 
+import asyncio
 import base64
 import zipfile
 from collections.abc import AsyncIterator
@@ -329,6 +330,23 @@ async def test_pages_are_what_their_link_promises(tmp_path, empty_database_url):
             assert answer.headers["content-type"] == "text/plain; charset=utf-8"
 
 
+async def test_a_page_is_had_without_its_chapter(tmp_path, empty_database_url):
+    """Its source is asked for that page alone by HEAD, and by GET for the next three."""
+    async with a_gallery(tmp_path, empty_database_url, pages=12) as gallery:
+        ann = await an_opds_reader(gallery.app)
+        await follow_gallery(gallery, ann)
+        for position in range(12):
+            gallery.show(position, a_picture("JPEG", color=(position * 20, 0, 0)))
+        href, count = await pages_of(ann)
+        assert (count, gallery.site.asked) == (12, [])
+        assert (await ann.call("HEAD", href.replace("{pageNumber}", "11"))).status == 200
+        assert gallery.site.asked == ["/s/one/1/11.png"]
+        assert (await ann.call("GET", href.replace("{pageNumber}", "4"))).status == 200
+        await gallery.until_images(5)
+        await asyncio.sleep(0.1)
+        assert sorted(gallery.site.asked) == [f"/s/one/1/{position}.png" for position in (11, 4, 5, 6, 7)]
+
+
 async def test_junk_in_addresses_is_not_found(ann):
     for junk in HUGE:
         for path in (
@@ -360,7 +378,9 @@ async def test_koreader_gets_what_it_asks_for(tmp_path, empty_database_url):
         await follow_gallery(gallery, ann)
         fill(gallery)
         headers = ann.basic | KOREADER
-        for path in ("catalog", "series", "inbox", "search"):
+        chapter = f"chapters/{gallery.chapter_id}"
+        feeds = ("catalog", "series", "inbox", "inbox?unread=true", "continue", "groups", "articles/saved", chapter)
+        for path in (*feeds, "articles/days", "search"):
             head = await ann.call("HEAD", f"{FIRST}/{path}", headers=headers)
             answer = await ann.call("GET", f"{FIRST}/{path}", headers=headers)
             assert (head.status, head.body) == (200, b"")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.model.errors import Forbidden, NotFound
@@ -44,7 +45,7 @@ def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
         resource(deps, "/api/v1/readlists", {"GET": _no_read_lists}),
         resource(deps, "/api/v1/books/{book_id}/readlists", {"GET": empty}),
         resource(deps, "/actuator/info", {"GET": _saying({"build": {"version": VERSION}})}),
-        resource(deps, "/api/v1/client-settings/global/list", {"GET": _saying({})}),
+        KomgaResource(f"{KOMGA.path}/api/v1/client-settings/global/list", {"GET": _no_settings}, is_public=True),
         resource(deps, "/api/v1/client-settings/user/list", {"GET": _saying({})}),
         resource(deps, "/api/v1/announcements", {"GET": _refused}),
         resource(deps, "/api/v1/releases", {"GET": _refused}),
@@ -58,6 +59,11 @@ def _saying(value: Any) -> Answer:
         return asked.answer(value)
 
     return answer
+
+
+async def _no_settings(_: Request) -> Response:
+    """Nothing that Komga's own pages would keep here. KMReader looks for it before it signs in, to know the server."""
+    return Response(b"{}", media_type="application/json")
 
 
 async def _me(asked: KomgaRequest) -> Response:
