@@ -195,6 +195,10 @@ async def test_conditions_narrow_as_parameters_do(ann):
         ({"anyOf": [is_read, is_unread]}, ["All read", "Unread"]),
         ({"allOf": [is_read, is_unread]}, []),
         ({"readStatus": {"operator": "isNot", "value": "READ"}}, ["Unread"]),
+        ({"allOf": [{"readStatus": {"operator": "isnot", "value": "READ"}}]}, ["Unread"]),  # KMReader
+        ({"oneshot": {"operator": "istrue"}}, []),
+        ({"allOf": [{"deleted": {"operator": "isfalse"}}, is_read]}, ["All read"]),
+        ({"type": "AllOfSeries", "allOf": [{"type": "ReadStatus", **is_read}]}, ["All read"]),  # Komelia
         ({"seriesStatus": {"operator": "is", "value": "ENDED"}}, ["All read"]),
         ({"libraryId": {"operator": "is", "value": "x"}}, []),
         ({"tag": {"operator": "is", "value": "x"}}, []),
