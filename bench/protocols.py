@@ -1,10 +1,10 @@
-"""What reader apps ask for, against our own API: `python -m bench.protocols [--small] [--postgres]`.
+"""What apps ask for, against our own API: `python -m bench.protocols [--only articles|comics] [--small] [--postgres]`.
 
 Ten thousand unread articles of two hundred feeds, on SQLite or a PostgreSQL of its own. A first sync fetches all of
 them with their texts, as apps do that speak each protocol; the next one finds ten new articles. Each line: requests,
 megabytes, processor time of the server, PostgreSQL and client together, and its ratio to the API's in the same round.
 Then what an app may ask for at once of 150,000 entries, each in at most 250 ms: by the clock, which whatever else runs
-slows down, and processor time. No time makes it fail.
+slows down, and processor time. Then what comic apps ask for (`_comics.py`). No time makes it fail.
 """
 
 import argparse
@@ -13,14 +13,15 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from bench.footprint import computed, family
-from bench.harness import a_postgres, say
+from bench._comics import lists, pages
+from bench.harness import a_postgres, family, say, seconds_of
 from tests.api.people import API, RunningApp, Visitor, a_running_app
 from tests.app import Answer, in_settings
 from tests.protocols.people import AppReader, an_app_reader
@@ -143,7 +144,7 @@ WAYS: dict[str, Sync] = {
 
 def processor_time() -> float:
     """Seconds of this process, and of those of PostgreSQL."""
-    return time.process_time() + sum(computed(pid) for pid in family(os.getpid())[1:])
+    return time.process_time() + seconds_of(family(os.getpid())[1:])
 
 
 async def measure(reader: AppReader, visitor: Visitor, above: int, *, rounds: int, expected: int) -> None:
@@ -189,27 +190,50 @@ async def everything_at_once(reader: AppReader, count: int) -> None:
         print(f"{name:30}{min(times) * 1e3:>9.0f}{min(spent) * 1e3:>9.0f}{min(times) * 4:>15.2f}")
 
 
-async def main(count: int, rounds: int, url: str | None) -> None:
-    set_up_logging(level="warning")
+async def articles(folder: Path, url: str, *, count: int, rounds: int) -> None:
+    """What apps for feeds ask for."""
+    async with a_running_app(folder, database_url=in_settings(url)) as app:
+        reader = await an_app_reader(app)
+        visitor = await app.signed_in(reader.user)
+        say(f"{count} articles of {FEEDS} feeds")
+        feeds = [await reader.add_feed(f"Feed {place}", items=count // FEEDS) for place in range(FEEDS)]
+        print(f"First sync of {count} unread articles")
+        await measure(reader, visitor, 0, rounds=rounds, expected=count)
+        last = (await reader.fever("api&unread_item_ids"))["unread_item_ids"].rpartition(",")[2]
+        await reader.release(feeds[0], NEW, prefix="new")
+        print(f"\nThe next one, with {NEW} new articles")
+        await measure(reader, visitor, int(last), rounds=rounds * 5, expected=NEW)
+        await everything_at_once(await an_app_reader(app), count * 15)
+
+
+@contextmanager
+def a_place(*, is_postgres: bool) -> Iterator[tuple[Path, str]]:
+    """A folder and an empty database."""
     with tempfile.TemporaryDirectory() as folder:
-        async with a_running_app(Path(folder), **({"database_url": in_settings(url)} if url else {})) as app:
-            reader = await an_app_reader(app)
-            visitor = await app.signed_in(reader.user)
-            say(f"{count} articles of {FEEDS} feeds")
-            feeds = [await reader.add_feed(f"Feed {place}", items=count // FEEDS) for place in range(FEEDS)]
-            print(f"First sync of {count} unread articles")
-            await measure(reader, visitor, 0, rounds=rounds, expected=count)
-            last = (await reader.fever("api&unread_item_ids"))["unread_item_ids"].rpartition(",")[2]
-            await reader.release(feeds[0], NEW, prefix="new")
-            print(f"\nThe next one, with {NEW} new articles")
-            await measure(reader, visitor, int(last), rounds=rounds * 5, expected=NEW)
-            await everything_at_once(await an_app_reader(app), count * 15)
+        if is_postgres:
+            with a_postgres() as server:
+                yield Path(folder), server.url
+        else:
+            yield Path(folder), f"sqlite:///{folder}/bench.db"
+
+
+async def main(only: str | None, *, is_small: bool, is_postgres: bool) -> None:
+    set_up_logging(level="error")
+    parts: dict[str, Sequence[Callable[[Path, str], Awaitable[None]]]] = {
+        "articles": [partial(articles, count=1_000 if is_small else 10_000, rounds=3)],
+        "comics": [pages, partial(lists, count=200 if is_small else 2_000)],
+    }
+    for name, works in parts.items():
+        for work in works if only in {None, name} else ():
+            with a_place(is_postgres=is_postgres) as (folder, url):
+                await work(folder, url)
+            print()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("articles", "comics"), help="not the other ones")
     parser.add_argument("--small", action="store_true", help="a tenth of it")
     parser.add_argument("--postgres", action="store_true", help="not on SQLite")
     said = parser.parse_args()
-    with a_postgres() if said.postgres else nullcontext() as server:
-        asyncio.run(main(1_000 if said.small else 10_000, 3, server.url if server else None))
+    asyncio.run(main(said.only, is_small=said.small, is_postgres=said.postgres))

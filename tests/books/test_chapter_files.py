@@ -257,6 +257,11 @@ def test_a_device_may_name_a_file_after_its_entry():
         "The Cat 3.5_ Fog_ 1_2.cbz",
         "The Cat 3.5.cbz",
     } <= device_names(facts)
+    nobody = device_names(a_release(title="Fog..."))
+    assert {"Unknown Author - The Cat 3.5_ Fog.cbz", "Unknown Author - The Cat 3.5: Fog....cbz"} <= nobody
+    long = device_names(a_release(series_title="灯" * 100, author="Ines"))
+    assert f"Ines - {'灯' * 77}.cbz" in long
+    assert max(len(name.encode()) for name in long) <= 240 + len(".cbz")
 
 
 def test_what_a_file_says_of_its_chapter_is_well_formed():

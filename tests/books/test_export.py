@@ -176,6 +176,30 @@ async def test_one_that_cannot_be_written_keeps_no_other_from_the_folder(tmp_pat
 
 
 @on_sqlite
+async def test_one_that_cannot_be_removed_keeps_no_other_in_the_folder(tmp_path, database_url):
+    async with a_gallery(tmp_path, database_url) as gallery:
+        folder = tmp_path / "comics"
+        export = export_of(gallery, folder)
+        await download(gallery)
+        await name(gallery, "The Cat")
+        await export.work()
+        (folder / "A").mkdir()
+        (folder / "A/1.cbz").mkdir()  # somebody put a folder where a file of ours was
+        (folder / "A/1.cbz/notes.txt").write_bytes(b"mine")
+        (folder / "B").mkdir()
+        (folder / "B/1.cbz").write_bytes(b"ours")
+        ours = msgspec.json.decode((folder / STATE).read_bytes())
+        (folder / STATE).write_bytes(msgspec.json.encode(ours | {"A/1.cbz": "x", "B/1.cbz": "x"}))
+        report = await export.work()
+        assert (report.removed, list(report.refused)) == (1, ["A/1.cbz"])
+        assert shown(folder) == ["A/1.cbz/notes.txt", "The Cat/The Cat 1.cbz"]
+        (folder / "A/1.cbz/notes.txt").unlink()
+        (folder / "A/1.cbz").rmdir()
+        assert (await export.work()).removed == 1
+        assert shown(folder) == ["The Cat/The Cat 1.cbz"]
+
+
+@on_sqlite
 async def test_a_renamed_series_is_there_while_its_new_files_are_written(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
         folder = tmp_path / "comics"

@@ -64,6 +64,17 @@ async def test_basic_key_and_the_cookie_alone_open(app, ann):
     assert session.headers["x-auth-token"] == cookie.partition("=")[2]
 
 
+async def test_an_app_finds_the_server_before_it_signs_in(app, ann):
+    """As KMReader does: it asks for what needs no password first, then for a session and a cookie that lasts."""
+    found = await ann.call("GET", "/api/v1/client-settings/global/list", headers={"accept": "application/json"})
+    assert (found.status, found.headers["content-type"], found.json()) == (200, "application/json", {})
+    assert "set-cookie" not in found.headers
+    asked = ann.basic | {"x-auth-token": ""}
+    session = (await ann.call("GET", "/api/v2/users/me?remember-me=true", headers=asked)).headers["x-auth-token"]
+    assert (await ann.get("/api/v1/libraries", headers={"x-auth-token": session}))[0]["name"]
+    await ann.refused(401, "GET", "/api/v1/client-settings/user/list", headers={})
+
+
 async def test_signing_out_takes_the_cookie_back(app, ann):
     for headers in (ann.basic, ann.basic | {"x-auth-token": ""}):
         answer = await ann.call("POST", "/api/logout", headers=headers)
@@ -224,6 +235,11 @@ async def test_filters_narrow_a_list(app, ann):
         {"name": "Ines Brook", "role": "penciller"},
         {"name": "Ines Brook", "role": "writer"},
     ]
+    paged = await ann.get("/api/v2/authors?search=ines&role=writer&unpaged=true")
+    assert (paged["content"], paged["totalElements"]) == ([{"name": "Ines Brook", "role": "writer"}], 1)
+    second = await ann.get("/api/v2/authors?page=1&size=1")
+    assert (second["content"], second["last"]) == ([{"name": "Ines Brook", "role": "writer"}], True)
+    assert await ann.content("/api/v2/authors?search=nobody") == []
     for path in ("genres", "tags", "publishers"):
         assert await ann.get(f"/api/v1/{path}") == []
     _, collection = await ann.content("/api/v1/collections?unpaged=true")

@@ -24,6 +24,7 @@ from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, read_id, show_id
 from tsuzuki.model.times import MINUTE, iso
 from tsuzuki.shelves.library import ChapterFilter, Library, SeriesFilter
+from tsuzuki.shelves.types import ChapterSelection
 
 q = parse_queries(
     "tests",
@@ -78,6 +79,60 @@ async def test_bodies_have_all_that_apps_require(tmp_path, empty_database_url):
         schema.check(await ann.get(f"{book}/pages"), schema.each(schema.PAGE))
         schema.check(await ann.get("/api/v1/collections"), schema.results(schema.COLLECTION))
         schema.check(await ann.get("/api/v1/readlists"), schema.results({"not": {}}))
+
+
+KOMELIA = {"user-agent": "Snd-R/Komelia (https://github.com/Snd-R/Komelia)"}
+
+
+def without_nulls(what: Any) -> Any:
+    if isinstance(what, dict):
+        return {name: without_nulls(each) for name, each in what.items() if each is not None}
+    return [without_nulls(each) for each in what] if isinstance(what, list) else what
+
+
+async def test_komelia_finds_null_where_a_value_is_missing(tmp_path, empty_database_url):
+    """Its library needs every field of Komga's; in the bodies of all others no field is null."""
+    async with a_gallery(tmp_path, empty_database_url, pages=2) as gallery:
+        ann = await a_komga_reader(gallery.app)
+        await follow_gallery(gallery, ann)
+        book = f"/api/v1/books/{gallery.chapter_id}"
+        series = f"/api/v1/series/{(await ann.get(book))['seriesId']}"
+
+        async def told(path: str) -> Any:
+            found = await ann.get(path, headers=ann.basic | KOMELIA)
+            assert without_nulls(found) == await ann.get(path)
+            return found
+
+        assert (await told("/api/v2/users/me"))["ageRestriction"] is None
+        assert (await told("/api/v1/libraries"))[0]["oneshotsDirectory"] is None
+        for one in (await told(series), (await told("/api/v1/series"))["content"][0]):
+            assert (one["metadata"]["ageRating"], one["metadata"]["totalBookCount"]) == (None, None)
+            assert "releaseDate" in one["booksMetadata"]
+        for one in (await told(book), (await told(f"{series}/books"))["content"][0]):
+            assert one["readProgress"] is None
+            assert one["metadata"]["releaseDate"]
+        page = (await told(f"{book}/pages"))[0]
+        assert (page["width"], page["height"], page["sizeBytes"]) == (None, None, None)
+        await told("/api/v1/collections")
+        await told(f"{book}/manifest")
+
+
+async def cookies_of(ann: KomgaReader, method: str, path: str, headers: dict[str, str]) -> list[str]:
+    async with ann.app.client._session.request(method, f"{ann.app.client.base}{BASE}{path}", headers=headers) as answer:
+        assert answer.status in {200, 204}
+        return answer.headers.getall("set-cookie")
+
+
+async def test_komelia_comes_back_by_the_cookie_that_it_asked_to_keep(ann):
+    lasting, session = await cookies_of(ann, "GET", "/api/v2/users/me?remember-me=true", ann.basic | KOMELIA)
+    assert session.startswith("KOMGA-SESSION=")
+    assert lasting == session.replace("KOMGA-SESSION", "komga-remember-me")
+    cookie = {"cookie": lasting.partition(";")[0]}
+    assert (await ann.get("/api/v2/users/me", headers=cookie))["email"] == ann.user.username
+    assert len(await cookies_of(ann, "GET", "/api/v2/users/me?remember-me=false", ann.basic)) == 1
+    taken_back = [line.partition(";")[0] for line in await cookies_of(ann, "POST", "/api/logout", cookie)]
+    assert taken_back == ["komga-remember-me=", "KOMGA-SESSION="]
+    await ann.refused(401, "GET", "/api/v2/users/me", headers={"cookie": "komga-remember-me=komga-x"})
 
 
 async def test_covers_and_files_are_given_out(tmp_path, empty_database_url):
@@ -140,6 +195,10 @@ async def test_conditions_narrow_as_parameters_do(ann):
         ({"anyOf": [is_read, is_unread]}, ["All read", "Unread"]),
         ({"allOf": [is_read, is_unread]}, []),
         ({"readStatus": {"operator": "isNot", "value": "READ"}}, ["Unread"]),
+        ({"allOf": [{"readStatus": {"operator": "isnot", "value": "READ"}}]}, ["Unread"]),  # KMReader
+        ({"oneshot": {"operator": "istrue"}}, []),
+        ({"allOf": [{"deleted": {"operator": "isfalse"}}, is_read]}, ["All read"]),
+        ({"type": "AllOfSeries", "allOf": [{"type": "ReadStatus", **is_read}]}, ["All read"]),  # Komelia
         ({"seriesStatus": {"operator": "is", "value": "ENDED"}}, ["All read"]),
         ({"libraryId": {"operator": "is", "value": "x"}}, []),
         ({"tag": {"operator": "is", "value": "x"}}, []),
@@ -282,7 +341,7 @@ async def test_progress_by_pages_is_set_and_taken_back(app, ann):
         return progress and (progress["page"], progress["completed"])
 
     assert await state() is None
-    await ann.done("PATCH", path, {"page": 10}, headers=ann.basic | {"user-agent": "Komelia/1.0"})
+    await ann.done("PATCH", path, {"page": 10}, headers=ann.basic | KOMELIA)
     assert await state() == (10, False)
     assert (await ann.get(f"/api/v1/books/{first['id']}"))["readProgress"]["deviceName"] == "Komelia"
     assert (await ann.get(f"/api/v1/series/{series}"))["booksInProgressCount"] == 1
@@ -369,21 +428,34 @@ async def test_lists_of_what_to_read(app, ann):
     assert await ann.names("/api/v1/books?search=lantern&page=0") == ["The lantern room"]
 
 
-async def test_new_chapters_are_told_as_they_come(app, ann):
-    series = await ann.add("The Lighthouse Cat", 1)
-    public_id = read_id(series)
-    number = await app.db.read(lambda tx: tx.one(SeriesId, q.find_series, public_id=public_id))
-    client = app.client
+async def next_event(stream: Any) -> tuple[str, dict[str, str]]:
+    async with asyncio.timeout(20):
+        async for line in stream.content:
+            if line.startswith(b"event: "):
+                data = await stream.content.readline()
+                return line[7:-1].decode(), msgspec.json.decode(data.removeprefix(b"data: "))
+    raise AssertionError("the stream ended")
+
+
+async def test_new_chapters_and_marks_are_told_as_they_come(app, ann):
+    """One after the other: what comes changes its series, and what is marked elsewhere the progress of it."""
+    series, other = await ann.add("The Lighthouse Cat", 1), await ann.add("The Harbour Dog", 1)
+    client, numbers = app.client, []
+    for one in (series, other):
+        public_id = read_id(one)
+        numbers.append(await app.db.read(lambda tx, it=public_id: tx.one(SeriesId, q.find_series, public_id=it)))
+    await release_chapters(app, numbers[1], [2])
+    me, library = (await ann.get("/api/v2/users/me"))["id"], (await ann.get("/api/v1/libraries"))[0]["id"]
     async with client._session.get(f"{client.base}{BASE}/sse/v1/events", headers=ann.basic) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        await release_chapters(app, number, [44])
-        async with asyncio.timeout(20):
-            async for line in stream.content:
-                if line.startswith(b"event:"):
-                    break
-            told = (line + await stream.content.readline()).decode()
-    library = (await ann.get("/api/v1/libraries"))[0]["id"]
-    assert told == f'event: SeriesChanged\ndata: {{"seriesId":"{series}","libraryId":"{library}"}}\n'
+        await release_chapters(app, numbers[0], [44])
+        assert await next_event(stream) == ("SeriesChanged", {"seriesId": series, "libraryId": library})
+        await app.reading.progress.mark(ann.shelf, public_id_of(other), ChapterSelection(), is_read=True)
+        assert await next_event(stream) == ("ReadProgressSeriesChanged", {"seriesId": other, "userId": me})
+        await app.reading.progress.mark(ann.shelf, public_id_of(series), ChapterSelection(), is_read=True)
+        assert await next_event(stream) == ("ReadProgressSeriesChanged", {"seriesId": series, "userId": me})
+        await app.reading.progress.mark(ann.shelf, public_id_of(series), ChapterSelection(), is_read=False)
+        assert await next_event(stream) == ("ReadProgressSeriesChanged", {"seriesId": series, "userId": me})
 
 
 def public_id_of(series: str) -> PublicId:

@@ -239,6 +239,22 @@ async def test_what_was_marked_read_here_is_at_its_end_there(tmp_path, empty_dat
         library.time.pass_(MINUTE)
         await kobo.read(digest, 2, 8)
         assert await library.state() == (1, 1, True)  # a late page makes nothing unread
+        assert (await kobo.get(digest))["progress"] == "2"
+
+
+async def test_what_was_begun_there_and_marked_read_here_is_at_its_end(tmp_path, empty_database_url):
+    async with a_library(tmp_path, empty_database_url) as library:
+        kobo, digest = library.kobo, await library.digest()
+        await kobo.read(digest, 3, 8)
+        library.time.pass_(MINUTE)
+        await library.progress.mark(kobo.shelf, library.series, ChapterSelection(), is_read=True)
+        found = await kobo.get(digest)
+        assert (found["progress"], found["percentage"], found["device"]) == ("8", 1.0, "Tsuzuki")
+        assert found["device_id"] != kobo.name
+        library.time.pass_(MINUTE)
+        await library.progress.mark(kobo.shelf, library.series, ChapterSelection(), is_read=False)
+        found = await kobo.get(digest)
+        assert (found["progress"], found["device"]) == ("3", kobo.name)
 
 
 async def test_a_file_is_known_by_its_name_too(tmp_path, empty_database_url):

@@ -1,5 +1,6 @@
 """OPDS 1.2 with page streaming, as KOReader, Panels and others read it."""
 
+import asyncio
 import base64
 import zipfile
 from collections.abc import AsyncIterator
@@ -329,6 +330,23 @@ async def test_pages_are_what_their_link_promises(tmp_path, empty_database_url):
             assert answer.headers["content-type"] == "text/plain; charset=utf-8"
 
 
+async def test_a_page_is_had_without_its_chapter(tmp_path, empty_database_url):
+    """Its source is asked for that page alone by HEAD, and by GET for the next three."""
+    async with a_gallery(tmp_path, empty_database_url, pages=12) as gallery:
+        ann = await an_opds_reader(gallery.app)
+        await follow_gallery(gallery, ann)
+        for position in range(12):
+            gallery.show(position, a_picture("JPEG", color=(position * 20, 0, 0)))
+        href, count = await pages_of(ann)
+        assert (count, gallery.site.asked) == (12, [])
+        assert (await ann.call("HEAD", href.replace("{pageNumber}", "11"))).status == 200
+        assert gallery.site.asked == ["/s/one/1/11.png"]
+        assert (await ann.call("GET", href.replace("{pageNumber}", "4"))).status == 200
+        await gallery.until_images(5)
+        await asyncio.sleep(0.1)
+        assert sorted(gallery.site.asked) == [f"/s/one/1/{position}.png" for position in (11, 4, 5, 6, 7)]
+
+
 async def test_junk_in_addresses_is_not_found(ann):
     for junk in HUGE:
         for path in (
@@ -360,7 +378,9 @@ async def test_koreader_gets_what_it_asks_for(tmp_path, empty_database_url):
         await follow_gallery(gallery, ann)
         fill(gallery)
         headers = ann.basic | KOREADER
-        for path in ("catalog", "series", "inbox", "search"):
+        chapter = f"chapters/{gallery.chapter_id}"
+        feeds = ("catalog", "series", "inbox", "inbox?unread=true", "continue", "groups", "articles/saved", chapter)
+        for path in (*feeds, "articles/days", "search"):
             head = await ann.call("HEAD", f"{FIRST}/{path}", headers=headers)
             answer = await ann.call("GET", f"{FIRST}/{path}", headers=headers)
             assert (head.status, head.body) == (200, b"")
@@ -528,6 +548,32 @@ async def test_both_drafts_of_progression_say_and_store_the_same(ann):
     assert (await ann.call("PUT", paths[1], done)).status == 200
     assert await ann.titles("inbox?unread=true") == []
     assert msgspec.json.decode((await ann.call("GET", paths[0])).body)["locator"]["locations"]["position"] == 24
+
+
+async def test_what_is_read_again_is_where_it_is_read_now(ann):
+    """And a time between its end and that page is too old; a later mark is the end of it again."""
+    series, [chapter] = await ann.a_series("The Lighthouse Cat", 1)
+    first, second = [f"{SECOND}/chapters/{chapter}/{name}" for name in ("progression", "progress")]
+
+    async def put(minute: int, position: int) -> int:
+        locator = {"href": "", "type": "", "locations": {"position": position}}
+        body = {"modified": f"2026-01-01T08:{minute}:00Z", "device": {"id": "x", "name": "Tablet"}, "locator": locator}
+        status: int = (await ann.call("PUT", first, body)).status
+        return status
+
+    assert await put(10, 24) == 204
+    assert await put(20, 4) == 204
+    found = (await ann.call("GET", first)).json()
+    assert (found["modified"], found["locator"]["locations"]["position"]) == ("2026-01-01T08:20:00.000Z", 4)
+    assert (await ann.call("GET", second)).json()["progression"] == 0.1304
+    assert await put(15, 9) == 409
+    older = {"modified": "2026-01-01T08:15:00Z", "progression": 0.5}
+    assert (await ann.call("PUT", second, older)).status == 409
+    [stream] = links(entries(await ann.feed(f"series/{series}"))[0], STREAM)
+    assert (stream.get(f"{PSE}lastRead"), stream.get(f"{PSE}lastReadDate")) == ("4", "2026-01-01T08:20:00Z")
+    assert await ann.titles(f"series/{series}?unread=true") == []
+    await read(ann, series, chapter, is_read=True)
+    assert (await ann.call("GET", first)).json()["locator"]["locations"]["position"] == 24
 
 
 async def test_who_only_reads_a_shelf_moves_nothing_on_it(app, ann):

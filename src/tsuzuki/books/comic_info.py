@@ -17,6 +17,7 @@ _UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069/
 _UNSAFE_ON_FAT, _SLASH = re.compile(r'[\\/:*?"<>|]'), re.compile("/")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
 """Names that are no files on Windows, whatever their ending."""
+_NOBODY, _LONGEST_ON_DEVICES = "Unknown Author", 240
 _RIGHT_TO_LEFT = "ja"
 
 
@@ -80,9 +81,18 @@ def device_names(facts: ReleaseFacts) -> set[str]:
 
 
 def names_on_devices(titles: Iterable[str], author: str | None, ending: str) -> set[str]:
-    """The same of a file whose entry in a catalogue may have one of these titles."""
-    named = {*titles, *(f"{author} - {title}" for title in titles if author)}
-    return {f"{unsafe.sub('_', name)}{ending}" for name in named for unsafe in (_UNSAFE_ON_FAT, _SLASH)}
+    """The same of a file whose entry in a catalogue may have one of these titles.
+
+    KOReader puts the author in front, in its own words where there is none (in English here), and cuts what is long.
+    """
+    titles = set(titles)
+    found = set()
+    for name in titles | {f"{author or _NOBODY} - {title}" for title in titles}:
+        cut = name.encode("utf-8", "ignore")[:_LONGEST_ON_DEVICES].decode("utf-8", "ignore")
+        for unsafe in (_UNSAFE_ON_FAT, _SLASH):
+            safe = unsafe.sub("_", cut)
+            found |= {f"{safe}{ending}", f"{safe.rstrip(' .')}{ending}"}
+    return found
 
 
 def file_name(text: str, ending: str, *, most: int = MOST_BYTES) -> str:

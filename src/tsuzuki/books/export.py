@@ -60,7 +60,7 @@ class ExportReport(msgspec.Struct):
     left: int = 0
     """To be written by the next run."""
     refused: dict[str, str] = {}
-    """What was not written, and why: the others are."""
+    """What was not written or not removed, and why: the others are."""
 
 
 class FolderExport:
@@ -108,7 +108,11 @@ class FolderExport:
 
     async def _remove_all(self, paths: Sequence[str], state: dict[str, str], report: ExportReport) -> None:
         for path in paths:
-            await asyncio.to_thread(self._remove, path)
+            try:
+                await asyncio.to_thread(self._remove, path)
+            except OSError as error:
+                self._refuse(path, error, report)
+                continue
             del state[path]
             report.removed += 1
 
@@ -123,15 +127,19 @@ class FolderExport:
             try:
                 await self._write(path, wanted[path], is_ours=path in state)
             except (Conflict, TooLarge, Unavailable, OSError) as error:
-                if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
-                    raise
-                reason = (error.strerror or "") if isinstance(error, OSError) else str(error)
-                _log.warning("chapter_not_exported", path=path, reason=reason)
-                report.refused[path] = reason
+                self._refuse(path, error, report)
                 continue
             state[path] = wanted[path].mark
             report.written += 1
             await asyncio.to_thread(self._remember, state)
+
+    def _refuse(self, path: str, error: Exception, report: ExportReport) -> None:
+        """This one stays as it is, the others do not; raises again what goes wrong with all."""
+        if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+            raise error
+        reason = (error.strerror or "") if isinstance(error, OSError) else str(error)
+        _log.warning("chapter_not_exported", path=path, reason=reason)
+        report.refused[path] = reason
 
     def _begin(self) -> dict[str, str]:
         """What is ours, after what a crash left was removed."""

@@ -76,7 +76,7 @@ def export_chapters(folder: Path | None) -> None:
         click.echo(f"{path}: {why}", err=True)
     click.echo(f"{report.written:,} chapters written, {report.removed:,} removed.")
     if report.refused:
-        raise click.ClickException("Some chapters were not written.")
+        raise click.ClickException("Some files were not written, or not removed.")
 
 
 def _settings_for(store: str) -> "Settings":

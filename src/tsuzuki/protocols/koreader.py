@@ -209,14 +209,14 @@ def _page(progress: str) -> int | None:
 def newer(
     told: DocumentProgress | None, chapter: ChapterProgress, document: str, count: int
 ) -> DocumentProgress | None:
-    """What was told, unless the chapter was read on elsewhere since; what is only marked read is read to its end."""
-    page, at = chapter.page + 1, chapter.paged_at
-    if at is None and chapter.is_read:
-        page, at = count, chapter.marked_at
+    """What was told, unless the chapter was read on elsewhere since; what was then marked read is read to its end."""
+    page, at, device = chapter.page + 1, chapter.paged_at, chapter.device
+    if chapter.is_read and (chapter.marked_at or 0) > (at or 0):
+        page, at, device = count, chapter.marked_at, None
     if at is None or count <= 0 or (told is not None and at <= told.at):
         return told
     page = min(page, count)
-    return DocumentProgress(document, str(page), page / count, chapter.device or "Tsuzuki", OURS, at)
+    return DocumentProgress(document, str(page), page / count, device or "Tsuzuki", OURS, at)
 
 
 def at_the_end(

@@ -158,6 +158,8 @@ class LibraryChapter(msgspec.Struct, frozen=True):
     page: int
     device: str | None
     read_at: Millis | None
+    is_reread: bool
+    """Whether it is read, and was begun again: then its page counts."""
     author: str | None
     artist: str | None
     language: str | None

@@ -73,6 +73,10 @@ where {is_wanted}
 not progress.is_read and progress.paged_at is not null
 and (progress.marked_at is null or progress.paged_at >= progress.marked_at)
 
+-- fragment: is_reread
+-- A page was turned since it was read to its end.
+coalesce(progress.is_read and progress.paged_at > progress.marked_at, false)
+
 -- fragment: sort_title
 -- As `model.titles.sort_title` writes it.
 case
@@ -383,8 +387,8 @@ select chapter.id, chapter.series_id, series.public_id as series_public_id, seri
   chapter.number, chapter.number_sort, chapter.volume, chapter.title, chapter.published_at, chapter.first_seen_at,
   chapter.updated_at, placed.place, series.latest_sort is null as is_unnumbered,
   {state} as state, coalesce(progress.page, 0) as page, progress.device,
-  case when progress.is_read then progress.marked_at else progress.paged_at end as read_at, series.author,
-  series.artist, series.language,
+  case when progress.is_read and not {is_reread} then progress.marked_at else progress.paged_at end as read_at,
+  {is_reread} as is_reread, series.author, series.artist, series.language,
   (
     select min(series_source.id) from series_source
     where series_source.series_id = series.id and series_source.cover_url is not null

@@ -201,7 +201,11 @@ READER_APPS = (
         ),
     ),
     ReaderApp("KMReader", "iOS, macOS", (_komga(note=_OWN_LOGIN, fields=_USUAL),)),
-    ReaderApp("Komelia", "Android, Windows, macOS, Linux", (_komga(menu=("Komga Login",), fields=_USUAL),)),
+    ReaderApp(
+        "Komelia",
+        "Android, Windows, macOS, Linux",
+        (_komga(menu=("Komga Login",), fields=_USUAL, note=N_("No slash at the end of the address.")),),
+    ),
     ReaderApp(
         "KOReader",
         "e-readers, Android, Linux",

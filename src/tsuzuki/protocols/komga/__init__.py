@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.model.errors import Forbidden, NotFound
 from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.komga import books, events, readium, series
 from tsuzuki.protocols.komga.requests import (
+    COOKIE,
     KOMGA,
+    LASTING_COOKIE,
     Answer,
     KomgaRequest,
     KomgaResource,
-    answer_json,
     cookie_line,
     done,
     resource,
@@ -43,7 +45,7 @@ def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
         resource(deps, "/api/v1/readlists", {"GET": _no_read_lists}),
         resource(deps, "/api/v1/books/{book_id}/readlists", {"GET": empty}),
         resource(deps, "/actuator/info", {"GET": _saying({"build": {"version": VERSION}})}),
-        resource(deps, "/api/v1/client-settings/global/list", {"GET": _saying({})}),
+        KomgaResource(f"{KOMGA.path}/api/v1/client-settings/global/list", {"GET": _no_settings}, is_public=True),
         resource(deps, "/api/v1/client-settings/user/list", {"GET": _saying({})}),
         resource(deps, "/api/v1/announcements", {"GET": _refused}),
         resource(deps, "/api/v1/releases", {"GET": _refused}),
@@ -53,16 +55,21 @@ def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
 
 
 def _saying(value: Any) -> Answer:
-    async def answer(_: KomgaRequest) -> Response:
-        return answer_json(value)
+    async def answer(asked: KomgaRequest) -> Response:
+        return asked.answer(value)
 
     return answer
+
+
+async def _no_settings(_: Request) -> Response:
+    """Nothing that Komga's own pages would keep here. KMReader looks for it before it signs in, to know the server."""
+    return Response(b"{}", media_type="application/json")
 
 
 async def _me(asked: KomgaRequest) -> Response:
     """Nobody administers a server from here."""
     caller = asked.user.caller
-    return answer_json(
+    return asked.answer(
         {
             "id": str(caller.user_id),
             "email": caller.username,
@@ -82,7 +89,8 @@ async def _done(_: KomgaRequest) -> Response:
 async def _sign_out(asked: KomgaRequest) -> Response:
     """The app forgets its cookie; it works on until the device password is revoked."""
     response = done()
-    response.headers["set-cookie"] = cookie_line(asked.request, "", life=0)
+    for name in (LASTING_COOKIE, COOKIE):
+        response.headers.append("set-cookie", cookie_line(asked.request, "", life=0, name=name))
     return response
 
 

@@ -24,7 +24,7 @@ from tsuzuki.protocols.komga.filters import (
     named_in_address,
     states_in,
 )
-from tsuzuki.protocols.komga.requests import KomgaRequest, KomgaResource, answer_json, done, resource
+from tsuzuki.protocols.komga.requests import KomgaRequest, KomgaResource, done, resource
 from tsuzuki.protocols.komga.series import answer_cover
 from tsuzuki.protocols.komga.views import book_view, page_view
 from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease, readable_releases
@@ -136,7 +136,7 @@ async def _chapter(asked: KomgaRequest) -> LibraryChapter:
 
 async def _answer_one(asked: KomgaRequest, chapter: LibraryChapter) -> Response:
     releases = await releases_of(asked, [chapter.id])
-    return answer_json(book_view(chapter, releases.get(chapter.id), asked.library_id))
+    return asked.answer(book_view(chapter, releases.get(chapter.id), asked.library_id))
 
 
 async def _show(asked: KomgaRequest) -> Response:
@@ -177,7 +177,7 @@ async def _release(asked: KomgaRequest) -> ReadableRelease:
 
 async def _pages(asked: KomgaRequest) -> Response:
     pictures = await page_pictures(asked, await _release(asked))
-    return answer_json([page_view(number, picture) for number, picture in enumerate(pictures, 1)])
+    return asked.answer([page_view(number, picture) for number, picture in enumerate(pictures, 1)])
 
 
 async def page_pictures(asked: KomgaRequest, release: ReadableRelease) -> Sequence[PagePicture]:

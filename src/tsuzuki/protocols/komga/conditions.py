@@ -10,8 +10,9 @@ from tsuzuki.model.errors import Invalid
 
 MOST_PARTS: Final = 60
 """Of a condition, once values of which one is enough are put together: it is asked of thousands of series."""
-KNOWN: Final = frozenset(
-    (
+_NAMED: Final = {
+    name.lower(): name
+    for name in (
         "libraryId",
         "seriesId",
         "collectionId",
@@ -29,8 +30,9 @@ KNOWN: Final = frozenset(
         "deleted",
         "oneShot",
     )
-)
-_FLAGS = {"isTrue": "true", "isFalse": "false"}
+}
+"""As they are written in any case: Komga reads them so, and some apps rely on it."""
+_FLAGS = {"istrue": "true", "isfalse": "false"}
 
 Facts = Mapping[str, AbstractSet[str]]
 """What is true of a series or a book, by what it is about."""
@@ -89,16 +91,17 @@ def _one(name: str, said: object) -> Condition | None:
     if name in {"allOf", "anyOf"}:
         parts = [_read(each) for each in said] if isinstance(said, list) else []
         return _together(parts, is_any=name == "anyOf")
-    if name not in KNOWN or not isinstance(said, dict):
+    about = _NAMED.get(name.lower())
+    if about is None or not isinstance(said, dict):
         return None
-    operator, value = said.get("operator"), said.get("value")
-    if isinstance(operator, str) and operator in _FLAGS:
-        return ValueCondition(name, frozenset((_FLAGS[operator],)))
-    if name == "author" and isinstance(value, dict):
+    operator, value = str(said.get("operator")).lower(), said.get("value")
+    if operator in _FLAGS:
+        return ValueCondition(about, frozenset((_FLAGS[operator],)))
+    if about == "author" and isinstance(value, dict):
         value = f"{value.get('name') or ''},{value.get('role') or ''}"
-    if not isinstance(value, str) or operator not in {"is", "isNot"}:
+    if not isinstance(value, str) or operator not in {"is", "isnot"}:
         return None
-    return ValueCondition(name, frozenset((value,)), is_not=operator == "isNot")
+    return ValueCondition(about, frozenset((value,)), is_not=operator == "isnot")
 
 
 def _together(parts: Sequence[Condition | None], *, is_any: bool) -> Condition | None:

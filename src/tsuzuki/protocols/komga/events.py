@@ -1,6 +1,6 @@
-"""What open apps are told: that a series has changed."""
+"""What open apps are told: that a series has new chapters, or was read elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from starlette.responses import Response
@@ -12,6 +12,8 @@ from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.komga.requests import KomgaRequest, KomgaResource, resource
 from tsuzuki.shelves.events import Arrived
 
+_NOTHING = ": nothing for apps\n\n"
+
 
 def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
     """The stream."""
@@ -19,7 +21,6 @@ def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
 
 
 async def _stream(asked: KomgaRequest) -> Response:
-    """New chapters change their series. Marks made elsewhere are not told: our events do not say of which series."""
     events, devices = asked.services.events, asked.services.accounts.devices
     events.refuse_one_too_many(asked.shelf_id)
     password_id, address = asked.user.password_id, address_of(asked.request)
@@ -29,15 +30,46 @@ async def _stream(asked: KomgaRequest) -> Response:
         return user.shelf.id == asked.shelf_id
 
     place = asked.request.headers.get("last-event-id")
-    return event_stream(events.follow(asked.shelf_id, place), lambda told: _message(told, asked.library_id), still_may)
+    listener = _Listener(asked.library_id, str(asked.user.caller.user_id))
+    return event_stream(events.follow(asked.shelf_id, place), listener.message, still_may)
 
 
-def _message(told: EventMessage, library_id: str) -> bytes:
-    """In Komga's words; a comment for what has none there."""
-    place = "" if told.id is None else f"id: {told.id}\n"
-    if told.kind == "entry":
-        arrived = msgspec.json.decode(told.data, type=Arrived)
-        if arrived.kind == "chapter":
-            said = msgspec.json.encode({"seriesId": arrived.id, "libraryId": library_id}).decode()
-            return f"{place}event: SeriesChanged\ndata: {said}\n\n".encode()
-    return f"{place}: nothing for apps\n\n".encode()
+class _Unread(msgspec.Struct, frozen=True):
+    """The part of the counts that is compared."""
+
+    series: dict[str, int]
+
+
+class _Listener:
+    """Says what happens in Komga's words. Which series was read shows in its unread chapters: they became more or
+    fewer, and none came.
+    """
+
+    def __init__(self, library_id: str, user_id: str) -> None:
+        self._library_id = library_id
+        self._user_id = user_id
+        self._unread: dict[str, int] | None = None
+        self._arrived: set[str] = set()
+
+    def message(self, told: EventMessage) -> bytes:
+        """One message or several; a comment for what has no word there."""
+        place = "" if told.id is None else f"id: {told.id}\n"
+        said = "".join(f"event: {kind}\ndata: {data}\n\n" for kind, data in self._said(told))
+        return f"{place}{said or _NOTHING}".encode()
+
+    def _said(self, told: EventMessage) -> Iterator[tuple[str, str]]:
+        if told.kind == "entry":
+            arrived = msgspec.json.decode(told.data, type=Arrived)
+            if arrived.kind == "chapter":
+                self._arrived.add(arrived.id)
+                yield "SeriesChanged", _written(seriesId=arrived.id, libraryId=self._library_id)
+        elif told.kind == "counts":
+            before, now = self._unread, msgspec.json.decode(told.data, type=_Unread).series
+            changed: set[str] = set() if before is None else {series for series, _ in before.items() ^ now.items()}
+            for series in sorted(changed - self._arrived):
+                yield "ReadProgressSeriesChanged", _written(seriesId=series, userId=self._user_id)
+            self._unread, self._arrived = now, set()
+
+
+def _written(**data: str) -> str:
+    return msgspec.json.encode(data).decode()

@@ -8,7 +8,7 @@ from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.komga.books import page_pictures, releases_of
-from tsuzuki.protocols.komga.requests import KOMGA, KomgaRequest, KomgaResource, answer_json, done, resource
+from tsuzuki.protocols.komga.requests import KOMGA, KomgaRequest, KomgaResource, done, resource
 from tsuzuki.protocols.komga.views import book_view
 from tsuzuki.protocols.opds.progression import READ_ON, ProgressionBody, answer_progression, reading_of
 from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease, counted
@@ -65,7 +65,7 @@ async def _manifest(asked: KomgaRequest) -> Response:
         "resources": [],
         "toc": [],
     }
-    response = answer_json(manifest)
+    response = asked.answer(manifest)
     response.headers["content-type"] = _DIVINA
     return response
 

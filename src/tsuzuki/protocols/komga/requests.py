@@ -1,7 +1,6 @@
 """A request as Komga's clients send it: who asks and how, pages of results, and failures in their shape."""
 
 import hashlib
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -22,6 +21,7 @@ from tsuzuki.model.errors import Forbidden, NotFound, Unauthorized
 from tsuzuki.model.ids import ChapterId, PublicId, ShelfId, read_id, read_number, show_id
 from tsuzuki.model.times import DAY, SECOND
 from tsuzuki.protocols.access import AppResource, ProtocolDeps, failure_headers
+from tsuzuki.protocols.komga.views import with_nulls
 from tsuzuki.protocols.params import Params, query_params, read_json
 from tsuzuki.shelves.library import MOST_LISTED, Library
 
@@ -29,10 +29,13 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 COOKIE = "KOMGA-SESSION"
+LASTING_COOKIE = "komga-remember-me"
+"""The only one that Komelia keeps when it is closed, and only where it asks for it."""
 _SESSION = "komga-"
 _LIFE = 365 * DAY // SECOND
 _SIZE = 20
 _LONGEST_DEVICE = 50
+_WANTS_NULLS = "Komelia"
 _LARGEST_PAGE = 10**9
 NO_SERIES = "There is no such series."
 
@@ -94,8 +97,14 @@ class KomgaRequest(msgspec.Struct, frozen=True):
 
     @property
     def device(self) -> str:
-        """What the app calls itself."""
-        return re.split(r"[/ ]", self.request.headers.get("user-agent", ""), maxsplit=1)[0][:_LONGEST_DEVICE] or "Komga"
+        """What the app calls itself: with its version behind it, or its maker in front ("Snd-R/Komelia")."""
+        first, _, second = self._agent.partition(" ")[0].partition("/")
+        is_version = not second or second[0].isdigit()
+        return (first if is_version else second)[:_LONGEST_DEVICE] or "Komga"
+
+    @property
+    def _agent(self) -> str:
+        return self.request.headers.get("user-agent", "")
 
     @property
     def part(self) -> Slice:
@@ -119,14 +128,19 @@ class KomgaRequest(msgspec.Struct, frozen=True):
         """The JSON that was sent."""
         return await read_json(self.request, kind)
 
-    def page(self, content: Sequence[Json], total: int) -> Response:
+    def answer(self, said: Any) -> Response:
+        """A JSON answer. What has no value is left out, but for Komelia, which fails where Komga's null is missing."""
+        body = with_nulls(said) if _WANTS_NULLS in self._agent else said
+        return Response(msgspec.json.encode(body), media_type="application/json")
+
+    def page(self, content: Sequence[Any], total: int) -> Response:
         """A page of results, as Spring says it."""
         part, is_sorted = self.part, "sort" in self.params
         size = max(total, 1) if self.is_unpaged else part.most
         number, pages = part.skip // part.most, -(-total // size)
         sort = {"empty": not is_sorted, "sorted": is_sorted, "unsorted": not is_sorted}
         paged = not self.is_unpaged
-        return answer_json(
+        return self.answer(
             {
                 "content": content,
                 "pageable": {
@@ -177,18 +191,22 @@ async def _answer(deps: ProtocolDeps, answer: Answer, request: Request, *, write
         raise Forbidden("This device password shows only articles.")
     if writes:
         user.must_write()
-    response = await answer(KomgaRequest(deps, user, request, query_params(request)))
-    if session != request.cookies.get(COOKIE) and "set-cookie" not in response.headers:
-        response.headers.append("set-cookie", cookie_line(request, session, life=_LIFE))
+    params = query_params(request)
+    response = await answer(KomgaRequest(deps, user, request, params))
+    if "set-cookie" not in response.headers:
+        if params.one("remember-me").lower() == "true":
+            response.headers.append("set-cookie", cookie_line(request, session, life=_LIFE, name=LASTING_COOKIE))
+        if session != request.cookies.get(COOKIE):
+            response.headers.append("set-cookie", cookie_line(request, session, life=_LIFE))
     if "x-auth-token" in request.headers:
         response.headers["x-auth-token"] = session
     return response
 
 
-def cookie_line(request: Request, session: str, *, life: int) -> str:
+def cookie_line(request: Request, session: str, *, life: int, name: str = COOKIE) -> str:
     """The cookie for so many seconds."""
     secure = "; Secure" if request.url.scheme == "https" else ""
-    return f"{COOKIE}={session}; Path={KOMGA.path}; Max-Age={life}; HttpOnly; SameSite=Lax{secure}"
+    return f"{name}={session}; Path={KOMGA.path}; Max-Age={life}; HttpOnly; SameSite=Lax{secure}"
 
 
 async def _sign_in(deps: ProtocolDeps, request: Request) -> tuple[AppUser, str]:
@@ -200,17 +218,12 @@ async def _sign_in(deps: ProtocolDeps, request: Request) -> tuple[AppUser, str]:
     if not password:
         username, password = deps.basic_of(request) or (None, request.headers.get("x-auth-token", ""))
     if not password:
-        password = request.cookies.get(COOKIE, "")
+        password = request.cookies.get(COOKIE) or request.cookies.get(LASTING_COOKIE, "")
         if not password.startswith(_SESSION):
             raise Unauthorized(WRONG_PAIR)
         refuse_cross_site(request)
     user = await deps.sign_in(request, KOMGA, username, password.strip())
     return user, session_of(user.caller.username, password.strip())
-
-
-def answer_json(value: Any, status: int = 200) -> Response:
-    """A JSON answer."""
-    return Response(msgspec.json.encode(value), status, media_type="application/json")
 
 
 def done() -> Response:

@@ -24,7 +24,7 @@ from tsuzuki.protocols.komga.filters import (
     series_under,
     sorted_by,
 )
-from tsuzuki.protocols.komga.requests import KomgaRequest, KomgaResource, answer_json, done, resource
+from tsuzuki.protocols.komga.requests import KomgaRequest, KomgaResource, done, resource
 from tsuzuki.protocols.komga.views import collection_view, library_view, series_view
 from tsuzuki.shelves.groups import Group
 from tsuzuki.shelves.library import STATES, LibrarySeries, LibrarySort, SeriesFilter, TrackedChapter
@@ -64,6 +64,7 @@ def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
         resource(deps, "/api/v1/collections/{collection_id}/thumbnail", {"GET": _collection_thumbnail}),
         resource(deps, "/api/v1/genres", {"GET": _genres}),
         resource(deps, "/api/v1/authors", {"GET": _authors}),
+        resource(deps, "/api/v2/authors", {"GET": _author_pages}),
         resource(deps, "/api/v1/authors/names", {"GET": _author_names}),
         resource(deps, "/api/v1/authors/roles", {"GET": _author_roles}),
         resource(deps, "/api/v1/languages", {"GET": _languages}),
@@ -108,7 +109,7 @@ async def _by(asked: KomgaRequest, sort: LibrarySort) -> Response:
 
 
 async def _show(asked: KomgaRequest) -> Response:
-    return answer_json(series_view(await asked.library.get(asked.shelf_id, asked.series_id), asked.library_id))
+    return asked.answer(series_view(await asked.library.get(asked.shelf_id, asked.series_id), asked.library_id))
 
 
 async def _thumbnail(asked: KomgaRequest) -> Response:
@@ -129,34 +130,45 @@ async def answer_cover(asked: KomgaRequest, series: PublicId) -> Response:
 
 
 async def _libraries(asked: KomgaRequest) -> Response:
-    return answer_json([library_view(asked.library_id, asked.user.shelf.name)])
+    return asked.answer([library_view(asked.library_id, asked.user.shelf.name)])
 
 
 async def _library(asked: KomgaRequest) -> Response:
     if asked.request.path_params["library_id"] != asked.library_id:
         raise NotFound("There is no such library.")
-    return answer_json(library_view(asked.library_id, asked.user.shelf.name))
+    return asked.answer(library_view(asked.library_id, asked.user.shelf.name))
 
 
 async def _genres(asked: KomgaRequest) -> Response:
-    return answer_json(await asked.library.genres(asked.shelf_id))
+    return asked.answer(await asked.library.genres(asked.shelf_id))
 
 
 async def _languages(asked: KomgaRequest) -> Response:
-    return answer_json(await asked.library.languages(asked.shelf_id))
+    return asked.answer(await asked.library.languages(asked.shelf_id))
 
 
 async def _authors(asked: KomgaRequest) -> Response:
-    return answer_json(await asked.library.authors(asked.shelf_id))
+    return asked.answer(await asked.library.authors(asked.shelf_id))
+
+
+async def _author_pages(asked: KomgaRequest) -> Response:
+    """The same in pages, as newer apps ask for them: those whose name has these letters, and who do this."""
+    wanted, role, part = asked.params.one("search").casefold(), asked.params.one("role"), asked.part
+    authors = [
+        author
+        for author in await asked.library.authors(asked.shelf_id)
+        if wanted in author.name.casefold() and role in {"", author.role}
+    ]
+    return asked.page(authors[part.skip : part.skip + part.most], len(authors))
 
 
 async def _author_names(asked: KomgaRequest) -> Response:
     authors = await asked.library.authors(asked.shelf_id)
-    return answer_json(list(dict.fromkeys(author.name for author in authors)))
+    return asked.answer(list(dict.fromkeys(author.name for author in authors)))
 
 
-async def _author_roles(_: KomgaRequest) -> Response:
-    return answer_json(["penciller", "writer"])
+async def _author_roles(asked: KomgaRequest) -> Response:
+    return asked.answer(["penciller", "writer"])
 
 
 # -- collections
@@ -187,7 +199,7 @@ async def _own_collection(asked: KomgaRequest) -> tuple[Group, list[str]]:
 
 
 async def _collection(asked: KomgaRequest) -> Response:
-    return answer_json(collection_view(*await _own_collection(asked)))
+    return asked.answer(collection_view(*await _own_collection(asked)))
 
 
 async def _list_of_collection(asked: KomgaRequest) -> Response:
@@ -207,7 +219,7 @@ async def _collection_thumbnail(asked: KomgaRequest) -> Response:
 
 async def _collections_of(asked: KomgaRequest) -> Response:
     series = show_id((await asked.library.get(asked.shelf_id, asked.series_id)).row.public_id)
-    return answer_json([collection_view(group, held) for group, held in await _groups(asked) if series in held])
+    return asked.answer([collection_view(group, held) for group, held in await _groups(asked) if series in held])
 
 
 # -- marking
@@ -233,7 +245,7 @@ async def _mark(asked: KomgaRequest, some: ChapterSelection, *, is_read: bool) -
 async def _tracked(asked: KomgaRequest) -> Response:
     chapters = await asked.library.tracked(asked.shelf_id, asked.series_id)
     counts = {state: sum(chapter.state == state for chapter in chapters) for state in STATES}
-    return answer_json(
+    return asked.answer(
         {
             "booksCount": len(chapters),
             "booksReadCount": counts["READ"],

@@ -1,4 +1,4 @@
-"""What Komga's clients are shown. What has no value is left out: no field is null."""
+"""What Komga's clients are shown. What has no value is left out, so that all of it fits Komga's own schema."""
 
 from typing import Any
 
@@ -196,3 +196,25 @@ def page_view(number: int, picture: PagePicture) -> Json:
     if picture.bytes is not None:
         shown |= {"width": picture.width, "height": picture.height, "sizeBytes": picture.bytes}
     return shown | {"size": f"{picture.bytes / 1024:.1f} KiB" if picture.bytes is not None else ""}
+
+
+_NULLABLE = {
+    "sharedAllLibraries": ("ageRestriction",),
+    "seriesCover": ("oneshotsDirectory",),
+    "totalBookCountLock": ("ageRating", "totalBookCount"),
+    "summaryNumber": ("releaseDate",),
+    "releaseDateLock": ("releaseDate",),
+    "seriesTitle": ("readProgress",),
+    "fileName": ("width", "height", "sizeBytes"),
+}
+"""What may have no value, by a field that stands beside it in nothing else."""
+
+
+def with_nulls(said: Any) -> Any:
+    """The same, but what has no value is null."""
+    if isinstance(said, list):
+        return [with_nulls(each) for each in said]
+    if not isinstance(said, dict):
+        return said
+    absent = (name for mark, names in _NULLABLE.items() if mark in said for name in names)
+    return dict.fromkeys(absent) | {name: with_nulls(each) for name, each in said.items()}

@@ -200,7 +200,8 @@ def last_page(row: LibraryChapter, page_count: int) -> int | None:
     """The page that was read last, from 0; None where none was."""
     if row.state == "UNREAD":
         return None
-    return page_count - 1 if row.state == "READ" else min(row.page, page_count - 1)
+    is_at_end = row.state == "READ" and not row.is_reread
+    return page_count - 1 if is_at_end else min(row.page, page_count - 1)
 
 
 def chapter_name(row: LibraryChapter) -> str:

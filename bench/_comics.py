@@ -1,13 +1,10 @@
-"""What comic apps ask for, by Komga's API and by OPDS: `python -m bench.comics [--small] [--postgres URL]`.
+"""What comic apps ask for, by Komga's API and by OPDS: a part of `bench.protocols`.
 
-A page of a chapter that is in the cache, against our own route of it, in turn; then lists of a library of 2,000 series
-with 150 chapters each, half of them read. Processor time of the server and client together. No time makes it fail.
+The first page of a chapter that is in the cache, against our own route of it, in turn; then lists of a library of 2,000
+series with 150 chapters each, half of them read. Processor time of the server and client together.
 """
 
-import argparse
-import asyncio
 import statistics
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -21,7 +18,6 @@ from tests.protocols.komga import KomgaReader
 from tests.protocols.people import an_app_reader
 from tests.protocols.test_pictures import follow_gallery
 from tsuzuki.db.statistics import refresh_statistics
-from tsuzuki.log import set_up_logging
 from tsuzuki.model.ids import read_id
 from tsuzuki.shelves.types import ChapterSelection
 
@@ -68,7 +64,7 @@ async def seconds_of(cases: Mapping[str, Ask], rounds: int) -> dict[str, float]:
 
 
 async def pages(folder: Path, database_url: str) -> None:
-    """A page through Komga, as a ratio to our own."""
+    """The first page through Komga and OPDS, as a ratio to our own."""
     async with a_gallery(folder, database_url, pages=1) as gallery:
         ann = await a_comic_reader(gallery.app)
         await follow_gallery(gallery, ann)
@@ -87,7 +83,7 @@ async def pages(folder: Path, database_url: str) -> None:
 
         spent = await seconds_of({"Komga": by_komga, "OPDS": by_opds, "our own": by_ours}, ROUNDS)
     own = spent["our own"]
-    print(f"{'A page of a chapter':34}{'CPU ms':>9}{'ratio':>8}")
+    print(f"{'First page of a chapter':34}{'CPU ms':>9}{'ratio':>8}")
     for name, each in spent.items():
         print(f"{name:34}{each * 1e3:>9.2f}{each / own:>8.2f}")
 
@@ -128,18 +124,3 @@ async def fill(ann: KomgaReader, count: int) -> str:
             some = ChapterSelection(up_to=upto * 10**6)
             await ann.app.reading.progress.mark(ann.shelf, public_id, some, is_read=True)
     return series
-
-
-async def main(count: int, database_url: str | None) -> None:
-    set_up_logging(level="error")
-    for part in (pages, lambda folder, url: lists(folder, url, count)):
-        with tempfile.TemporaryDirectory() as folder:
-            await part(Path(folder), database_url or f"sqlite:///{folder}/bench.db")
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--small", action="store_true", help="a tenth of it")
-    parser.add_argument("--postgres", help="the address of an empty database")
-    said = parser.parse_args()
-    asyncio.run(main(200 if said.small else 2_000, said.postgres))
