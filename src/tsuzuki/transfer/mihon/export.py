@@ -78,7 +78,7 @@ class MihonExport:
         run = await _Export.open(self._db, self._registry, shelf_id)
         earlier = await self._parsers.run(earlier_categories, (run.rest,))
         names = list(dict.fromkeys([*run.groups.values(), *earlier.values()]))
-        categories = Categories({name: place for place, name in enumerate(names)}, earlier)
+        categories = Categories({name: place for place, name in enumerate(names)}, earlier, run.default)
         parts: list[bytes] = []
         portion: list[SeriesToWrite] = []
         now = self._clock()
@@ -101,6 +101,8 @@ class _Export:
         self._sources = sources
         self._slugs = slugs
         self.groups: dict[int, str] = {}
+        self.default = ""
+        """The default group's name."""
         self.rest = b""
         self.names: dict[int, str] = {}
         """Of the sources that were used."""
@@ -112,6 +114,7 @@ class _Export:
         rows = await db.read(lambda tx: list_groups_tx(tx, shelf_id))
         ordered = sorted(rows, key=lambda row: (row.position, row.name))
         run.groups = {row.id: row.name for row in ordered if not row.is_default}
+        run.default = next((row.name for row in ordered if row.is_default), "")
 
         async def rest(tx: Tx) -> bytes:
             return await tx.maybe(bytes, q.rest, shelf_id=shelf_id) or b""
