@@ -1,6 +1,7 @@
 """A file is shown, imported and undone on pages, without scripts, on a phone, and by the API."""
 
 import asyncio
+import io
 import re
 
 import aiohttp
@@ -9,6 +10,7 @@ import pytest
 from tests.transfer.mihon.builders import UNKNOWN, a_backup, a_chapter, a_manga, packed
 from tests.web.guests import error_of
 from tests.web.reader_setup import follow_to
+from tsuzuki.transfer.imports.service import MOST_BYTES
 from tsuzuki.transfer.mihon.unpack import unpack
 
 BACKUP = packed(
@@ -82,6 +84,25 @@ async def test_what_cannot_be_imported_is_said_beside_the_file(reader):
     answer = await looked_at(reader.guest, "x.txt", b"hello")
     assert answer.status in {400, 422}
     assert "none that can be imported" in (error_of(answer, "file") or "")
+
+
+async def test_a_file_that_is_too_large_is_said_beside_it(reader):
+    answer = await looked_at(reader.guest, "large.tachibk", io.BytesIO(b"\0" * (MOST_BYTES + 100_000)))
+    assert (answer.status, error_of(answer, "file")) == (413, "The file is larger than 64 MB.")
+
+
+async def test_what_is_being_undone_shows_nothing_of_the_import(reader):
+    guest, path = reader.guest, (await looked_at(reader.guest, "b.tachibk", BACKUP)).headers["location"]
+    assert "If an administrator adds one of these sources" in (await guest.see(path)).text
+    reader.app.worker_loops.start()
+    await guest.send(f"{path}/start", {})
+    await over(guest, path)
+    await reader.app.worker_loops.stop()
+    await guest.send(f"{path}/undo", {})
+    page = await guest.see(path)
+    assert "Removing what was imported." in page.text
+    assert "the undo continues" in page.text
+    assert not re.search(r"\d of \d", page.text)
 
 
 async def test_a_server_that_cannot_be_called_is_said_beside_its_address(reader):

@@ -1,6 +1,7 @@
 """Does imports, and undoes them: the tasks of their queue."""
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from functools import partial
@@ -43,6 +44,8 @@ UNEXPECTED = "Something went wrong on the server; its log has the details. You c
 _MOST_NOTES = 200
 _LONGEST_ERROR = 1_000
 _TELL_EVERY = 1.0
+_PLACE = re.compile(r"\A(\w+)\.jsonl(?=:)(?::(?=\d+:))?")
+"""Where in an archive a line stands; most imports were never one in their reader's hands."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.transfer")
 
@@ -180,11 +183,14 @@ class _Teller:
         await asyncio.gather(self._telling, return_exceptions=True)
 
 
+def _said_place(found: re.Match[str]) -> str:
+    return f"{found[1]} " if found[0].endswith(":") else found[1]
+
+
 def _account(report: ImportReport) -> ImportAccount:
     parts = {
         part.removesuffix(".jsonl"): ReportedPart(counts.created, counts.existing, counts.left_out)
         for part, counts in report.parts.items()
     }
-    return ImportAccount(
-        parts=parts, notes=report.notes[:_MOST_NOTES], more=report.more + max(0, len(report.notes) - _MOST_NOTES)
-    )
+    notes = [_PLACE.sub(_said_place, note) for note in report.notes]
+    return ImportAccount(parts=parts, notes=notes[:_MOST_NOTES], more=report.more + max(0, len(notes) - _MOST_NOTES))

@@ -57,6 +57,8 @@ class BackupSources:
         if found is None:
             return None
         place = found.connector.series_in_backup(found.config, head.url)
+        if place is None and _host(head.url):  # a whole address, whoever's extension wrote it
+            place = found.connector.series_at(found.config, head.url)
         if place is None:
             return None
         parts = urlsplit(place.url)
