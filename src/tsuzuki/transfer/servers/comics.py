@@ -10,7 +10,7 @@ from tsuzuki.model.errors import TooLarge
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 from tsuzuki.transfer.documents.articles import decoded
-from tsuzuki.transfer.foreign import ForeignLines, UnlinkedSource
+from tsuzuki.transfer.foreign import ForeignLines, LeftOut, UnlinkedSource
 from tsuzuki.transfer.mihon.lines import BackupContext, read_series
 from tsuzuki.transfer.mihon.wire import bytes_field, decimal_field, number_field, text_field
 from tsuzuki.transfer.servers.calls import ServerCalls, basic
@@ -28,6 +28,9 @@ _UNKNOWN_NUMBER = -1.0
 _LOOSE = -10_000
 """Below it Kavita's numbers stand for none."""
 _KOMGA_STATES: Mapping[str, int] = {"ONGOING": 1, "ENDED": 2, "ABANDONED": 5, "HIATUS": 6}
+_KOMGA_ORDER = "metadata.titleSort,asc"
+"""Without one, pages may overlap."""
+STAY_THERE = "They stay on that server, and so do its collections and reading lists."
 _TOO_MANY = f"The server has more than {_PAGE * _MOST_PAGES:,} series."
 
 
@@ -53,12 +56,12 @@ async def read_komga(
     """Every series of every library that the person sees, with how far they read."""
     headers = basic(login)
     for page in range(_MOST_PAGES):
-        body = await calls.get("/api/v1/series", headers, page=page, size=_PAGE)
+        body = await calls.get("/api/v1/series", headers, page=page, size=_PAGE, sort=_KOMGA_ORDER, deleted="false")
         found = await parsers.run(komga_page, (body,))
         if not found:
             return
         for id_, series in found:
-            books = await calls.get(f"/api/v1/series/{id_}/books", headers, unpaged="true")
+            books = await calls.get(f"/api/v1/series/{id_}/books", headers, unpaged="true", deleted="false")
             yield await parsers.run(komga_lines, (series, books, calls.base, now))
     raise TooLarge(_TOO_MANY)
 
@@ -191,7 +194,8 @@ def _message(out: list[bytes], chapters: list[BookToWrite]) -> bytes:
 
 def _lines(series: bytes, uid: int, name: str, now: int) -> ForeignLines:
     lines = read_series([series], [None], BackupContext({}, {uid: name}, now))
-    return msgspec.structs.replace(lines, unlinked=[UnlinkedSource(name, 1)])
+    left = [LeftOut("files", len(lines.chapters), STAY_THERE)] if lines.chapters else []
+    return msgspec.structs.replace(lines, unlinked=[UnlinkedSource(name, 1)], left_out=[*lines.left_out, *left])
 
 
 def _rows(value: Any, name: str) -> list[dict[str, Any]]:
