@@ -7,7 +7,7 @@ from tests.transfer.mihon.test_import import BACKUP, READ_AT
 from tsuzuki.connectors.registry import Registry, builtin
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.transfer.mihon.export import MihonExport
-from tsuzuki.transfer.mihon.unpack import unpack
+from tsuzuki.transfer.mihon.unpack import MERGED_SOURCE, unpack
 from tsuzuki.transfer.mihon.wire import Message, bytes_field, number_field, read_fields, text_field
 
 q = parse_queries(
@@ -111,6 +111,41 @@ async def test_what_was_read_here_is_read_in_all_its_releases(db, tmp_path):
     }
     opened = {one.required(1): one.number(2) for one in (Message(raw, "") for raw in after.messages(104))}
     assert opened == {"/c/3-b": NOON, "/c/2-a": NOON, "/c/2-b": READ_AT - 2}
+
+
+def a_part(source, url):
+    return bytes_field(
+        600, number_field(1, 1) + text_field(6, "/merged") + text_field(7, url) + number_field(8, source)
+    )
+
+
+async def test_a_merged_series_is_one_with_several_sources(db, tmp_path):
+    """TachiyomiSY keeps what it was made of beside it, outside of the library."""
+    importer = await an_importer(db, tmp_path)
+    await importer.add_mangadex()
+    not_kept = number_field(100, 0)
+    backup = a_backup(
+        a_manga(MANGADEX, f"/manga/{UUID}", "Solo", chapters=[a_chapter("/c/1", number=1, read=1)], extra=not_kept),
+        a_manga(UNKNOWN, "/lost", "Solo elsewhere", chapters=[a_chapter("/l/1", number=1)], extra=not_kept),
+        a_manga(
+            MERGED_SOURCE,
+            "/merged",
+            "My Solo",
+            categories=[0],
+            extra=a_part(MANGADEX, f"/manga/{UUID}") + a_part(UNKNOWN, "/lost") + bytes_field(600, b"\xff"),
+        ),
+        categories=[("Action", 0)],
+    )
+    done = await importer.import_file("app.tachibk", packed(backup))
+    assert (done.status, done.preview.unlinked_series) == ("done", 1)
+    shelf = await importer.shelf()
+    [followed] = [one for one in shelf["series.jsonl"] if "follow" in one]
+    assert (followed["key"], followed["title"], len(followed["backups"])) == (f"mangadex/{UUID}", "My Solo", 2)
+    assert [one["progress"]["is_read"] for one in shelf["chapters.jsonl"] if one["series"] == followed["key"]] == [True]
+    before, after = series_of(backup), series_of((await exported(importer)).body)
+    assert {title: fields_of(one) for title, one in after.items()} == {
+        title: fields_of(one) for title, one in before.items()
+    }
 
 
 async def test_categories_of_what_is_not_in_the_library_go_out_again(db, tmp_path):

@@ -21,6 +21,7 @@ from tsuzuki.sources.types import SourceFilter
 from tsuzuki.transfer.archive.rows import ArchiveChapterRow, BackupRow, MappingRow, ReleaseRow
 from tsuzuki.transfer.archive.store import archived_chapters_tx, archived_releases_tx, backups_of_tx, mappings_tx
 from tsuzuki.transfer.mihon.sources import BackupSources, CallableSource
+from tsuzuki.transfer.mihon.unpack import MERGED_SOURCE
 from tsuzuki.transfer.mihon.writing import (
     Categories,
     ChapterToWrite,
@@ -142,10 +143,12 @@ class _Export:
         """What earlier backups said, with what is known here; then the sources that no backup told of."""
         by_uid = {self._slugs[mapping.slug]: mapping for mapping in mappings}
         found: list[tuple[SeriesToWrite, MappingRow | None]] = []
+        is_merged = any(backup.source == MERGED_SOURCE for backup in backups)
         for backup in backups:
             self.names[backup.source] = backup.source_name
             one = self._line(row, backup.source, backup.url)
-            found.append((msgspec.structs.replace(one, earlier=backup.message), by_uid.pop(backup.source, None)))
+            one = msgspec.structs.replace(one, earlier=backup.message, is_merged=is_merged)
+            found.append((one, by_uid.pop(backup.source, None)))
         if row.follow_status is None:
             return found
         for uid, mapping in by_uid.items():

@@ -54,6 +54,19 @@ class Place(msgspec.Struct, frozen=True):
     language: str | None
 
 
+class SeriesPlaces(msgspec.Struct, frozen=True):
+    """Where a series of a backup can be read on this server, and where those can that it was made of."""
+
+    own: Place | None = None
+    merged: tuple[Place, ...] = ()
+
+    @property
+    def all(self) -> tuple[Place, ...]:
+        """Each once."""
+        found = {(place.slug, place.key): place for place in (self.own, *self.merged) if place is not None}
+        return tuple(found.values())
+
+
 class BackupContext(msgspec.Struct, frozen=True):
     """What series of a backup are read with."""
 
@@ -62,13 +75,13 @@ class BackupContext(msgspec.Struct, frozen=True):
     now: int
 
 
-def read_series(series: list[bytes], places: list[Place | None], context: BackupContext) -> ForeignLines:
+def read_series(series: list[bytes], places: list[SeriesPlaces], context: BackupContext) -> ForeignLines:
     """These series with their chapters; `places` says of each where it is to be found here."""
     lines: list[ArchivedSeries] = []
     chapters: list[ArchivedChapter] = []
     left: Counter[str] = Counter()
-    for raw, place in zip(series, places, strict=True):
-        reading = SeriesReading(raw, place, context)
+    for raw, where in zip(series, places, strict=True):
+        reading = SeriesReading(raw, where, context)
         found = reading.chapters()
         lines.append(reading.line(found))
         chapters += found
@@ -80,10 +93,11 @@ def read_series(series: list[bytes], places: list[Place | None], context: Backup
 class SeriesReading:
     """One series of a backup."""
 
-    def __init__(self, raw: bytes, place: Place | None, context: BackupContext) -> None:
+    def __init__(self, raw: bytes, places: SeriesPlaces, context: BackupContext) -> None:
         self._raw = raw
         self._message = Message(raw, "a series")
-        self._place = place
+        self._place = places.own
+        self._places = places.all
         self._context = context
         self._source = self._message.number(1)
         self._url = self._message.required(2)
@@ -109,7 +123,7 @@ class SeriesReading:
             status=status if 0 <= status <= 6 else 0,
             latest_number=number_key(max(numbers)) if numbers else None,
             last_chapter_at=max((each.published_at for each in chapters if each.published_at), default=None),
-            sources=() if self._place is None else (self._mapping(self._place),),
+            sources=tuple(self._mapping(place) for place in self._places),
             follow=self._follow(),
             backups=(
                 BackupLine(

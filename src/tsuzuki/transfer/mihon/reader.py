@@ -24,16 +24,16 @@ async def read_backup(
     context = BackupContext(unpacked.categories, unpacked.sources, now)
     yield _beginning(unpacked)
     for portion in unpacked.portions:
-        places = [sources.place(head, unpacked.sources) for head in portion.heads]
+        places = [sources.places(head, unpacked.sources) for head in portion.heads]
         lines = await parsers.run(read_series, (portion.series, places, context))
         missing = Counter(
             unpacked.sources.get(head.source, "") or str(head.source)
-            for head, place in zip(portion.heads, places, strict=True)
-            if place is None
+            for head, where in zip(portion.heads, places, strict=True)
+            if not where.all
         )
         yield msgspec.structs.replace(
             lines,
-            sources=[sources.line(slug) for slug in sorted({place.slug for place in places if place is not None})],
+            sources=[sources.line(slug) for slug in sorted({place.slug for where in places for place in where.all})],
             unlinked=[UnlinkedSource(name, count) for name, count in missing.items()],
         )
 

@@ -11,7 +11,7 @@ from tsuzuki.model.errors import Invalid, NotFound, ShapeChanged
 from tsuzuki.model.structs import copied
 from tsuzuki.sources.types import Source
 from tsuzuki.transfer.archive.format import ArchivedSource
-from tsuzuki.transfer.mihon.lines import Place
+from tsuzuki.transfer.mihon.lines import Place, SeriesPlaces
 from tsuzuki.transfer.mihon.unpack import SeriesHead
 
 
@@ -51,8 +51,13 @@ class BackupSources:
         """A source as an archive names it; here it is known."""
         return copied(ArchivedSource, self._by_slug[slug], config={}, is_enabled=True)
 
-    def place(self, head: SeriesHead, names: Mapping[int, str]) -> Place | None:
-        """Where a series of a backup can be read here; None when no source has it."""
+    def places(self, head: SeriesHead, names: Mapping[int, str]) -> SeriesPlaces:
+        """Where a series of a backup, or of which it was made, can be read here."""
+        parts = (msgspec.structs.replace(head, source=source, url=url) for source, url in head.merged)
+        merged = (self._place(part, names) for part in parts)
+        return SeriesPlaces(self._place(head, names), tuple(place for place in merged if place is not None))
+
+    def _place(self, head: SeriesHead, names: Mapping[int, str]) -> Place | None:
         found = self._find(head, names)
         if found is None:
             return None

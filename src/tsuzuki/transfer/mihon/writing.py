@@ -59,6 +59,8 @@ class SeriesToWrite(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
     cover_url: str | None = None
     is_kept: bool
+    is_merged: bool = False
+    """Whether an app shows several series as this one, of which only one need be in its library."""
     group: str | None
     added_at: int
     mode: Mode | None = None
@@ -123,13 +125,16 @@ def _series(one: SeriesToWrite, categories: Categories, now: int) -> bytes:
         return _new_series(one, categories, now)
     raw = zlib.decompressobj().decompress(one.earlier, MOST_UNPACKED)
     message = Message(raw, "a series")
+    was_kept = bool(message.number(100, 1))
+    is_kept = one.is_kept and (was_kept or not one.is_merged)
+    is_left_alone = not is_kept and not was_kept
     known = _known_chapters(message, one)
     urls = {each.url for each in known} | {path_of(each.url) for each in known}
     fresh = [each for each in one.chapters if each.url and each.url not in urls]
     chapters = [*_written_again(known), *(_new_chapter(each, now) for each in fresh)]
     new = {
-        17: [number_field(17, order) for order in _orders(one, message, categories)],
-        100: [] if one.is_kept else [number_field(100, 0)],
+        17: [number_field(17, order) for order in _orders(one, message, categories, is_left_alone=is_left_alone)],
+        100: [] if is_kept else [number_field(100, 0)],
         CHAPTER: [bytes_field(CHAPTER, chapter) for chapter in chapters],
         104: _history(message, known, fresh),
     }
@@ -152,11 +157,10 @@ def _new_series(one: SeriesToWrite, categories: Categories, now: int) -> bytes:
     return b"".join(out)
 
 
-def _orders(one: SeriesToWrite, message: Message, categories: Categories) -> list[int]:
+def _orders(one: SeriesToWrite, message: Message, categories: Categories, *, is_left_alone: bool) -> list[int]:
     """Its group; where that is still its first category of before, or it was and is in no library, as before."""
     before = [categories.earlier[order] for order in message.numbers(17) if order in categories.earlier]
     group = one.group or categories.default
-    is_left_alone = not one.is_kept and not message.number(100, 1)
     names = before if is_left_alone or before[:1] == [group] else [one.group] if one.group is not None else []
     return [categories.now[name] for name in names if name in categories.now]
 

@@ -11,7 +11,7 @@ from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 from tsuzuki.transfer.documents.articles import decoded
 from tsuzuki.transfer.foreign import ForeignLines, LeftOut, UnlinkedSource
-from tsuzuki.transfer.mihon.lines import BackupContext, read_series
+from tsuzuki.transfer.mihon.lines import BackupContext, SeriesPlaces, read_series
 from tsuzuki.transfer.mihon.wire import bytes_field, decimal_field, number_field, text_field
 from tsuzuki.transfer.servers.calls import ServerCalls, basic
 from tsuzuki.transfer.servers.kinds import ServerLogin
@@ -193,7 +193,7 @@ def _message(out: list[bytes], chapters: list[BookToWrite]) -> bytes:
 
 
 def _lines(series: bytes, uid: int, name: str, now: int) -> ForeignLines:
-    lines = read_series([series], [None], BackupContext({}, {uid: name}, now))
+    lines = read_series([series], [SeriesPlaces()], BackupContext({}, {uid: name}, now))
     left = [LeftOut("files", len(lines.chapters), STAY_THERE)] if lines.chapters else []
     return msgspec.structs.replace(lines, unlinked=[UnlinkedSource(name, 1)], left_out=[*lines.left_out, *left])
 
