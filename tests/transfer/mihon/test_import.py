@@ -5,6 +5,7 @@ import pytest
 from tests.builders import NOON
 from tests.transfer.imports.builders import an_importer
 from tests.transfer.mihon.builders import MANGADEX, UNKNOWN, UUID, a_backup, a_chapter, a_manga, packed
+from tsuzuki.connectors.protocol import computed_uid
 from tsuzuki.inbox.search.hits import search_series_tx
 from tsuzuki.model.errors import Invalid
 from tsuzuki.transfer.mihon.wire import bytes_field, number_field, text_field
@@ -136,6 +137,17 @@ async def test_a_source_with_another_id_is_known(db, tmp_path, uid, name, url):
     await importer.add_mangadex()
     await importer.import_file("app.tachibk", a_backup(a_manga(uid, url, "Solo"), sources=[(name, uid)]))
     assert by_title(await importer.shelf())["Solo"]["key"] == f"mangadex/{UUID}"
+
+
+async def test_a_source_of_another_language_is_another(db, tmp_path):
+    importer = await an_importer(db, tmp_path)
+    await importer.add_mangadex()
+    japanese = computed_uid("MangaDex", "ja")
+    done = await importer.import_file(
+        "app.tachibk", a_backup(a_manga(japanese, f"/manga/{UUID}", "Solo"), sources=[("MangaDex", japanese)])
+    )
+    assert done.preview.unlinked == {"MangaDex (JA)": 1}
+    assert "sources" not in by_title(await importer.shelf())["Solo"]
 
 
 async def test_what_only_an_import_has_brought_is_found_by_its_reader_alone(db, tmp_path):

@@ -1,11 +1,14 @@
 """Which of our sources the sources of a backup are: by their ids (R9), by their names, else by their sites."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from itertools import product
+from string import ascii_lowercase
 from urllib.parse import urlsplit
 
 import msgspec
 
-from tsuzuki.connectors.protocol import Connector
+from tsuzuki.connectors.protocol import Connector, computed_uid
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.model.errors import Invalid, NotFound, ShapeChanged
 from tsuzuki.model.structs import copied
@@ -13,6 +16,12 @@ from tsuzuki.sources.types import Source
 from tsuzuki.transfer.archive.format import ArchivedSource
 from tsuzuki.transfer.mihon.lines import Place, SeriesPlaces
 from tsuzuki.transfer.mihon.unpack import SeriesHead
+
+_ANY_LANGUAGE = "all"
+_LANGUAGES = (
+    *("".join(letters) for letters in product(ascii_lowercase, repeat=2)),
+    *("all", "fil", "ceb", "pt-br", "pt-BR", "es-419", "es-la", "zh-hk", "zh-Hans", "zh-Hant", "zh-rHK"),
+)
 
 
 class CallableSource(msgspec.Struct, frozen=True):
@@ -72,12 +81,25 @@ class BackupSources:
         return Place(found.source.slug, place.key, place.url, base.rstrip("/"), language)
 
     def _find(self, head: SeriesHead, names: Mapping[int, str]) -> CallableSource | None:
-        name = names.get(head.source, "").casefold()
         return (
             self._by_uid.get(head.source)
-            or (self._by_name.get(name) if name else None)
+            or self._named(head.source, names.get(head.source, ""))
             or self._by_host.get(_host(head.url))
         )
+
+    def _named(self, uid: int, name: str) -> CallableSource | None:
+        """Unless it has another language: what is read there is not what was read."""
+        found = self._by_name.get(name.casefold()) if name else None
+        if found is None or found.source.lang == _ANY_LANGUAGE:
+            return found
+        language = language_of(uid, name)
+        return found if language in {None, _ANY_LANGUAGE, found.source.lang} else None
+
+
+@lru_cache(10_000)
+def language_of(uid: int, name: str) -> str | None:
+    """The language of a source, of which its id is made (R9); None where its extension set the id outright."""
+    return next((language for language in _LANGUAGES if computed_uid(name, language) == uid), None)
 
 
 def _callable(registry: Registry, source: Source) -> CallableSource | None:
