@@ -1,5 +1,6 @@
 """Komga and Kavita: series with their chapters and how far they were read, as a backup of Mihon has them."""
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ _PAGE = 20
 _MOST_PAGES = 500
 _MOST_OF_PAGE = 1_000
 """Of a server that sends longer pages than it was asked for."""
+_ID = re.compile(r"[\w-]{1,100}", re.ASCII)
+"""Of a series, which stands in an address; programs that speak as Komga does have UUIDs."""
 _UNKNOWN_NUMBER = -1.0
 _LOOSE = -10_000
 """Below it Kavita's numbers stand for none."""
@@ -69,7 +72,7 @@ async def read_komga(
 def komga_page(body: bytes) -> list[tuple[str, bytes]]:
     """The series of a page, each with its id."""
     rows = _rows(decoded(body, Any), "content")[:_MOST_OF_PAGE]
-    return [(str(one["id"]), msgspec.json.encode(one)) for one in rows if str(one.get("id", "")).isalnum()]
+    return [(str(one["id"]), msgspec.json.encode(one)) for one in rows if _ID.fullmatch(str(one.get("id", "")))]
 
 
 def komga_lines(series: bytes, books: bytes, base: str, now: int) -> ForeignLines:
