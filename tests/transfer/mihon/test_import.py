@@ -8,6 +8,8 @@ from tests.transfer.mihon.builders import MANGADEX, UNKNOWN, UUID, a_backup, a_c
 from tsuzuki.connectors.protocol import computed_uid
 from tsuzuki.inbox.search.hits import search_series_tx
 from tsuzuki.model.errors import Invalid
+from tsuzuki.model.harvest import FoundChapter
+from tsuzuki.model.numbers import chapter_key, release_key
 from tsuzuki.transfer.mihon.wire import bytes_field, number_field, text_field
 
 READ_AT = NOON - 86_400_000
@@ -148,6 +150,20 @@ async def test_a_source_of_another_language_is_another(db, tmp_path):
     )
     assert done.preview.unlinked == {"MangaDex (JA)": 1}
     assert "sources" not in by_title(await importer.shelf())["Solo"]
+
+
+async def test_chapters_are_those_that_the_source_tells_of(db, tmp_path):
+    """By its own ids: else a one-shot that was read comes again, unread, with the first poll."""
+    importer = await an_importer(db, tmp_path)
+    await importer.add_mangadex()
+    chapters = [a_chapter(f"/chapter/{UUID}", "Oneshot", read=1), a_chapter("/chapter/1-b", "Ch. 1", number=1)]
+    await importer.import_file("app.tachibk", a_backup(a_manga(MANGADEX, f"/manga/{UUID}", "Solo", chapters=chapters)))
+    url = f"https://mangadex.org/chapter/{UUID}"
+    told = FoundChapter(url=url, title="Oneshot", source_key=UUID, language="en")
+    shelf = await importer.shelf()
+    assert {one["key"]: "progress" in one for one in shelf["chapters.jsonl"]} == {chapter_key(told): True, "1": False}
+    [release] = next(one["releases"] for one in shelf["chapters.jsonl"] if one["key"] == chapter_key(told))
+    assert (release["key"], release["source_key"], release["url"]) == (release_key(told), UUID, url)
 
 
 async def test_what_only_an_import_has_brought_is_found_by_its_reader_alone(db, tmp_path):

@@ -140,10 +140,9 @@ class _OtherLines:
 
     async def _person_tx(self, tx: Tx, run: Run) -> LineCounts:
         now = self._deps.clock()
-        changed = chosen = 0
+        changed = 0
         for each in run:
             person: Person = each.line
-            chosen += bool(person.preferences or person.proxy_images or person.retention is not None)
             stored = await get_preferences_tx(tx, self._user.id)
             before, wanted = read_preferences(stored), read_preferences({**person.preferences, **stored})
             if wanted != before:
@@ -158,7 +157,7 @@ class _OtherLines:
                 await tx.run(q.put_backup_rest, shelf_id=self._shelf_id, **said, now=now)
             if person.retention is not None and await owns_shelf_tx(tx, self._shelf_id, self._user.id):
                 await tx.run(q.keep_read, shelf_id=self._shelf_id, retention=Millis(person.retention), now=now)
-        return LineCounts(created=changed, existing=max(0, chosen - changed))
+        return LineCounts(created=changed, existing=len(run) - changed)
 
     async def import_groups(self) -> KnownNames:
         """The groups, by their names; an unused shelf calls its default group as the archive does."""

@@ -27,6 +27,7 @@ from tsuzuki.sources.sites import Sources
 from tsuzuki.transfer.archive.journal import ImportReport
 from tsuzuki.transfer.archive.shelf_import import ShelfImport
 from tsuzuki.transfer.archive.undo_log import ImportId, UndoLog
+from tsuzuki.transfer.imports.kinds import ARCHIVE_KIND
 from tsuzuki.transfer.imports.store import (
     MadeFollow,
     finish_import_tx,
@@ -110,7 +111,7 @@ class ImportRunner:
             report = await shelf_import.run(
                 path, found.shelf_id, user, teller.watch, undo_log=UndoLog(found.id), adds_sources=user.role == "admin"
             )
-        account = _account(report)
+        account = _account(report, found.kind)
         await self._end(found, lambda tx: finish_import_tx(tx, found.id, "done", report=account, now=self._clock()))
         await self._files.remove(found.file_key, unless_since=float("inf"))
 
@@ -187,10 +188,12 @@ def _said_place(found: re.Match[str]) -> str:
     return f"{found[1]} " if found[0].endswith(":") else found[1]
 
 
-def _account(report: ImportReport) -> ImportAccount:
+def _account(report: ImportReport, kind: str) -> ImportAccount:
+    """Only an archive has preferences; what a backup has beside its series is carried in the same part."""
     parts = {
         part.removesuffix(".jsonl"): ReportedPart(counts.created, counts.existing, counts.left_out)
         for part, counts in report.parts.items()
+        if kind == ARCHIVE_KIND or part != "person.jsonl"
     }
     notes = [_PLACE.sub(_said_place, note) for note in report.notes]
     return ImportAccount(parts=parts, notes=notes[:_MOST_NOTES], more=report.more + max(0, len(notes) - _MOST_NOTES))

@@ -52,6 +52,8 @@ class Place(msgspec.Struct, frozen=True):
     url: str
     base_url: str
     language: str | None
+    chapters: str = ""
+    """What stands before a chapter's own id in its address, where it has one."""
 
 
 class SeriesPlaces(msgspec.Struct, frozen=True):
@@ -210,6 +212,7 @@ class SeriesReading:
             source=place.slug,
             series_key=place.key,
             key=release_key(read),
+            source_key=read.source_key,
             url=read.url,
             title=read.title,
             language=read.language,
@@ -251,7 +254,9 @@ def found_chapter(message: Message, title: str, place: Place | None) -> FoundCha
     reading = read_name(name, title)
     number = chapter_number(message.decimal(9))
     url = valid_text(message.required(1))
+    prefix = "" if place is None else place.chapters
     return FoundChapter(
+        source_key=url.removeprefix(prefix) if prefix and url.startswith(prefix) else None,
         url=url if place is None else urljoin(f"{place.base_url}/", url),
         title=name,
         number=reading.number if number is None else number,

@@ -78,7 +78,9 @@ class BackupSources:
         parts = urlsplit(place.url)
         base = f"{parts.scheme}://{parts.netloc}" if parts.netloc else found.source.base_url
         language = None if found.source.lang == "all" else found.source.lang
-        return Place(found.source.slug, place.key, place.url, base.rstrip("/"), language)
+        return Place(
+            found.source.slug, place.key, place.url, base.rstrip("/"), language, found.connector.backup_chapters
+        )
 
     def _find(self, head: SeriesHead, names: Mapping[int, str]) -> CallableSource | None:
         return (
