@@ -9,8 +9,9 @@ import pytest
 from aiohttp import web
 
 from tests.api.people import a_running_app
+from tests.builders import stored_source
 from tests.net.builders import a_web_app
-from tests.transfer.mihon.builders import UNKNOWN, a_backup, a_chapter, a_manga, packed
+from tests.transfer.mihon.builders import MANGADEX, UNKNOWN, UUID, a_backup, a_chapter, a_manga, packed
 from tests.waiting import eventually
 from tests.web.guests import a_guest, error_of
 from tests.web.reader_setup import follow_to
@@ -37,6 +38,10 @@ def form_of(name, body):
 
 async def looked_at(guest, name, body):
     return await guest._ask("POST", "/import", {}, data=form_of(name, body))
+
+
+async def guest_sees(guest, name, body):
+    return (await guest.see((await looked_at(guest, name, body)).headers["location"])).text
 
 
 async def over(guest, path):
@@ -84,6 +89,15 @@ async def test_a_backup_is_shown_then_imported_then_undone(working):
     assert "Lost &amp; found" not in (await guest.see("/library")).text
     gone = await follow_to(guest, await guest.send(f"{path}/drop", {}))
     assert "Import removed from the list." in gone.text
+
+
+async def test_a_preview_says_what_has_a_source(reader):
+    await stored_source(reader.app.db, connector="org.mangadex", slug="mangadex", base_url="https://mangadex.org")
+    known = a_manga(MANGADEX, f"/manga/{UUID}", "Solo")
+    backup = a_backup(known, a_manga(UNKNOWN, title="Lost"), sources=[("MangaDex", MANGADEX), ("Gone", UNKNOWN)])
+    page = await guest_sees(reader.guest, "b.tachibk", backup)
+    assert "1 series has a source on this server." in page
+    assert "Gone: 1 series" in page
 
 
 async def test_starred_articles_lead_to_the_bookmarks(working):
