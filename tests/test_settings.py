@@ -179,6 +179,7 @@ def test_a_relative_sqlite_path_counts_from_the_data_folder(url, stored):
 
 def test_a_variable_that_is_no_setting_is_named_with_the_nearest_that_is():
     said = unknown_variables({"TSUZUKI_PROT": "1", "TSUZUKI_ZZZZZZ": "1", "TSUZUKI_PORT": "1", "OTHER": "1"})
+    assert unknown_variables({"TSUZUKI_IMPORT_PASSWORD": "1"}) == []  # a command takes it
     assert said == [
         "TSUZUKI_PROT is not a known setting; did you mean TSUZUKI_PORT?",
         "TSUZUKI_ZZZZZZ is not a known setting.",

@@ -98,6 +98,8 @@ class Connector:
     """
 
     info: ConnectorInfo
+    backup_chapters: str = ""
+    """What stands before a chapter's own id in the addresses of Mihon's extension; empty where it has none."""
 
     def for_source(self, config: Any, base_url: str = "") -> "Connector":
         """Who answers for a source with this config at this address: itself, with the address in `info.base_url`."""

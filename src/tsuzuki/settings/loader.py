@@ -70,10 +70,14 @@ def read_env_file(file: Path) -> dict[str, str]:
     return found
 
 
+_OF_COMMANDS = frozenset({f"{PREFIX}IMPORT_PASSWORD"})
+"""What a command takes for itself: `tsuzuki import server` its password."""
+
+
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """One sentence for each TSUZUKI_* variable that means nothing to us."""
     known = variables()
-    strange = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+    strange = sorted(name for name in environ if name.startswith(PREFIX) and name not in {*known, *_OF_COMMANDS})
     return [_unknown(name, [_field(one) for one in known]) for name in strange]
 
 

@@ -20,6 +20,11 @@ def match_key(title: str, author: str | None) -> str:
     return f"{_plain(title)}{_SEPARATOR}{_plain(author or '')}"
 
 
+def title_part(key: str) -> str:
+    """What of such a key is the title's: that of a list which names no authors is compared with it alone."""
+    return key.partition(_SEPARATOR)[0]
+
+
 def is_matchable(key: str) -> bool:
     """Two works of one title are told apart by their authors, so an unknown author is no match."""
     title, _, author = key.partition(_SEPARATOR)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.body import read_upload
-from tsuzuki.http.errors import failure_of
+from tsuzuki.http.errors import BodyTooLarge, failure_of
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import read_number
@@ -26,6 +26,8 @@ from tsuzuki.web.texts import gettext as _
 
 PATH = "/import"
 _LONGEST = 500
+_WITH_SOURCES = frozenset({"mihon", "suwayomi"})
+"""Kinds whose series name the sources that they are read at."""
 _EVERY = 2
 """Seconds between two looks of the page at an import that is under way."""
 
@@ -63,7 +65,10 @@ def import_pages(site: Site) -> tuple[Resource, ...]:
                 shown = await imports.show(shelf_id, caller.user_id, upload.name or "?", upload.body)
         except Invalid as error:
             failure = failure_of(error, "")
-            wrong = FormState(errors={"file": failure.body.error}, status=failure.status)
+            said = failure.body.error
+            if isinstance(error, BodyTooLarge):
+                said = _("The file is larger than %(size)s MB.", size=MOST_BYTES // 1024**2)
+            wrong = FormState(errors={"file": said}, status=failure.status)
             return await show(request, caller, wrong)
         return see(import_path(shown.public_id))
 
@@ -159,5 +164,13 @@ def _one_import(site: Site) -> tuple[Resource, ...]:
 
 def _shown(row: ShelfImportRow) -> dict[str, Any]:
     """What the template counts."""
-    known = sum(row.preview.known.values())
-    return {"known": known, "share": 0 if not row.total else min(100, 100 * row.done // row.total)}
+    preview = row.preview
+    doing = row.part or ""
+    return {
+        "known": sum(preview.known.values()),
+        "linked": preview.counts.get("series", 0) - preview.unlinked_series if row.kind in _WITH_SOURCES else 0,
+        "links_later": row.kind in _WITH_SOURCES,
+        "share": 0 if not row.total else min(100, 100 * row.done // row.total),
+        "is_checked": doing.startswith("check "),
+        "part": doing.removeprefix("bring ").removesuffix(".jsonl"),
+    }

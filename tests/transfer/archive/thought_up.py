@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.builders import NOON
 from tests.transfer.archive.builders import a_source, plain_fields
 from tsuzuki.connectors.html.sanitiser import sanitise
 from tsuzuki.notifications.kinds import KINDS
@@ -15,6 +16,9 @@ _count = itertools.count(1)
 
 MOMENTS = st.integers(0, 2 * 10**12)
 MAYBE = st.none() | MOMENTS
+PAST = st.integers(0, NOON)
+"""When something was read: times to come are taken for the import's own."""
+MAYBE_PAST = st.none() | PAST
 WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), max_size=12)
 HTML = st.sampled_from(
     ["", "<p>One <b>word</b></p>", '<img src="https://example.org/a.png" alt="">', "a &amp; b", "<p>続き</p>"]
@@ -184,10 +188,10 @@ def _chapter(
         is_read=is_read,
         is_bookmarked=saved,
         device=draw(st.none() | WORDS),
-        paged_at=draw(MAYBE),
-        marked_at=draw(MAYBE),
-        opened_at=draw(MAYBE),
-        updated_at=draw(MOMENTS),
+        paged_at=draw(MAYBE_PAST),
+        marked_at=draw(MAYBE_PAST),
+        opened_at=draw(MAYBE_PAST),
+        updated_at=draw(PAST),
     )
     releases = [
         lines.ArchivedRelease(

@@ -362,7 +362,8 @@ async def test_a_list_meets_series_that_are_followed_already(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     backup = a_backup(a_manga(title="SOLO", chapters=[a_chapter(f"/c/{n}", number=n) for n in range(1, 5)]))
     await importer.import_file("app.tachibk", backup)
-    await importer.import_file("list.xml", MAL)
+    done = await importer.import_file("list.xml", MAL)
+    assert done.preview.known == {"feeds": 0, "series": 1}
     shelf = await importer.shelf()
     assert [series["title"] for series in shelf["series.jsonl"]] == ["SOLO"]
     assert {one["key"]: "progress" in one for one in shelf["chapters.jsonl"]} == {
@@ -383,6 +384,9 @@ REFUSED = {
     "a bomb": (gzip.compress(b"<myanimelist>" + b" " * 50_000_000), "larger than"),
     "cut": (gzip.compress(MAL)[:-9], "ends in the middle"),
     "nothing in it": (b"<myanimelist></myanimelist>", "nothing in this file"),
+    "anime alone": (b"<myanimelist><anime></anime></myanimelist>", "imported. Anime is not read here"),
+    "ids alone": (b'{"user": {}, "lists": [{"id": 1, "series_id": 30013, "progress": 5}]}', "have no title in this"),
+    "no feed of the web": (OPML.replace(b"https:", b"ftp:"), "Their addresses are not those of feeds on the web"),
     "empty": (b"", "is empty"),
     "no archive of ours": (b"PK\x03\x04 and so on", "cannot be read"),
     "a zip of pictures": (zipped(a_dot_jpg=b"x", b_dot_json=b"{}"), "no file that can be imported"),

@@ -102,12 +102,23 @@ async def test_miniflux_gives_feeds_and_starred_articles(db, tmp_path):
         return request.headers.get("x-auth-token") == "key"
 
     def entries(request):
-        return web.json_response(STARRED if request.query["offset"] == "0" else {"total": 1, "entries": []})
+        if request.query.get("status") == "read":
+            return web.json_response({"total": 12, "entries": []})
+        pages = {"0": {"total": 2, "entries": [{"title": "Nothing in it"}]}, "250": STARRED}
+        return web.json_response(pages.get(request.query["offset"], {"total": 2, "entries": []}))
 
-    routes = web.get("/v1/feeds", said(FEEDS, has_key)), web.get("/v1/entries", said(entries, has_key))
+    routes = (
+        web.get("/v1/feeds", said([*FEEDS, {"feed_url": "ftp://example.org"}], has_key)),
+        web.get("/v1/entries", said(entries, has_key)),
+    )
     async with asking(db, tmp_path, *routes) as (importer, url):
         done = await imported(importer, ServerLogin(kind="miniflux", url=f"{url}/", password="key"))
         assert done.preview.counts == {"groups": 1, "feeds": 1, "bookmarks": 1}
+        assert [(left.what, left.count) for left in done.preview.left_out] == [
+            ("feeds", 1),
+            ("items", 1),
+            ("items", 12),
+        ]
         assert (done.status, done.kind, done.name) == ("done", "miniflux", "127.0.0.1")
         with pytest.raises(Invalid, match="refused the username, the password or the API key"):
             await imported(importer, ServerLogin(kind="miniflux", url=url, password="wrong"))
@@ -119,6 +130,7 @@ def has_password(request):
 
 async def test_komga_gives_series_and_how_far_they_were_read(db, tmp_path):
     def series(request):
+        assert (request.query["sort"], request.query["deleted"]) == ("metadata.titleSort,asc", "false")
         return web.json_response(KOMGA_SERIES if request.query["page"] == "0" else {"content": []})
 
     routes = (
@@ -129,6 +141,7 @@ async def test_komga_gives_series_and_how_far_they_were_read(db, tmp_path):
         login = ServerLogin(kind="komga", url=url, username="ann", password="secret")
         done = await imported(importer, login)
         assert (done.status, done.preview.unlinked) == ("done", {"Komga": 1})
+        assert [(left.what, left.count) for left in done.preview.left_out] == [("files", 3)]
         shelf = await importer.shelf()
         [one] = shelf["series.jsonl"]
         assert (one["title"], one["status"]) == ("Solo", 2)
@@ -154,6 +167,7 @@ async def test_kavita_gives_series_and_how_far_they_were_read(db, tmp_path):
         assert (done.status, done.preview.counts) == ("done", {"series": 1, "follows": 1, "chapters": 3})
         shelf = await importer.shelf()
         assert shelf["series.jsonl"][0]["backups"][0]["source"] == KAVITA_UID
+        assert [(left.what, left.count) for left in done.preview.left_out] == [("files", 3)]
         progress = {each.get("number"): each.get("progress") for each in shelf["chapters.jsonl"]}
         assert progress["1"]["is_read"]
         assert progress["2.5"]["page"] == 3
@@ -166,6 +180,22 @@ async def test_suwayomi_gives_a_backup(db, tmp_path):
     async with asking(db, tmp_path, route) as (importer, url):
         done = await imported(importer, ServerLogin(kind="suwayomi", url=url, username="ann", password="secret"))
         assert (done.status, done.preview.counts) == ("done", {"series": 1, "follows": 1, "chapters": 1})
+
+
+async def test_a_suwayomi_with_a_sign_in_of_its_own_says_what_to_do(db, tmp_path):
+    async def sign_in(_):
+        return web.Response(text="<!DOCTYPE html><title>Sign in</title>", content_type="text/html")
+
+    async with asking(db, tmp_path, web.get("/api/v1/backup/export/file", sign_in)) as (importer, url):
+        with pytest.raises(Invalid, match="choose its file instead"):
+            await imported(importer, ServerLogin(kind="suwayomi", url=url, username="ann", password="secret"))
+
+
+async def test_a_server_with_nothing_says_so(db, tmp_path):
+    route = web.get("/api/v1/series", said({"content": []}, has_password))
+    async with asking(db, tmp_path, route) as (importer, url):
+        with pytest.raises(Invalid, match="nothing on this server that can be imported"):
+            await imported(importer, ServerLogin(kind="komga", url=url, username="ann", password="secret"))
 
 
 ODD = {"no json": b"<html>", "a number": b"3", "deep": b"[" * 100_000}

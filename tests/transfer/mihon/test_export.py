@@ -7,7 +7,7 @@ from tests.transfer.mihon.test_import import BACKUP, READ_AT
 from tsuzuki.connectors.registry import Registry, builtin
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.transfer.mihon.export import MihonExport
-from tsuzuki.transfer.mihon.unpack import unpack
+from tsuzuki.transfer.mihon.unpack import MERGED_SOURCE, unpack
 from tsuzuki.transfer.mihon.wire import Message, bytes_field, number_field, read_fields, text_field
 
 q = parse_queries(
@@ -15,6 +15,8 @@ q = parse_queries(
     """
 -- name: read_all
 update progress set is_read = true where shelf_id = :shelf_id;
+-- name: open_all
+update progress set is_read = true, page = 0, opened_at = :now where shelf_id = :shelf_id;
 -- name: forget_backups
 delete from backup_series where shelf_id = :shelf_id;
 """,
@@ -67,6 +69,99 @@ async def test_what_came_in_goes_out_with_all_that_forks_put_into_it(db, tmp_pat
     assert [raw for raw in fields_of(after) if raw not in fields_of(before)] == [number_field(17, 0)]
     assert unpack(file.body).categories == {0: "Action"}
     assert extra in unpack(file.body).rest
+
+
+TWO_RELEASES = a_backup(
+    a_manga(
+        title="Lost",
+        chapters=[
+            a_chapter("/c/3-b", "Ch. 3", number=3, scanlator="B", page=4),
+            a_chapter("/c/3-a", "Ch. 3", number=3, scanlator="A"),
+            a_chapter("/c/2-b", "Ch. 2", number=2, scanlator="B"),
+            a_chapter("/c/2-a", "Ch. 2", number=2, scanlator="A", read=1, bookmark=1, page=30),
+            a_chapter("/c/1-b", "Ch. 1", number=1, scanlator="B"),
+            a_chapter("/c/1-a", "Ch. 1", number=1, scanlator="A"),
+        ],
+        history=[("/c/3-b", READ_AT), ("/c/2-a", READ_AT - 1), ("/c/2-b", READ_AT - 2)],
+    )
+)
+
+
+async def test_of_several_releases_the_one_that_was_read_goes_out_as_read(db, tmp_path):
+    """Here they are one chapter; nobody has read the others in the app."""
+    importer = await an_importer(db, tmp_path)
+    await importer.import_file("app.mihon.tachibk", packed(TWO_RELEASES))
+    [before], [after] = series_of(TWO_RELEASES).values(), series_of((await exported(importer)).body).values()
+    assert fields_of(after) == fields_of(before)
+
+
+async def test_what_was_read_here_is_read_in_all_its_releases(db, tmp_path):
+    importer = await an_importer(db, tmp_path)
+    await importer.import_file("app.mihon.tachibk", packed(TWO_RELEASES))
+    await importer.db.with_tx(lambda tx: tx.run(q.open_all, shelf_id=importer.reader.shelf_id, now=NOON))
+    [after] = series_of((await exported(importer)).body).values()
+    said = {url: (one.number(4), one.number(5), one.number(6)) for url, one in chapters_of(after).items()}
+    assert said == {
+        "/c/3-b": (1, 0, 0),
+        "/c/3-a": (1, 0, 0),
+        "/c/2-b": (0, 0, 0),
+        "/c/2-a": (1, 1, 30),
+        "/c/1-b": (0, 0, 0),
+        "/c/1-a": (0, 0, 0),
+    }
+    opened = {one.required(1): one.number(2) for one in (Message(raw, "") for raw in after.messages(104))}
+    assert opened == {"/c/3-b": NOON, "/c/2-a": NOON, "/c/2-b": READ_AT - 2}
+
+
+def a_part(source, url):
+    return bytes_field(
+        600, number_field(1, 1) + text_field(6, "/merged") + text_field(7, url) + number_field(8, source)
+    )
+
+
+async def test_a_merged_series_is_one_with_several_sources(db, tmp_path):
+    """TachiyomiSY keeps what it was made of beside it, outside of the library."""
+    importer = await an_importer(db, tmp_path)
+    await importer.add_mangadex()
+    not_kept = number_field(100, 0)
+    backup = a_backup(
+        a_manga(MANGADEX, f"/manga/{UUID}", "Solo", chapters=[a_chapter("/c/1", number=1, read=1)], extra=not_kept),
+        a_manga(UNKNOWN, "/lost", "Solo elsewhere", chapters=[a_chapter("/l/1", number=1)], extra=not_kept),
+        a_manga(
+            MERGED_SOURCE,
+            "/merged",
+            "My Solo",
+            categories=[0],
+            extra=a_part(MANGADEX, f"/manga/{UUID}") + a_part(UNKNOWN, "/lost") + bytes_field(600, b"\xff"),
+        ),
+        categories=[("Action", 0)],
+    )
+    done = await importer.import_file("app.tachibk", packed(backup))
+    assert (done.status, done.preview.unlinked_series) == ("done", 1)
+    shelf = await importer.shelf()
+    [followed] = [one for one in shelf["series.jsonl"] if "follow" in one]
+    assert (followed["key"], followed["title"], len(followed["backups"])) == (f"mangadex/{UUID}", "My Solo", 2)
+    assert [one["progress"]["is_read"] for one in shelf["chapters.jsonl"] if one["series"] == followed["key"]] == [True]
+    before, after = series_of(backup), series_of((await exported(importer)).body)
+    assert {title: fields_of(one) for title, one in after.items()} == {
+        title: fields_of(one) for title, one in before.items()
+    }
+
+
+async def test_categories_of_what_is_not_in_the_library_go_out_again(db, tmp_path):
+    importer = await an_importer(db, tmp_path)
+    backup = a_backup(
+        a_manga(url="/a", title="Only read", categories=[0, 1], extra=number_field(100, 0)),
+        a_manga(url="/b", title="In ours", categories=[1, 0]),
+        categories=[("Action", 0), ("Default", 1)],
+    )
+    await importer.import_file("app.mihon.tachibk", packed(backup))
+    file = await exported(importer)
+    names = unpack(file.body).categories
+    assert {title: [names[order] for order in one.numbers(17)] for title, one in series_of(file.body).items()} == {
+        "Only read": ["Action", "Default"],
+        "In ours": ["Default", "Action"],
+    }
 
 
 async def test_what_was_read_here_is_in_it(db, tmp_path):

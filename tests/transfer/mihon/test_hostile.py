@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.transfer.imports.builders import an_importer
-from tests.transfer.mihon.builders import a_backup, a_manga
+from tests.transfer.mihon.builders import MANGADEX, UUID, a_backup, a_manga
 from tsuzuki.model.errors import Invalid
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.transfer.mihon.wire import bytes_field, number_field, text_field
@@ -65,3 +65,17 @@ async def test_depth_that_nobody_looks_into_does_no_harm(db, tmp_path):
         importer = await an_importer(db, tmp_path, parsers)
         done = await importer.import_file("deep.tachibk", a_backup(a_manga(extra=nested(20_000))))
         assert (done.status, done.preview.counts) == ("done", {"series": 1, "follows": 1})
+
+
+async def test_series_that_are_made_of_each_other_do_no_harm(db, tmp_path):
+    """A cycle, and more references than anybody has."""
+    importer = await an_importer(db, tmp_path)
+    await importer.add_mangadex()
+    urls = [f"/manga/{UUID[:-1]}{n}" for n in range(2)]
+    parts = b"".join(bytes_field(600, text_field(7, url) + number_field(8, MANGADEX)) for url in urls * 30_000)
+    backup = a_backup(*(a_manga(MANGADEX, url, f"Series {n}", extra=parts) for n, url in enumerate(urls)))
+    done = await importer.import_file("cycle.tachibk", backup)
+    assert (done.status, done.error, done.preview.counts) == ("done", None, {"series": 2, "follows": 2})
+    again = await importer.import_file("cycle.tachibk", backup)
+    assert again.report is not None
+    assert again.report.parts["series"].created == 0

@@ -5,8 +5,11 @@ import pytest
 from tests.builders import NOON
 from tests.transfer.imports.builders import an_importer
 from tests.transfer.mihon.builders import MANGADEX, UNKNOWN, UUID, a_backup, a_chapter, a_manga, packed
+from tsuzuki.connectors.protocol import computed_uid
 from tsuzuki.inbox.search.hits import search_series_tx
 from tsuzuki.model.errors import Invalid
+from tsuzuki.model.harvest import FoundChapter
+from tsuzuki.model.numbers import chapter_key, release_key
 from tsuzuki.transfer.mihon.wire import bytes_field, number_field, text_field
 
 READ_AT = NOON - 86_400_000
@@ -102,6 +105,67 @@ async def test_everything_that_was_read_comes_along(db, tmp_path):
     assert chapters_of(shelf, "Only read")["1"]["is_read"]
 
 
+async def test_an_account_names_nothing_that_a_backup_has_not(db, tmp_path):
+    importer = await an_importer(db, tmp_path)
+    done = await importer.import_file("app.mihon.tachibk", packed(BACKUP))
+    assert done.report is not None
+    parts = {part: counts for part, counts in done.report.parts.items() if counts.created or counts.existing}
+    assert set(parts) == {"groups", "series", "chapters"}
+
+
+async def test_a_source_that_is_added_later_is_linked_by_importing_again(db, tmp_path):
+    importer = await an_importer(db, tmp_path)
+    await importer.import_file("app.mihon.tachibk", packed(BACKUP))
+    assert not any("sources" in series for series in (await importer.shelf())["series.jsonl"])
+    await importer.add_mangadex()
+    again = await importer.import_file("app.mihon.tachibk", packed(BACKUP))
+    shelf = await importer.shelf()
+    assert again.preview.unlinked == {"Gone Scans": 2}
+    assert sorted(by_title(shelf)) == ["Lost", "Only read", "Solo"]
+    assert by_title(shelf)["Solo"]["key"] == f"mangadex/{UUID}"
+    assert {key for key, one in chapters_of(shelf, "Solo").items() if one and one.get("is_read")} == {"1"}
+
+
+@pytest.mark.parametrize(
+    ("uid", "name", "url"),
+    [
+        (MANGADEX + 1, "mangadex", f"/manga/{UUID}"),
+        (MANGADEX + 1, "Another name", f"https://mangadex.org/title/{UUID}"),
+    ],
+    ids=["by name", "by site"],
+)
+async def test_a_source_with_another_id_is_known(db, tmp_path, uid, name, url):
+    importer = await an_importer(db, tmp_path)
+    await importer.add_mangadex()
+    await importer.import_file("app.tachibk", a_backup(a_manga(uid, url, "Solo"), sources=[(name, uid)]))
+    assert by_title(await importer.shelf())["Solo"]["key"] == f"mangadex/{UUID}"
+
+
+async def test_a_source_of_another_language_is_another(db, tmp_path):
+    importer = await an_importer(db, tmp_path)
+    await importer.add_mangadex()
+    japanese = computed_uid("MangaDex", "ja")
+    done = await importer.import_file(
+        "app.tachibk", a_backup(a_manga(japanese, f"/manga/{UUID}", "Solo"), sources=[("MangaDex", japanese)])
+    )
+    assert done.preview.unlinked == {"MangaDex (JA)": 1}
+    assert "sources" not in by_title(await importer.shelf())["Solo"]
+
+
+async def test_chapters_are_those_that_the_source_tells_of(db, tmp_path):
+    """By its own ids: else a one-shot that was read comes again, unread, with the first poll."""
+    importer = await an_importer(db, tmp_path)
+    await importer.add_mangadex()
+    chapters = [a_chapter(f"/chapter/{UUID}", "Oneshot", read=1), a_chapter("/chapter/1-b", "Ch. 1", number=1)]
+    await importer.import_file("app.tachibk", a_backup(a_manga(MANGADEX, f"/manga/{UUID}", "Solo", chapters=chapters)))
+    url = f"https://mangadex.org/chapter/{UUID}"
+    told = FoundChapter(url=url, title="Oneshot", source_key=UUID, language="en")
+    shelf = await importer.shelf()
+    assert {one["key"]: "progress" in one for one in shelf["chapters.jsonl"]} == {chapter_key(told): True, "1": False}
+    [release] = next(one["releases"] for one in shelf["chapters.jsonl"] if one["key"] == chapter_key(told))
+    assert (release["key"], release["source_key"], release["url"]) == (release_key(told), UUID, url)
+
+
 async def test_what_only_an_import_has_brought_is_found_by_its_reader_alone(db, tmp_path):
     """I8: what somebody reads elsewhere, and what somebody thinks up, is nobody else's."""
     importer, other = await an_importer(db, tmp_path), await an_importer(db, tmp_path)
@@ -193,6 +257,9 @@ async def test_what_no_archive_can_hold_is_left_out_alone(db, tmp_path):
     )
     assert (done.status, done.error) == ("done", None)
     assert sorted((left.what, left.count) for left in done.preview.left_out) == [("chapters", 1), ("series", 1)]
+    assert {left.why.partition("(")[0] for left in done.preview.left_out} == {
+        "Something in them is too long or out of range "
+    }
     shelf = await importer.shelf()
     assert [series["title"] for series in shelf["series.jsonl"]] == ["One"]
     assert list(chapters_of(shelf, "One")) == ["1"]

@@ -80,6 +80,7 @@ class MangaDexConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fie
 class MangaDex(Connector):
     """The connector; `api` differs for a source whose address is not MangaDex's own."""
 
+    backup_chapters = "/chapter/"
     info = ConnectorInfo(
         id="org.mangadex",
         name="MangaDex",

@@ -92,7 +92,9 @@ def read_anilist(body: bytes, now: int) -> ForeignLines:
         inner = found.get(name, found)
         found = inner if isinstance(inner, dict) else found
     reading = _ListReading()
-    for row in (row for one in _dicts(found.get("lists")) for row in _dicts(one.get("entries"))):
+    lists = _dicts(found.get("lists"))
+    reading.left[NO_TITLE] += sum("series_id" in one for one in lists)  # what AniList exports itself has ids alone
+    for row in (row for one in lists for row in _dicts(one.get("entries"))):
         media = _dict(row.get("media"))
         if media.get("type") == "ANIME":
             reading.left[NOT_READING] += 1

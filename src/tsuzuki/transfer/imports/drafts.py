@@ -1,7 +1,7 @@
 """The lines of a foreign file become an archive on disk, however many there are."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
@@ -9,8 +9,9 @@ from typing import IO
 import msgspec
 
 from tsuzuki.model.times import Millis
+from tsuzuki.sources.policy import match_key, title_part
 from tsuzuki.transfer.archive.container import MAX_LINE, ShelfArchiveWriter, encoded
-from tsuzuki.transfer.archive.format import PARTS, ArchivedSource, GroupLine, Person
+from tsuzuki.transfer.archive.format import PARTS, ArchivedSeries, ArchivedSource, GroupLine, Person
 from tsuzuki.transfer.foreign import ForeignLines, LeftOut
 from tsuzuki.transfer.imports.types import ImportPreview
 
@@ -36,6 +37,8 @@ class ArchiveDraft:
         self.links: list[str] = []
         self.places: list[tuple[str, str, int, str]] = []
         """Of series: a source's slug and its key there, and the id and address that a backup calls it by."""
+        self.titles: set[str] = set()
+        """Of series that nothing else is known of, as they are compared."""
 
     def add(self, lines: ForeignLines) -> None:
         """Add these. A group is made for each name that something stands in."""
@@ -51,14 +54,20 @@ class ArchiveDraft:
                     self._put(part, encoded(line))
         self.follows += sum(one.follow is not None for one in lines.series)
         self.links += [feed.link for feed in lines.feeds]
-        for series in lines.series:
-            self.places += [(place.source, place.key, 0, "") for place in series.sources]
-            self.places += [("", "", backup.source, backup.url) for backup in series.backups]
+        self._note_names(lines.series)
         self._rest = lines.backup_rest if lines.backup_rest is not None else self._rest
         for left in lines.left_out:
             self._left[left.what, left.why] = self._left.get((left.what, left.why), 0) + left.count
         for source in lines.unlinked:
             self._unlinked[source.name] = self._unlinked.get(source.name, 0) + source.series
+
+    def _note_names(self, lines: Iterable[ArchivedSeries]) -> None:
+        """By which a shelf may have these series already."""
+        for series in lines:
+            self.places += [(place.source, place.key, 0, "") for place in series.sources]
+            self.places += [("", "", backup.source, backup.url) for backup in series.backups]
+            if not series.sources and not series.backups and series.author is None:
+                self.titles.add(title_part(match_key(series.title, None)))
 
     def _put(self, part: str, raw: bytes) -> None:
         """Unless no archive may hold it: an archive is refused whole for one such line."""
@@ -108,7 +117,7 @@ def _refusal(part: str, raw: bytes) -> str | None:
     try:
         msgspec.json.decode(raw, type=PARTS[part])
     except msgspec.ValidationError as error:
-        return f"{str(error).removesuffix('.')}."
+        return f"Something in them is too long or out of range ({str(error).removesuffix('.')})."
     return None
 
 

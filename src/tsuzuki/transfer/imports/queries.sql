@@ -27,7 +27,8 @@ select {columns} from shelf_import where id = :id;
 select {columns} from shelf_import where shelf_id = :shelf_id order by id desc limit :most;
 
 -- name: set_status
-update shelf_import set status = :status, error = null, updated_at = :now
+-- It begins again: how far something else came is not how far this is.
+update shelf_import set status = :status, error = null, part = null, done = 0, total = 0, updated_at = :now
 where id = :id and status = :before;
 
 -- name: set_progress
@@ -64,6 +65,10 @@ select count(distinct follow.series_id) from (
     and backup_series.url = value ->> 3
 ) as known
 join follow on follow.shelf_id = :shelf_id and follow.series_id = known.series_id;
+
+-- name: followed_keys
+select series.match_key from follow join series on series.id = follow.series_id
+where follow.shelf_id = :shelf_id;
 
 -- name: person
 select id, public_id, tenant_id, default_shelf_id, username, role, email, disabled_at, created_at, updated_at,

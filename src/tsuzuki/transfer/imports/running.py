@@ -1,6 +1,7 @@
 """Does imports, and undoes them: the tasks of their queue."""
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from functools import partial
@@ -26,6 +27,7 @@ from tsuzuki.sources.sites import Sources
 from tsuzuki.transfer.archive.journal import ImportReport
 from tsuzuki.transfer.archive.shelf_import import ShelfImport
 from tsuzuki.transfer.archive.undo_log import ImportId, UndoLog
+from tsuzuki.transfer.imports.kinds import ARCHIVE_KIND
 from tsuzuki.transfer.imports.store import (
     MadeFollow,
     finish_import_tx,
@@ -43,6 +45,8 @@ UNEXPECTED = "Something went wrong on the server; its log has the details. You c
 _MOST_NOTES = 200
 _LONGEST_ERROR = 1_000
 _TELL_EVERY = 1.0
+_PLACE = re.compile(r"\A(\w+)\.jsonl(?=:)(?::(?=\d+:))?")
+"""Where in an archive a line stands; most imports were never one in their reader's hands."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.transfer")
 
@@ -107,7 +111,7 @@ class ImportRunner:
             report = await shelf_import.run(
                 path, found.shelf_id, user, teller.watch, undo_log=UndoLog(found.id), adds_sources=user.role == "admin"
             )
-        account = _account(report)
+        account = _account(report, found.kind)
         await self._end(found, lambda tx: finish_import_tx(tx, found.id, "done", report=account, now=self._clock()))
         await self._files.remove(found.file_key, unless_since=float("inf"))
 
@@ -180,11 +184,16 @@ class _Teller:
         await asyncio.gather(self._telling, return_exceptions=True)
 
 
-def _account(report: ImportReport) -> ImportAccount:
+def _said_place(found: re.Match[str]) -> str:
+    return f"{found[1]} " if found[0].endswith(":") else found[1]
+
+
+def _account(report: ImportReport, kind: str) -> ImportAccount:
+    """Only an archive has preferences; what a backup has beside its series is carried in the same part."""
     parts = {
         part.removesuffix(".jsonl"): ReportedPart(counts.created, counts.existing, counts.left_out)
         for part, counts in report.parts.items()
+        if kind == ARCHIVE_KIND or part != "person.jsonl"
     }
-    return ImportAccount(
-        parts=parts, notes=report.notes[:_MOST_NOTES], more=report.more + max(0, len(report.notes) - _MOST_NOTES)
-    )
+    notes = [_PLACE.sub(_said_place, note) for note in report.notes]
+    return ImportAccount(parts=parts, notes=notes[:_MOST_NOTES], more=report.more + max(0, len(notes) - _MOST_NOTES))

@@ -47,7 +47,7 @@ from tsuzuki.transfer.imports.types import (
 from tsuzuki.transfer.mihon.reader import read_backup
 from tsuzuki.transfer.mihon.sources import BackupSources
 from tsuzuki.transfer.servers.calls import Fetcher, ServerCalls
-from tsuzuki.transfer.servers.kinds import ServerLogin
+from tsuzuki.transfer.servers.kinds import SERVER_KINDS, ServerLogin
 from tsuzuki.transfer.servers.reading import server_lines, suwayomi_backup
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -63,6 +63,7 @@ KEPT = Millis(7 * DAY)
 UNDOABLE = Millis(90 * DAY)
 """How long an import can be undone."""
 _MOST_SOURCES = 10_000
+_MOST_REASONS = 3
 
 
 class LookedAt(msgspec.Struct, frozen=True):
@@ -149,7 +150,7 @@ class Imports:
             except SourceError as error:  # what somebody sent us, and no source
                 raise Invalid(str(error)) from error
             if not preview.counts:
-                raise Invalid("There is nothing in this file that can be imported.")
+                raise Invalid(_nothing(preview))
             await self._files.put(file_key(public_id), path)
         name = storable(looked_at.name)[:LONGEST_NAME]
 
@@ -169,7 +170,9 @@ class Imports:
         with archive_draft() as draft:
             async for some in lines:
                 await asyncio.to_thread(draft.add, some)
-            known = await self._db.read(lambda tx: known_tx(tx, shelf_id, draft.links, draft.places))
+            known = await self._db.read(
+                lambda tx: known_tx(tx, shelf_id, links=draft.links, series=draft.places, titles=draft.titles)
+            )
             await asyncio.to_thread(draft.write, path, self._clock())
             return msgspec.structs.replace(draft.preview(kind), known=known)
 
@@ -269,6 +272,13 @@ class Imports:
                 if file.key not in wanted:
                     await self._files.remove(file.key, unless_since=since)
         return forgotten
+
+
+def _nothing(preview: ImportPreview) -> str:
+    """That there is nothing to import, and why."""
+    where = "on this server" if preview.kind in SERVER_KINDS else "in this file"
+    reasons = list(dict.fromkeys(one.why for one in preview.left_out))[:_MOST_REASONS]
+    return " ".join([f"There is nothing {where} that can be imported.", *reasons])
 
 
 def _of_archive(path: Path, body: bytes) -> ImportPreview:

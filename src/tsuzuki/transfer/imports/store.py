@@ -1,6 +1,7 @@
 """Imports as rows."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, SeriesId, ShelfId, UserId
 from tsuzuki.model.times import Millis
+from tsuzuki.sources.policy import title_part
 from tsuzuki.transfer.archive.undo_log import ImportId
 from tsuzuki.transfer.imports.types import ImportAccount, ImportPreview, ImportStatus, ShelfImportRow, plain
 
@@ -70,10 +72,19 @@ async def person_tx(tx: Tx, user_id: UserId) -> User:
     return await tx.one(User, q.person, id=user_id)
 
 
-async def known_tx(tx: Tx, shelf_id: ShelfId, links: Sequence[str], series: Sequence[Sequence[Any]]) -> dict[str, int]:
-    """How many of these feeds, and of these series by slug and key or by source and address, are followed."""
+async def known_tx(
+    tx: Tx,
+    shelf_id: ShelfId,
+    *,
+    links: Sequence[str],
+    series: Sequence[Sequence[Any]],
+    titles: AbstractSet[str],
+) -> dict[str, int]:
+    """How many of these feeds, and of these series by slug and key, source and address, or title, are followed."""
     feeds = await tx.one(int, q.known_feeds, shelf_id=shelf_id, rows=[[link] for link in links])
-    return {"feeds": feeds, "series": await tx.one(int, q.known_series, shelf_id=shelf_id, rows=series)}
+    known = await tx.one(int, q.known_series, shelf_id=shelf_id, rows=series)
+    keys = await tx.many(str, q.followed_keys, shelf_id=shelf_id) if titles else []
+    return {"feeds": feeds, "series": known + len(titles & {title_part(key) for key in keys})}
 
 
 class MadeFollow(msgspec.Struct, frozen=True):

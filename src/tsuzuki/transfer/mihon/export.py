@@ -21,6 +21,7 @@ from tsuzuki.sources.types import SourceFilter
 from tsuzuki.transfer.archive.rows import ArchiveChapterRow, BackupRow, MappingRow, ReleaseRow
 from tsuzuki.transfer.archive.store import archived_chapters_tx, archived_releases_tx, backups_of_tx, mappings_tx
 from tsuzuki.transfer.mihon.sources import BackupSources, CallableSource
+from tsuzuki.transfer.mihon.unpack import MERGED_SOURCE
 from tsuzuki.transfer.mihon.writing import (
     Categories,
     ChapterToWrite,
@@ -78,7 +79,7 @@ class MihonExport:
         run = await _Export.open(self._db, self._registry, shelf_id)
         earlier = await self._parsers.run(earlier_categories, (run.rest,))
         names = list(dict.fromkeys([*run.groups.values(), *earlier.values()]))
-        categories = Categories({name: place for place, name in enumerate(names)}, earlier)
+        categories = Categories({name: place for place, name in enumerate(names)}, earlier, run.default)
         parts: list[bytes] = []
         portion: list[SeriesToWrite] = []
         now = self._clock()
@@ -101,6 +102,8 @@ class _Export:
         self._sources = sources
         self._slugs = slugs
         self.groups: dict[int, str] = {}
+        self.default = ""
+        """The default group's name."""
         self.rest = b""
         self.names: dict[int, str] = {}
         """Of the sources that were used."""
@@ -112,6 +115,7 @@ class _Export:
         rows = await db.read(lambda tx: list_groups_tx(tx, shelf_id))
         ordered = sorted(rows, key=lambda row: (row.position, row.name))
         run.groups = {row.id: row.name for row in ordered if not row.is_default}
+        run.default = next((row.name for row in ordered if row.is_default), "")
 
         async def rest(tx: Tx) -> bytes:
             return await tx.maybe(bytes, q.rest, shelf_id=shelf_id) or b""
@@ -139,10 +143,12 @@ class _Export:
         """What earlier backups said, with what is known here; then the sources that no backup told of."""
         by_uid = {self._slugs[mapping.slug]: mapping for mapping in mappings}
         found: list[tuple[SeriesToWrite, MappingRow | None]] = []
+        is_merged = any(backup.source == MERGED_SOURCE for backup in backups)
         for backup in backups:
             self.names[backup.source] = backup.source_name
             one = self._line(row, backup.source, backup.url)
-            found.append((msgspec.structs.replace(one, earlier=backup.message), by_uid.pop(backup.source, None)))
+            one = msgspec.structs.replace(one, earlier=backup.message, is_merged=is_merged)
+            found.append((one, by_uid.pop(backup.source, None)))
         if row.follow_status is None:
             return found
         for uid, mapping in by_uid.items():

@@ -52,6 +52,21 @@ class Place(msgspec.Struct, frozen=True):
     url: str
     base_url: str
     language: str | None
+    chapters: str = ""
+    """What stands before a chapter's own id in its address, where it has one."""
+
+
+class SeriesPlaces(msgspec.Struct, frozen=True):
+    """Where a series of a backup can be read on this server, and where those can that it was made of."""
+
+    own: Place | None = None
+    merged: tuple[Place, ...] = ()
+
+    @property
+    def all(self) -> tuple[Place, ...]:
+        """Each once."""
+        found = {(place.slug, place.key): place for place in (self.own, *self.merged) if place is not None}
+        return tuple(found.values())
 
 
 class BackupContext(msgspec.Struct, frozen=True):
@@ -62,13 +77,13 @@ class BackupContext(msgspec.Struct, frozen=True):
     now: int
 
 
-def read_series(series: list[bytes], places: list[Place | None], context: BackupContext) -> ForeignLines:
+def read_series(series: list[bytes], places: list[SeriesPlaces], context: BackupContext) -> ForeignLines:
     """These series with their chapters; `places` says of each where it is to be found here."""
     lines: list[ArchivedSeries] = []
     chapters: list[ArchivedChapter] = []
     left: Counter[str] = Counter()
-    for raw, place in zip(series, places, strict=True):
-        reading = SeriesReading(raw, place, context)
+    for raw, where in zip(series, places, strict=True):
+        reading = SeriesReading(raw, where, context)
         found = reading.chapters()
         lines.append(reading.line(found))
         chapters += found
@@ -80,10 +95,11 @@ def read_series(series: list[bytes], places: list[Place | None], context: Backup
 class SeriesReading:
     """One series of a backup."""
 
-    def __init__(self, raw: bytes, place: Place | None, context: BackupContext) -> None:
+    def __init__(self, raw: bytes, places: SeriesPlaces, context: BackupContext) -> None:
         self._raw = raw
         self._message = Message(raw, "a series")
-        self._place = place
+        self._place = places.own
+        self._places = places.all
         self._context = context
         self._source = self._message.number(1)
         self._url = self._message.required(2)
@@ -109,7 +125,7 @@ class SeriesReading:
             status=status if 0 <= status <= 6 else 0,
             latest_number=number_key(max(numbers)) if numbers else None,
             last_chapter_at=max((each.published_at for each in chapters if each.published_at), default=None),
-            sources=() if self._place is None else (self._mapping(self._place),),
+            sources=tuple(self._mapping(place) for place in self._places),
             follow=self._follow(),
             backups=(
                 BackupLine(
@@ -196,6 +212,7 @@ class SeriesReading:
             source=place.slug,
             series_key=place.key,
             key=release_key(read),
+            source_key=read.source_key,
             url=read.url,
             title=read.title,
             language=read.language,
@@ -237,7 +254,9 @@ def found_chapter(message: Message, title: str, place: Place | None) -> FoundCha
     reading = read_name(name, title)
     number = chapter_number(message.decimal(9))
     url = valid_text(message.required(1))
+    prefix = "" if place is None else place.chapters
     return FoundChapter(
+        source_key=url.removeprefix(prefix) if prefix and url.startswith(prefix) else None,
         url=url if place is None else urljoin(f"{place.base_url}/", url),
         title=name,
         number=reading.number if number is None else number,

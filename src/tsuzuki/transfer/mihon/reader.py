@@ -10,7 +10,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.transfer.archive.format import GroupLine
 from tsuzuki.transfer.foreign import ForeignLines, LeftOut, UnlinkedSource
 from tsuzuki.transfer.mihon.lines import BackupContext, group_name, read_series
-from tsuzuki.transfer.mihon.sources import BackupSources
+from tsuzuki.transfer.mihon.sources import BackupSources, language_of
 from tsuzuki.transfer.mihon.unpack import Unpacked, unpack
 
 PREFERENCES = "Settings of the app and of its sources are not imported: passwords stand in them."
@@ -24,18 +24,24 @@ async def read_backup(
     context = BackupContext(unpacked.categories, unpacked.sources, now)
     yield _beginning(unpacked)
     for portion in unpacked.portions:
-        places = [sources.place(head, unpacked.sources) for head in portion.heads]
+        places = [sources.places(head, unpacked.sources) for head in portion.heads]
         lines = await parsers.run(read_series, (portion.series, places, context))
         missing = Counter(
-            unpacked.sources.get(head.source, "") or str(head.source)
-            for head, place in zip(portion.heads, places, strict=True)
-            if place is None
+            _told(head.source, unpacked.sources.get(head.source, ""))
+            for head, where in zip(portion.heads, places, strict=True)
+            if not where.all
         )
         yield msgspec.structs.replace(
             lines,
-            sources=[sources.line(slug) for slug in sorted({place.slug for place in places if place is not None})],
+            sources=[sources.line(slug) for slug in sorted({place.slug for where in places for place in where.all})],
             unlinked=[UnlinkedSource(name, count) for name, count in missing.items()],
         )
+
+
+def _told(uid: int, name: str) -> str:
+    """A source by its name, and its language where that is known."""
+    language = language_of(uid, name) if name else None
+    return f"{name} ({language.upper()})" if language and language != "all" else name or str(uid)
 
 
 def _beginning(unpacked: Unpacked) -> ForeignLines:

@@ -25,6 +25,11 @@ GZIP = b"\x1f\x8b"
 _OLD = (b"{}", b'{"', b"{\n")
 
 SERIES, CATEGORY, SOURCE = 1, 2, 101
+MERGED = 600
+"""Of a series of TachiyomiSY or Komikku: one of those that it was made of."""
+MERGED_SOURCE = 6969
+"""The id of the source that these apps say such a series has."""
+_MOST_MERGED = 50
 _PRIVATE = frozenset({104, 105, 9001})
 """Preferences of the app and its sources, and a server's settings: passwords stand there in plain text."""
 CHAPTER = 16
@@ -38,6 +43,8 @@ class SeriesHead(msgspec.Struct, frozen=True):
     title: str
     is_kept: bool
     """Whether it is in the app's library; else it was only read."""
+    merged: tuple[tuple[int, str], ...] = ()
+    """Source and address of each series that the app shows as this one."""
 
 
 class Portion(msgspec.Struct, frozen=True):
@@ -75,10 +82,25 @@ def unpack(body: bytes) -> Unpacked:
     return unpacking.result()
 
 
+class _Portions:
+    """Series, as many at a time as one call of a parser process reads."""
+
+    def __init__(self) -> None:
+        self.all: list[Portion] = []
+        self._size = 0
+
+    def add(self, head: SeriesHead, message: bytes) -> None:
+        if not self.all or self._size + len(message) > PORTION:
+            self.all.append(Portion([], []))
+            self._size = 0
+        self._size += len(message)
+        self.all[-1].heads.append(head)
+        self.all[-1].series.append(message)
+
+
 class _Unpacking:
     def __init__(self) -> None:
-        self._portions: list[Portion] = []
-        self._size = 0
+        self._merged, self._others = _Portions(), _Portions()
         self._series = self._chapters = 0
         self._categories: dict[int, str] = {}
         self._sources: dict[int, str] = {}
@@ -92,12 +114,7 @@ class _Unpacking:
             raise TooLarge(f"The backup has more than {MOST_SERIES:,} series.")
         if self._chapters > MOST_CHAPTERS:
             raise TooLarge(f"The backup has more than {MOST_CHAPTERS:,} chapters.")
-        if not self._portions or self._size + len(message) > PORTION:
-            self._portions.append(Portion([], []))
-            self._size = 0
-        self._size += len(message)
-        self._portions[-1].heads.append(head)
-        self._portions[-1].series.append(message)
+        (self._merged if head.merged else self._others).add(head, message)
 
     def add_source(self, source: Message) -> None:
         self._sources[source.number(2)] = source.text(1) or ""
@@ -118,7 +135,8 @@ class _Unpacking:
         rest = b"".join(self._rest)
         if len(rest) > MOST_REST:
             raise TooLarge(f"The backup has more than {MOST_REST // 1024**2} MB beside its series.")
-        return Unpacked(self._portions, self._categories, self._sources, rest, self._chapters, self.has_preferences)
+        portions = [*self._merged.all, *self._others.all]  # what a series was made of is found by it
+        return Unpacked(portions, self._categories, self._sources, rest, self._chapters, self.has_preferences)
 
 
 def _plain(body: bytes) -> bytes:
@@ -156,12 +174,15 @@ def _message(field: Field) -> bytes:
 def _head(message: bytes) -> tuple[SeriesHead, int]:
     """Without building its chapters, of which there may be millions."""
     few: list[bytes] = []
+    merged: list[bytes] = []
     has_source = False
     chapters = 0
     for field in read_fields(message):
         if field.number in {1, 2, 3, 100}:
             few.append(field.raw)
             has_source = has_source or field.number == 1
+        elif field.number == MERGED and isinstance(field.value, bytes) and len(merged) < _MOST_MERGED:
+            merged.append(field.value)
         elif field.number == CHAPTER:
             chapters += 1
             if chapters > MOST_OF_ONE:
@@ -170,7 +191,18 @@ def _head(message: bytes) -> tuple[SeriesHead, int]:
     if not has_source:
         raise damaged("a series has no source")
     is_kept = said.number(100, 1) != 0
-    return SeriesHead(said.number(1), said.required(2), said.text(3) or "", is_kept), chapters
+    parts = tuple(part for raw in merged if (part := _merged_part(raw)) is not None)
+    return SeriesHead(said.number(1), said.required(2), said.text(3) or "", is_kept, parts), chapters
+
+
+def _merged_part(raw: bytes) -> tuple[int, str] | None:
+    """None for what is no such reference: another app may mean something else by the field."""
+    try:
+        part = Message(raw, "a merged series")
+        url = part.text(7)
+        return None if url is None or 8 not in part else (part.number(8), url)
+    except NotAFeed:
+        return None
 
 
 def chapters_of(message: Message) -> Iterator[Message]:

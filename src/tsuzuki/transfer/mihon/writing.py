@@ -1,6 +1,7 @@
 """Series of a shelf as messages of a backup, over what an earlier backup said of them. In a parser process."""
 
 import zlib
+from collections import defaultdict
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -58,6 +59,8 @@ class SeriesToWrite(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 0
     cover_url: str | None = None
     is_kept: bool
+    is_merged: bool = False
+    """Whether an app shows several series as this one, of which only one need be in its library."""
     group: str | None
     added_at: int
     mode: Mode | None = None
@@ -71,6 +74,25 @@ class Categories(msgspec.Struct, frozen=True):
 
     now: dict[str, int]
     earlier: dict[int, str]
+    default: str
+    """The name of the default group: a category that is called so became it."""
+
+
+class KnownChapter(msgspec.Struct, frozen=True):
+    """A chapter of an earlier backup, and what it is here; None where it is gone."""
+
+    url: str
+    message: Message
+    raw: bytes
+    now: ChapterToWrite | None
+
+
+class EarlierState(msgspec.Struct):
+    """What an earlier backup said of a chapter, all its releases together: here it is one chapter (I2)."""
+
+    is_read: bool = False
+    is_bookmarked: bool = False
+    pages: set[int] = msgspec.field(default_factory=set)
 
 
 def earlier_categories(rest: bytes) -> dict[int, str]:
@@ -103,13 +125,18 @@ def _series(one: SeriesToWrite, categories: Categories, now: int) -> bytes:
         return _new_series(one, categories, now)
     raw = zlib.decompressobj().decompress(one.earlier, MOST_UNPACKED)
     message = Message(raw, "a series")
-    chapters, urls = _known_chapters(message, one)
-    fresh = [_new_chapter(each, now) for each in one.chapters if each.url and each.url not in urls]
+    was_kept = bool(message.number(100, 1))
+    is_kept = one.is_kept and (was_kept or not one.is_merged)
+    is_left_alone = not is_kept and not was_kept
+    known = _known_chapters(message, one)
+    urls = {each.url for each in known} | {path_of(each.url) for each in known}
+    fresh = [each for each in one.chapters if each.url and each.url not in urls]
+    chapters = [*_written_again(known), *(_new_chapter(each, now) for each in fresh)]
     new = {
-        17: [number_field(17, order) for order in _orders(one, message, categories)],
-        100: [] if one.is_kept else [number_field(100, 0)],
-        CHAPTER: [bytes_field(CHAPTER, chapter) for chapter in [*chapters, *fresh]],
-        104: _history(message, one, urls),
+        17: [number_field(17, order) for order in _orders(one, message, categories, is_left_alone=is_left_alone)],
+        100: [] if is_kept else [number_field(100, 0)],
+        CHAPTER: [bytes_field(CHAPTER, chapter) for chapter in chapters],
+        104: _history(message, known, fresh),
     }
     return replaced(message.fields, new)
 
@@ -130,39 +157,52 @@ def _new_series(one: SeriesToWrite, categories: Categories, now: int) -> bytes:
     return b"".join(out)
 
 
-def _orders(one: SeriesToWrite, message: Message, categories: Categories) -> list[int]:
-    """Its group; where that is still its first category of before, the others too."""
+def _orders(one: SeriesToWrite, message: Message, categories: Categories, *, is_left_alone: bool) -> list[int]:
+    """Its group; where that is still its first category of before, or it was and is in no library, as before."""
     before = [categories.earlier[order] for order in message.numbers(17) if order in categories.earlier]
-    names = before if before and before[0] == one.group else [one.group] if one.group is not None else []
+    group = one.group or categories.default
+    names = before if is_left_alone or before[:1] == [group] else [one.group] if one.group is not None else []
     return [categories.now[name] for name in names if name in categories.now]
 
 
-def _known_chapters(message: Message, one: SeriesToWrite) -> tuple[list[bytes], dict[str, ChapterToWrite | None]]:
-    """The chapters of before, changed where more was read since; and what each address is here."""
+def _known_chapters(message: Message, one: SeriesToWrite) -> list[KnownChapter]:
     by_key = {each.key: each for each in one.chapters}
     by_url = {each.url: each for each in one.chapters if each.url}
     title = message.text(3) or ""
-    out: list[bytes] = []
-    urls: dict[str, ChapterToWrite | None] = {}
+    found: list[KnownChapter] = []
     for raw in message.messages(CHAPTER):
         chapter = Message(raw, "a chapter")
         url = chapter.required(1)
         now = by_url.get(path_of(url)) or by_key.get(chapter_key(found_chapter(chapter, title, None)))
-        urls[url] = urls[path_of(url)] = now
-        out.append(raw if now is None else _changed(chapter, raw, now))
-    return out, urls
+        found.append(KnownChapter(url, chapter, raw, now))
+    return found
 
 
-def _changed(chapter: Message, raw: bytes, now: ChapterToWrite) -> bytes:
-    """As it came, unless something else was read here."""
-    before = (bool(chapter.number(4)), bool(chapter.number(5)))
-    page = 0 if now.is_read else now.page
-    is_same_page = now.is_read or page == chapter.number(6)
-    if before == (now.is_read, now.is_bookmarked) and is_same_page:
-        return raw
+def _written_again(known: list[KnownChapter]) -> list[bytes]:
+    """The chapters of before, changed where more was read since."""
+    before: dict[str, EarlierState] = defaultdict(EarlierState)
+    for each in known:
+        if each.now is not None:
+            state = before[each.now.key]
+            state.is_read = state.is_read or bool(each.message.number(4))
+            state.is_bookmarked = state.is_bookmarked or bool(each.message.number(5))
+            state.pages.add(each.message.number(6))
+    return [each.raw if each.now is None else _changed(each, each.now, before[each.now.key]) for each in known]
+
+
+def _changed(known: KnownChapter, now: ChapterToWrite, before: EarlierState) -> bytes:
+    """As it came, unless something else was read here: another release of it may have been the one that was read."""
+    chapter = known.message
+    own = bool(chapter.number(4)), bool(chapter.number(5)), chapter.number(6)
+    is_read = own[0] if now.is_read == before.is_read else now.is_read
+    is_bookmarked = own[1] if now.is_bookmarked == before.is_bookmarked else now.is_bookmarked
+    page = own[2] if now.is_read or now.page in before.pages else now.page
+    page = 0 if is_read and not own[0] else page
+    if (is_read, is_bookmarked, page) == own:
+        return known.raw
     new = {
-        4: [number_field(4, 1)] if now.is_read else [],
-        5: [number_field(5, 1)] if now.is_bookmarked else [],
+        4: [number_field(4, 1)] if is_read else [],
+        5: [number_field(5, 1)] if is_bookmarked else [],
         6: [number_field(6, page)] if page else [],
         11: [number_field(11, (now.changed_at or 0) // SECOND)],
         12: [number_field(12, chapter.number(12) + 1)],
@@ -182,25 +222,26 @@ def _new_chapter(one: ChapterToWrite, now: int) -> bytes:
     return b"".join(out)
 
 
-def _history(message: Message, one: SeriesToWrite, urls: Mapping[str, ChapterToWrite | None]) -> list[bytes]:
-    """Of each chapter the later of both."""
+def _history(message: Message, known: list[KnownChapter], fresh: list[ChapterToWrite]) -> list[bytes]:
+    """Of each chapter the later of both, and one line where it had none, however many releases it has."""
+    urls = {url: each.now for each in known for url in (each.url, path_of(each.url))}
+    lines = [(raw, Message(raw, "a line of the history")) for raw in message.messages(104)]
+    latest: dict[str, int] = {}
+    for _, line in lines:
+        now = urls.get(line.required(1))
+        if now is not None:
+            latest[now.key] = max(line.number(2), latest.get(now.key, 0))
     out: list[bytes] = []
-    told: set[str] = set()
-    for raw in message.messages(104):
-        line = Message(raw, "a line of the history")
-        url = line.required(1)
-        now = urls.get(url)
-        told.add(path_of(url))
-        is_later = now is not None and (now.opened_at or 0) > line.number(2)
-        if now is not None and is_later:
-            raw = replaced(line.fields, {2: [number_field(2, now.opened_at or 0)]})
-        out.append(bytes_field(104, raw))
-    known = {url: each for url, each in urls.items() if each is not None}
-    known |= {each.url: each for each in one.chapters if each.url and each.url not in urls}
-    for url, each in known.items():
-        if each.opened_at is not None and path_of(url) not in told:
-            told.add(path_of(url))
-            out.append(_opened(url, each.opened_at))
+    for raw, line in lines:
+        now = urls.get(line.required(1))
+        opened = 0 if now is None else now.opened_at or 0
+        is_later = now is not None and opened > latest[now.key] == line.number(2)
+        out.append(bytes_field(104, replaced(line.fields, {2: [number_field(2, opened)]}) if is_later else raw))
+    told = {path_of(line.required(1)) for _, line in lines}
+    for url, one in [*((each.url, each.now) for each in known), *((each.url, each) for each in fresh)]:
+        if one is not None and one.opened_at is not None and one.key not in latest and path_of(url) not in told:
+            latest[one.key] = one.opened_at
+            out.append(_opened(url, one.opened_at))
     return out
 
 

@@ -1,5 +1,6 @@
 """Komga and Kavita: series with their chapters and how far they were read, as a backup of Mihon has them."""
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
@@ -10,8 +11,8 @@ from tsuzuki.model.errors import TooLarge
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 from tsuzuki.transfer.documents.articles import decoded
-from tsuzuki.transfer.foreign import ForeignLines, UnlinkedSource
-from tsuzuki.transfer.mihon.lines import BackupContext, read_series
+from tsuzuki.transfer.foreign import ForeignLines, LeftOut, UnlinkedSource
+from tsuzuki.transfer.mihon.lines import BackupContext, SeriesPlaces, read_series
 from tsuzuki.transfer.mihon.wire import bytes_field, decimal_field, number_field, text_field
 from tsuzuki.transfer.servers.calls import ServerCalls, basic
 from tsuzuki.transfer.servers.kinds import ServerLogin
@@ -24,10 +25,15 @@ _PAGE = 20
 _MOST_PAGES = 500
 _MOST_OF_PAGE = 1_000
 """Of a server that sends longer pages than it was asked for."""
+_ID = re.compile(r"[\w-]{1,100}", re.ASCII)
+"""Of a series, which stands in an address; programs that speak as Komga does have UUIDs."""
 _UNKNOWN_NUMBER = -1.0
 _LOOSE = -10_000
 """Below it Kavita's numbers stand for none."""
 _KOMGA_STATES: Mapping[str, int] = {"ONGOING": 1, "ENDED": 2, "ABANDONED": 5, "HIATUS": 6}
+_KOMGA_ORDER = "metadata.titleSort,asc"
+"""Without one, pages may overlap."""
+STAY_THERE = "They stay on that server, and so do its collections and reading lists."
 _TOO_MANY = f"The server has more than {_PAGE * _MOST_PAGES:,} series."
 
 
@@ -53,12 +59,12 @@ async def read_komga(
     """Every series of every library that the person sees, with how far they read."""
     headers = basic(login)
     for page in range(_MOST_PAGES):
-        body = await calls.get("/api/v1/series", headers, page=page, size=_PAGE)
+        body = await calls.get("/api/v1/series", headers, page=page, size=_PAGE, sort=_KOMGA_ORDER, deleted="false")
         found = await parsers.run(komga_page, (body,))
         if not found:
             return
         for id_, series in found:
-            books = await calls.get(f"/api/v1/series/{id_}/books", headers, unpaged="true")
+            books = await calls.get(f"/api/v1/series/{id_}/books", headers, unpaged="true", deleted="false")
             yield await parsers.run(komga_lines, (series, books, calls.base, now))
     raise TooLarge(_TOO_MANY)
 
@@ -66,7 +72,7 @@ async def read_komga(
 def komga_page(body: bytes) -> list[tuple[str, bytes]]:
     """The series of a page, each with its id."""
     rows = _rows(decoded(body, Any), "content")[:_MOST_OF_PAGE]
-    return [(str(one["id"]), msgspec.json.encode(one)) for one in rows if str(one.get("id", "")).isalnum()]
+    return [(str(one["id"]), msgspec.json.encode(one)) for one in rows if _ID.fullmatch(str(one.get("id", "")))]
 
 
 def komga_lines(series: bytes, books: bytes, base: str, now: int) -> ForeignLines:
@@ -190,8 +196,9 @@ def _message(out: list[bytes], chapters: list[BookToWrite]) -> bytes:
 
 
 def _lines(series: bytes, uid: int, name: str, now: int) -> ForeignLines:
-    lines = read_series([series], [None], BackupContext({}, {uid: name}, now))
-    return msgspec.structs.replace(lines, unlinked=[UnlinkedSource(name, 1)])
+    lines = read_series([series], [SeriesPlaces()], BackupContext({}, {uid: name}, now))
+    left = [LeftOut("files", len(lines.chapters), STAY_THERE)] if lines.chapters else []
+    return msgspec.structs.replace(lines, unlinked=[UnlinkedSource(name, 1)], left_out=[*lines.left_out, *left])
 
 
 def _rows(value: Any, name: str) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis, from_iso
-from tsuzuki.transfer.documents.articles import a_bookmark, a_feed, decoded
+from tsuzuki.transfer.documents.articles import NO_ADDRESS, NOT_WEB, a_bookmark, a_feed, decoded
 from tsuzuki.transfer.foreign import ForeignLines, LeftOut
 from tsuzuki.transfer.servers.calls import ServerCalls, basic
 from tsuzuki.transfer.servers.kinds import ServerLogin
@@ -39,6 +39,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 class _Entries(msgspec.Struct, frozen=True):
     entries: Sequence[_Entry] = ()
+    total: int = 0
 
 
 async def read_miniflux(
@@ -50,10 +51,13 @@ async def read_miniflux(
     for page in range(_MOST_PAGES):
         body = await calls.get("/v1/entries", headers, starred="true", limit=_PAGE, offset=page * _PAGE, order="id")
         lines = await parsers.run(read_entries, (body, now))
-        if not lines.bookmarks:
-            return
+        if not lines.bookmarks and not lines.left_out:
+            break
         yield lines
-    raise SourceError("The server has more starred articles than can be imported.")
+    else:
+        raise SourceError("The server has more starred articles than can be imported.")
+    read = await calls.get("/v1/entries", headers, status="read", limit=1, offset=0)
+    yield await parsers.run(read_states, (read,))
 
 
 def read_feeds(body: bytes, now: int) -> ForeignLines:
@@ -64,7 +68,14 @@ def read_feeds(body: bytes, now: int) -> ForeignLines:
         for one in found
         if http_url(one.feed_url)
     ]
-    return ForeignLines(feeds=feeds, left_out=[LeftOut("items", len(feeds), READ_STATES)])
+    left = len(found) - len(feeds)
+    return ForeignLines(feeds=feeds, left_out=[LeftOut("feeds", left, NOT_WEB)] if left else [])
+
+
+def read_states(body: bytes) -> ForeignLines:
+    """How many articles were read, which does not come along."""
+    found: _Entries = decoded(body, _Entries)
+    return ForeignLines(left_out=[LeftOut("items", found.total, READ_STATES)] if found.total > 0 else [])
 
 
 def read_entries(body: bytes, now: int) -> ForeignLines:
@@ -81,7 +92,9 @@ def read_entries(body: bytes, now: int) -> ForeignLines:
         )
         for one in found.entries
     ]
-    return ForeignLines(bookmarks=[mark for mark in marks if mark is not None])
+    kept = [mark for mark in marks if mark is not None]
+    left = len(marks) - len(kept)
+    return ForeignLines(bookmarks=kept, left_out=[LeftOut("items", left, NO_ADDRESS)] if left else [])
 
 
 def moment_of(text: str | None) -> int | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 
-from tsuzuki.model.errors import Invalid
+from tsuzuki.model.errors import Invalid, SourceError
 from tsuzuki.model.requests import Parsers
 from tsuzuki.model.times import Millis
 from tsuzuki.transfer.foreign import ForeignLines
@@ -12,6 +12,11 @@ from tsuzuki.transfer.servers.kinds import ServerLogin
 from tsuzuki.transfer.servers.miniflux import read_miniflux
 
 ReadServer = Callable[[ServerCalls, ServerLogin, Parsers, Millis], AsyncIterator[ForeignLines]]
+
+SIGN_IN_PAGE = (
+    "Suwayomi answered with a page: it asks for a sign-in other than Basic. "
+    "Make a backup in Suwayomi and choose its file instead."
+)
 
 _READERS: dict[str, ReadServer] = {"miniflux": read_miniflux, "komga": read_komga, "kavita": read_kavita}
 
@@ -26,4 +31,7 @@ def server_lines(calls: ServerCalls, login: ServerLogin, parsers: Parsers, now: 
 async def suwayomi_backup(calls: ServerCalls, login: ServerLogin) -> bytes:
     """Suwayomi makes a backup of Mihon itself."""
     headers = basic(login) if login.username else {}
-    return await calls.get("/api/v1/backup/export/file", headers)
+    body = await calls.get("/api/v1/backup/export/file", headers)
+    if body.lstrip()[:1] == b"<":
+        raise SourceError(SIGN_IN_PAGE)
+    return body
