@@ -18,8 +18,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from bench.footprint import computed, family
-from bench.harness import a_postgres, say
+from bench.harness import a_postgres, family, say, seconds_of
 from tests.api.people import API, RunningApp, Visitor, a_running_app
 from tests.app import Answer, in_settings
 from tests.protocols.people import AppReader, an_app_reader
@@ -142,7 +141,7 @@ WAYS: dict[str, Sync] = {
 
 def processor_time() -> float:
     """Seconds of this process, and of those of PostgreSQL."""
-    return time.process_time() + sum(computed(pid) for pid in family(os.getpid())[1:])
+    return time.process_time() + seconds_of(family(os.getpid())[1:])
 
 
 async def measure(reader: AppReader, visitor: Visitor, above: int, *, rounds: int, expected: int) -> None:
