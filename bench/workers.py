@@ -27,11 +27,12 @@ from bench.peers.publisher import NEW, Mode
 from tests import databases
 from tests.app import in_settings
 from tests.builders import stored_feed, stored_watch
-from tests.delivery.builders import a_reader
+from tests.delivery.builders import a_reader, subscribe
 from tsuzuki.app.opening import wall_clock
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import HOUR, Millis
 
 AT_ONCE = 32
@@ -76,12 +77,16 @@ class Case(msgspec.Struct):
 async def fill(case: Case, site: Site, feeds: int) -> None:
     await migrate(DatabaseOptions(case.url), now=0)
     async with opened(case.url) as db:
-        urls = site.urls(case.key, feeds)
-        ids = [await stored_feed(db, url) for url in urls]
-        for feed, url in zip(ids, urls, strict=True):
-            host = re.sub(r"^http://|[:/].*$", "", url)
-            await stored_watch(db, feed, host=host, next_check_at=Millis(wall_clock() + HOUR))
-        await a_reader(db, feeds=ids)
+        await add_feeds(db, site.urls(case.key, feeds), await a_reader(db))
+
+
+async def add_feeds(db: Database, urls: Sequence[str], shelf: ShelfId) -> None:
+    """Feeds that nobody polls for an hour unless asked to, on a shelf."""
+    ids = [await stored_feed(db, url) for url in urls]
+    for feed, url in zip(ids, urls, strict=True):
+        host = re.sub(r"^http://|[:/].*$", "", url)
+        await stored_watch(db, feed, host=host, next_check_at=Millis(wall_clock() + HOUR))
+        await subscribe(db, shelf, feed)
 
 
 @contextlib.asynccontextmanager
