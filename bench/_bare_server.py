@@ -6,7 +6,6 @@ encoded for each request. It knows nobody, reads nothing, compresses nothing and
 
 import contextlib
 import socket
-import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -45,4 +44,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -33,7 +33,7 @@ from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx
 from tsuzuki.delivery.portions import Deliverer
 from tsuzuki.delivery.tasks import DELIVERIES, PORTION, Delivery
-from tsuzuki.inbox.events import newest_of_shelf_tx, next_events_tx
+from tsuzuki.inbox.events import EventCursor, newest_of_shelf_tx, next_events_tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.tasks import Task
@@ -212,7 +212,7 @@ async def look(db: Database, shelf: ShelfId, reads: list[float], others: list[fl
     await asyncio.sleep(LOOK_EVERY)
 
 
-async def until_told(db: Database, shelf: ShelfId, seen: int) -> None:
+async def until_told(db: Database, shelf: ShelfId, seen: EventCursor) -> None:
     await db.with_tx(lambda tx: counts_changed_tx(tx, [shelf], wall_clock()))
     while not await db.read(lambda tx: next_events_tx(tx, shelf, seen, most=1)):  # noqa: ASYNC110  as `Events` does
         await asyncio.sleep(0.005)

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import uvloop
@@ -89,7 +89,7 @@ async def _again(do: Callable[[], Awaitable[object]]) -> None:
         await asyncio.sleep(0)
 
 
-CASES: Mapping[str, Callable[[], Awaitable[None]]] = {
+CASES: Mapping[str, Callable[[], Coroutine[None, None, None]]] = {
     "poll-304": poll_304,
     "poll-new": poll_new,
     "inbox-page": inbox_page,
