@@ -216,16 +216,21 @@ async def aims(engine: str, db: Database, fetch: Fetch, shelf: ShelfId, *, count
             return lambda: fetch(searches.search_items, values)
 
         one = {"shelf_id": shelf, "kind": "item", "feed_id": 1, "series_id": None, "group_id": None}
-        cases: dict[str, tuple[float, Call, Call]] = {
-            "search, a word of one item": (RARE_MS, lambda: search.find(shelf, "item777", 20), bare("item777")),
-            "search, a rare word": (RARE_MS, lambda: search.find(shelf, "rare7", 20), bare("rare7")),
-            "search, a common word": (COMMON_MS, lambda: search.find(shelf, "river", 20), bare("river")),
-            "the unread counts of a page": (
-                COUNT_MS,
-                lambda: inbox.sums(shelf),
-                lambda: fetch(entries.tallied, one),
-            ),
+        words = {
+            "a word of one item": ("item777", RARE_MS),
+            "a beginning that few have": ("item777*", RARE_MS),
+            "a word of one in a hundred": ("rare7", COMMON_MS),
+            "a common word": ("river", COMMON_MS),
         }
+        cases: dict[str, tuple[float, Call, Call]] = {
+            f"search, {what}": (most, partial(search.find, shelf, text, 20), bare(text))
+            for what, (text, most) in words.items()
+        }
+        cases["the unread counts of a page"] = (
+            COUNT_MS,
+            lambda: inbox.sums(shelf),
+            lambda: fetch(entries.tallied, one),
+        )
         found = await computing([call for _, ours, bare_call in cases.values() for call in (ours, bare_call)])
     for (name, (most, _, __)), mine, beside in zip(cases.items(), found[::2], found[1::2], strict=True):
         title = f"{name}, {count:,} items, {engine}, computing"

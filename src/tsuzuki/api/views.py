@@ -157,7 +157,7 @@ def _compiled(
         known[f"make_{name}"] = make
         fields.append(f"{name}=make_{name}(row)")
     text = f"def make_view(row, /, **given): return view({', '.join(fields)}{', ' if fields else ''}**given)"
-    exec(text, known)  # noqa: S102  made of our own names of fields alone, when the module is imported
+    exec(compile(text, f"<{view.__name__}>", "exec"), known)  # noqa: S102  names of our own fields alone
     made: MakeView[Any, V] = known["make_view"]
     return made
 
