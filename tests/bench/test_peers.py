@@ -7,7 +7,7 @@ import pytest
 
 from bench.peers.__main__ import compare
 from bench.peers.build import FUSION, MINIFLUX, Built, Missing, Recipe, build
-from bench.peers.measure import AFTER, CALLS, COLD, DISK, DURING, FIRST, IDLE, POLLS, Sizes
+from bench.peers.measure import AFTER, CALLS, COLD, CROWD, CROWD_P95, DISK, DURING, FIRST, IDLE, POLLS, Sizes
 from bench.peers.publisher import COMMON, NEW, Publisher, Told, rare_word
 from bench.peers.table import Row, aims, milliseconds, rate, ratios, table
 from bench.peers.tsuzuki import OnSqlite
@@ -136,7 +136,7 @@ async def test_our_own_row_is_whole_and_nothing_is_lost(tmp_path):
     sizes = Sizes(feeds=3, items=12, rounds=1, calls=1, hosts=2, settle=0)
     measuring = await compare([OnSqlite(tmp_path, at_once=4)], sizes)
     assert measuring.notes == []
-    expected = {*POLLS, *CALLS, DURING, COLD, IDLE, AFTER, DISK}
+    expected = {*POLLS, *CALLS, CROWD, CROWD_P95, DURING, COLD, IDLE, AFTER, DISK}
     figures = {what: measuring.figures[what].get("Tsuzuki, SQLite") for what in expected}
     assert [what for what, figure in figures.items() if not figure] == []
     assert FIRST in figures
