@@ -105,7 +105,7 @@ def aim(
     is_met = measured <= bound if most is not None else measured >= bound
     mark = ("ok" if is_met else "MISSED") if is_full else "smaller than the aim's case"
     ratio = "" if beside is None else f"{measured / beside[1]:.2f} of {beside[0]} ({_short(beside[1])})"
-    line = f"aim: {what:66}{_short(measured):>8} {unit:13}{f'{word} {_short(bound)}':16}{ratio:44}{mark}"
+    line = f"aim: {what:76}{_short(measured):>8} {unit:13}{f'{word} {_short(bound)}':16}{ratio:44}{mark}"
     print(line, flush=True)
     return line
 
