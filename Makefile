@@ -53,10 +53,10 @@ fix: ## Format, and fix what ruff can
 	$(BIN)/ruff check --fix --quiet --exit-zero
 	$(BIN)/ruff format --quiet
 
-bench: ## Every benchmark, one after the other; but the comparison with other servers, `python -m bench.peers`
+bench: ## Every benchmark, one after the other; `python -m bench.peers` compares with others, `python -m bench.flame` draws graphs
 	@tools/venv dev
 	@for script in bench/[a-z]*.py; do \
-	  case $$script in bench/__init__.py|bench/harness.py) continue;; esac; \
+	  case $$script in bench/__init__.py|bench/harness.py|bench/flame.py) continue;; esac; \
 	  echo "== $$script"; $(BIN)/python -m "bench.$$(basename $$script .py)" || exit 1; \
 	done
 

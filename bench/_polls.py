@@ -311,6 +311,10 @@ class OnPostgres:
     def __init__(self, server_url: str) -> None:
         self._server_url = server_url
 
+    async def log_bytes(self) -> int:
+        """All that the server has written to its log (WAL) so far."""
+        return int(await databases.ask(self._server_url, "select pg_current_wal_insert_lsn() - '0/0'"))
+
     @contextlib.asynccontextmanager
     async def databases(self) -> AsyncIterator[tuple[str, str]]:
         names = [await databases.make(self._server_url, "template0") for _ in range(2)]

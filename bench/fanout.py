@@ -3,7 +3,7 @@
 `python -m bench.fanout [subscribers]`. The reference is the driver alone in the same run: an INSERT ... SELECT of as
 many rows as a portion has, into the same table with its indexes and triggers, in a transaction each; no look at what is
 there already, no events, no tasks. Beside the time it says how long the longest portion took, how long somebody else's
-write and event waited at most while all was delivered, and by how much the process grew.
+read, and their write and its event, waited while all was delivered and before, and by how much the process grew.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from bench.harness import Line, a_postgres, say, show
+from bench.harness import Line, a_postgres, aim, p95, say, show
 from tests.builders import a_new_item, store_items_tx, stored_feed, stored_shelf
 from tsuzuki.app.opening import wall_clock
 from tsuzuki.coord.wakeup import MemoryWakeup
@@ -33,7 +33,7 @@ from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx
 from tsuzuki.delivery.portions import Deliverer
 from tsuzuki.delivery.tasks import DELIVERIES, PORTION, Delivery
-from tsuzuki.inbox.events import newest_of_shelf_tx, next_events_tx
+from tsuzuki.inbox.events import EventCursor, newest_of_shelf_tx, next_events_tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.tasks import Task
@@ -44,6 +44,9 @@ ITEMS = 10
 SUBSCRIBERS = 20_000
 MOST = 2.0
 """Times the bare insert."""
+MOST_OTHERS = 2.0
+"""Times what others wait when nothing is delivered, of 95 in 100."""
+IDLE_LOOKS = 60
 LOOK_EVERY = 0.05
 CHUNK = 5_000
 
@@ -102,8 +105,12 @@ class Figures(msgspec.Struct):
     bare: float = 0.0
     longest: float = 0.0
     """Of the portions, in seconds."""
-    others: float = 0.0
-    """How long somebody else waited at most: from a write to its event being seen."""
+    others: list[float] = []
+    """How long somebody else waited: from a write to its event being seen."""
+    reads: list[float] = []
+    """How long somebody else's read took."""
+    idle_others: list[float] = []
+    idle_reads: list[float] = []
     growth: float = 0.0
     """In MB."""
 
@@ -156,7 +163,10 @@ async def deliver(db: Database, feed: FeedId, figures: Figures) -> None:
     context = WorkerContext(db=db, wakeup=wakeup, clock=wall_clock, name="bench")
     worker = Worker(context, DELIVERIES, deliverer)
     running = asyncio.create_task(worker.run())
-    async with somebody_else(db, figures):
+    shelf = await stored_shelf(db)
+    for _ in range(IDLE_LOOKS):
+        await look(db, shelf, figures.idle_reads, figures.idle_others)
+    async with somebody_else(db, shelf, figures):
         began = time.perf_counter()
         wakeup.wake(*(await db.with_tx(lambda tx: store_tx(tx, feed))).wakeups)
         while await db.read(lambda tx: tx.one(int, q.unfinished)):  # noqa: ASYNC110  the worker tells nobody
@@ -174,17 +184,14 @@ async def store_tx(tx: Tx, feed: FeedId) -> Delivered:
 
 
 @contextlib.asynccontextmanager
-async def somebody_else(db: Database, figures: Figures) -> AsyncIterator[None]:
-    """Writes an event on a shelf of their own again and again, and waits until its page would be told."""
-    shelf, before = await stored_shelf(db), memory()
+async def somebody_else(db: Database, shelf: ShelfId, figures: Figures) -> AsyncIterator[None]:
+    """Reads and writes on a shelf of their own again and again."""
+    before = memory()
 
     async def go_on() -> None:
         while True:
-            began = time.perf_counter()
-            await until_told(db, shelf)
-            figures.others = max(figures.others, time.perf_counter() - began)
+            await look(db, shelf, figures.reads, figures.others)
             figures.growth = max(figures.growth, memory() - before)
-            await asyncio.sleep(LOOK_EVERY)
 
     going = asyncio.create_task(go_on())
     try:
@@ -194,8 +201,18 @@ async def somebody_else(db: Database, figures: Figures) -> AsyncIterator[None]:
         await asyncio.gather(going, return_exceptions=True)
 
 
-async def until_told(db: Database, shelf: ShelfId) -> None:
+async def look(db: Database, shelf: ShelfId, reads: list[float], others: list[float]) -> None:
+    """One read, and one event from its write until its page would be told."""
+    began = time.perf_counter()
     seen = await db.read(lambda tx: newest_of_shelf_tx(tx, shelf))
+    read = time.perf_counter()
+    await until_told(db, shelf, seen)
+    others.append(time.perf_counter() - read)
+    reads.append(read - began)
+    await asyncio.sleep(LOOK_EVERY)
+
+
+async def until_told(db: Database, shelf: ShelfId, seen: EventCursor) -> None:
     await db.with_tx(lambda tx: counts_changed_tx(tx, [shelf], wall_clock()))
     while not await db.read(lambda tx: next_events_tx(tx, shelf, seen, most=1)):  # noqa: ASYNC110  as `Events` does
         await asyncio.sleep(0.005)
@@ -266,10 +283,15 @@ def report(engine: str, subscribers: int, figures: Figures) -> None:
         Line("100,000 entries", figures.seconds * share, figures.bare * share, ratio, f"at most {MOST}", ratio <= MOST),
         Line("all of it", figures.seconds, figures.bare),
         Line("the longest portion", figures.longest),
-        Line("somebody else waited for their event", figures.others),
+        Line("somebody else waited for their event", max(figures.others)),
     ]
     show(f"{subscribers:,} subscribers, {ITEMS} items, on {engine}", ("ours", "bare"), lines)
     print(f"the process grew by {figures.growth:.0f} MB")
+    waits = (("event", figures.others, figures.idle_others), ("read", figures.reads, figures.idle_reads))
+    for what, during, idle in waits:
+        mine, usual = p95(during) * 1e3, p95(idle) * 1e3
+        title = f"another reader's {what} during a delivery, p95, {engine}"
+        aim(title, mine, "ms", most=MOST_OTHERS * usual, beside=("the same before it", usual))
 
 
 def main() -> None:

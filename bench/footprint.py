@@ -1,9 +1,10 @@
-"""What the program takes of a machine: `python -m bench.footprint [--postgres] [--feeds 500]`.
+"""What the program takes of a machine: `python -m bench.footprint [--small] [--engine sqlite] [--feeds 500]`.
 
-It runs `tsuzuki serve` as a process, and with `--postgres` also `tsuzuki work`, on a database with feeds of a publisher
-on this machine, 30 items each. It prints the computing of a start (user and system time, which other programs disturb
-least), the memory of all its processes (PSS: what they share is counted once) and the size of the database. No figure
-makes this fail.
+It runs `tsuzuki serve` on SQLite, and `tsuzuki work` on PostgreSQL, on a database with feeds of a publisher on this
+machine, 30 items each. It prints the computing of a start (user and system time, which other programs disturb least),
+the memory of all its processes (PSS: what they share is counted once) and the size of the database. One case, which
+`--small` leaves out, is a library of 200,000 entries that grows to 350,000 by polls of 5,000 feeds. The reference for
+starts and memory is a bare server (`bench._bare_server`), for the disk what was published. No figure makes this fail.
 """
 
 import argparse
@@ -21,9 +22,10 @@ from pathlib import Path
 import aiohttp
 import msgspec
 
+from bench._library import build, grow
 from bench._polls import a_publisher
-from bench._publisher import MANY
-from bench.harness import a_postgres, say
+from bench._publisher import MANY, feed
+from bench.harness import a_postgres, aim, family, say, seconds_of
 from tests import databases
 from tests.app import in_settings
 from tests.builders import stored_feed, stored_watch
@@ -37,7 +39,11 @@ from tsuzuki.model.times import Millis
 STARTS = 5
 SETTLED_S = 45
 """After work or a start: long enough for what is let go after a while."""
-_TICK = os.sysconf("SC_CLK_TCK")
+LIBRARY = 200_000
+"""Entries that were there before 5,000 feeds bring 150,000 more."""
+READY_S, IDLE_MB, AFTER_MB, LARGE_MB, WORKER_MB, ITEM_KB = 0.35, 60, 100, 120, 70, 2.5
+"""What is aimed at."""
+BARE = ("bench._bare_server",)
 
 q = parse_queries(
     "bench",
@@ -48,6 +54,9 @@ select count(*) from watch where last_checked_at is not null;
 select count(*) from task where queue = 'item-ingest' and status in ('queued', 'running');
 -- name: count_items
 select count(*) from item;
+-- name: drop_watches
+-- Those of the library: nobody publishes its feeds, and nobody else is ever called.
+delete from watch where host = 'example.org';
 """,
 )
 
@@ -64,12 +73,6 @@ class Footprint(msgspec.Struct, frozen=True):
         return f"{self.shared_once:6.1f} MB (RSS of the process {self.resident:.1f}), {self.children} children"
 
 
-def family(pid: int) -> list[int]:
-    """A process and all below it."""
-    below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(each for child in below for each in family(int(child)))]
-
-
 def footprint(pid: int) -> Footprint:
     sizes = []
     for each in family(pid):
@@ -84,21 +87,14 @@ def _figure(size: str, name: str) -> float:
     return int(found[1]) * 1024 / 1e6
 
 
-def computed(pid: int) -> float:
-    """Seconds of user and system time of this process alone."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICK
-
-
 @contextlib.asynccontextmanager
 async def a_process(folder: Path, url: str, command: Sequence[str]) -> AsyncIterator[tuple[Process, str]]:
-    """A command of ours that runs on, and its first line."""
+    """A command of ours, or a module of this folder, that runs on; and its first line."""
     ours = {"DATA_DIR": folder, "DATABASE_URL": url, "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8", "ICONS": "off"}
     env = {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")}
     env |= {f"TSUZUKI_{name}": str(value) for name, value in {**ours, "LOG_LEVEL": "error"}.items()}
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tsuzuki", *command, stdout=PIPE, stderr=DEVNULL, env=env
-    )
+    what = command if command[0].startswith("bench.") else ("tsuzuki", *command)
+    child = await asyncio.create_subprocess_exec(sys.executable, "-m", *what, stdout=PIPE, stderr=DEVNULL, env=env)
     assert child.stdout is not None
     try:
         yield child, (await child.stdout.readline()).decode()
@@ -108,17 +104,37 @@ async def a_process(folder: Path, url: str, command: Sequence[str]) -> AsyncIter
 
 
 async def starts(folder: Path, url: str) -> None:
-    """The least of some starts: until it says that it is ready, and until it has answered a page."""
-    ready, wall, paged = [], [], []
+    """The least of some starts, ours and a bare server's in turns: until it is ready, and until it answered a page."""
+    ours, bare = Starts(), Starts()
     for _ in range(STARTS):
+        await ours.add(folder, url, ("serve", "--port", "0"), page="/sign-in")
+        await bare.add(folder, url, BARE, page="/")
+    print(f"start: {ours.ready:.2f} s of computing until ready, {ours.wall:.2f} s by the clock")
+    print(f"start, and a page: {ours.paged:.2f} s of computing; a bare server {bare.paged:.2f} s")
+    aim("a start until ready, computing", ours.ready, "s", most=READY_S, beside=("a bare server", bare.ready))
+    aim("a start until ready, by the clock", ours.wall, "s", most=READY_S, beside=("a bare server", bare.wall))
+
+
+class Starts:
+    """Seconds, the least of several."""
+
+    def __init__(self) -> None:
+        self.ready = self.wall = self.paged = float("inf")
+
+    async def add(self, folder: Path, url: str, command: Sequence[str], *, page: str) -> None:
         began = time.perf_counter()
-        async with a_process(folder, url, ("serve", "--port", "0")) as (child, line):
-            wall.append(time.perf_counter() - began)
-            ready.append(computed(child.pid))
-            await get(line, "/sign-in")
-            paged.append(computed(child.pid))
-    print(f"start: {min(ready):.2f} s of computing until ready, {min(wall):.2f} s by the clock")
-    print(f"start, and a page: {min(paged):.2f} s of computing")
+        async with a_process(folder, url, command) as (child, line):
+            self.wall = min(self.wall, time.perf_counter() - began)
+            self.ready = min(self.ready, seconds_of([child.pid]))
+            await get(line, page)
+            self.paged = min(self.paged, seconds_of([child.pid]))
+
+
+async def bare_memory(folder: Path) -> float:
+    """Of a bare server that answered one request, in MB."""
+    async with a_process(folder, "", BARE) as (child, line):
+        await get(line, "/")
+        return footprint(child.pid).shared_once
 
 
 async def get(line: str, path: str) -> None:
@@ -128,21 +144,50 @@ async def get(line: str, path: str) -> None:
         await response.read()
 
 
-async def memory(folder: Path, url: str, command: Sequence[str], *, base: str, feeds: int) -> None:
+async def memory(folder: Path, url: str, command: Sequence[str], *, base: str, feeds: int, bare: float) -> None:
     """Idle, then after its polls."""
-    name = command[0]
+    name, beside = command[0], ("a bare server", bare)
+    is_worker = name == "work"
     async with a_process(folder, in_settings(url), command) as (child, line):
         await asyncio.sleep(SETTLED_S)
-        print(f"{name}, idle{'':34}{footprint(child.pid)}")
+        idle = footprint(child.pid)
+        print(f"{name}, idle{'':34}{idle}")
         if name == "serve":
             await get(line, "/sign-in")
             print(f"{name}, a page was asked for{'':18}{footprint(child.pid)}")
     await add_feeds(url, [f"{base}/many/{number}" for number in range(feeds)])
+    after, later = await after_polls(folder, url, command, feeds=feeds)
+    print(f"{name}, just after {feeds} feeds of {MANY} items{'':5}{after}")
+    print(f"{name}, {SETTLED_S} s later{'':27}{later}")
+    most = WORKER_MB if is_worker else AFTER_MB
+    aim(f"{name}: idle", idle.shared_once, "MB", most=WORKER_MB if is_worker else IDLE_MB, beside=beside)
+    aim(f"{name}: just after {feeds} feeds of {MANY} items", after.shared_once, "MB", most=most, beside=beside)
+    aim(f"{name}: {SETTLED_S} s later", later.shared_once, "MB", most=most, beside=beside)
+
+
+async def after_polls(folder: Path, url: str, command: Sequence[str], *, feeds: int) -> tuple[Footprint, Footprint]:
+    """Just after so many watches were polled, and a while later."""
     async with a_process(folder, in_settings(url), command) as (child, _):
         await until_polled(url, feeds)
-        print(f"{name}, just after {feeds} feeds of {MANY} items{'':5}{footprint(child.pid)}")
+        after = footprint(child.pid)
         await asyncio.sleep(SETTLED_S)
-        print(f"{name}, {SETTLED_S} s later{'':27}{footprint(child.pid)}")
+        return after, footprint(child.pid)
+
+
+async def large(folder: Path, base: str, *, feeds: int, library: int, bare: float) -> None:
+    """One process with a large library, and 5,000 feeds that it polls."""
+    url = f"sqlite://{folder}/large.db"
+    await migrate(DatabaseOptions(url), now=0)
+    say(f"SQLite: {library:,} entries, and {feeds:,} feeds of {MANY} items")
+    async with opened(url) as db:
+        users = await build(db)
+        await grow(db, users, 1, library + 1)
+        await db.with_tx(lambda tx: tx.run(q.drop_watches))
+    await add_feeds(url, [f"{base}/many/large-{number}" for number in range(feeds)])
+    after, later = await after_polls(folder, url, ("serve", "--port", "0"), feeds=feeds)
+    what = f"serve: {feeds:,} feeds and {library + feeds * MANY:,} entries"
+    aim(f"{what}, just after", after.shared_once, "MB", most=LARGE_MB, beside=("a bare server", bare))
+    aim(f"{what}, {SETTLED_S} s later", later.shared_once, "MB", most=LARGE_MB, beside=("a bare server", bare))
 
 
 async def add_feeds(url: str, links: Sequence[str]) -> None:
@@ -171,13 +216,15 @@ async def opened(url: str) -> AsyncIterator[Database]:
         await db.close()
 
 
-async def disk(url: str, size: Callable[[], Awaitable[int]], empty: int) -> None:
+async def disk(engine: str, url: str, size: Callable[[], Awaitable[int]], empty: int) -> None:
     async with opened(url) as db:
         items = await db.read(lambda tx: tx.one(int, q.count_items))
-    print(f"disk: {(await size() - empty) / items / 1000:.2f} kB an item ({items:,} items)")
+    each, published = (await size() - empty) / items / 1000, len(feed("many", 0, MANY)) / MANY / 1000
+    print(f"disk: {each:.2f} kB an item ({items:,} items)")
+    aim(f"disk for each item, {engine}", each, "kB", most=ITEM_KB, beside=("what was published", published))
 
 
-async def on_sqlite(base: str, feeds: int) -> None:
+async def on_sqlite(base: str, feeds: int, *, is_small: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, url = Path(name), f"sqlite://{name}/tsuzuki.db"
 
@@ -192,9 +239,11 @@ async def on_sqlite(base: str, feeds: int) -> None:
 
         await migrate(DatabaseOptions(url), now=0)
         await starts(folder, in_settings(url))
-        empty = await size()
-        await memory(folder, url, ("serve", "--port", "0"), base=base, feeds=feeds)
-        await disk(url, size, empty)
+        empty, bare = await size(), await bare_memory(folder)
+        await memory(folder, url, ("serve", "--port", "0"), base=base, feeds=feeds, bare=bare)
+        await disk("SQLite", url, size, empty)
+        if not is_small:
+            await large(folder, base, feeds=10 * feeds, library=LIBRARY, bare=bare)
 
 
 async def on_postgres(server_url: str, base: str, feeds: int) -> None:
@@ -206,17 +255,17 @@ async def on_postgres(server_url: str, base: str, feeds: int) -> None:
             return int(await databases.ask(url, "select pg_database_size(current_database())"))
 
         await migrate(DatabaseOptions(url), now=0)
-        empty = await size()
-        await memory(Path(name), url, ("work",), base=base, feeds=feeds)
-        await disk(url, size, empty)
+        empty, bare = await size(), await bare_memory(Path(name))
+        await memory(Path(name), url, ("work",), base=base, feeds=feeds, bare=bare)
+        await disk("PostgreSQL", url, size, empty)
 
 
-async def main(*, feeds: int, is_on_postgres: bool) -> None:
+async def main(*, feeds: int, engine: str | None, is_small: bool) -> None:
     async with a_publisher() as base:
-        print("SQLite")
-        await on_sqlite(base, feeds)
-        if is_on_postgres:
-            say("PostgreSQL")
+        if engine != "postgres":
+            print("SQLite")
+            await on_sqlite(base, feeds, is_small=is_small)
+        if engine != "sqlite":
             with a_postgres() as server:
                 print("PostgreSQL")
                 await on_postgres(server.url, base, feeds)
@@ -226,6 +275,7 @@ if __name__ == "__main__":
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is a TextIOWrapper
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--feeds", type=int, default=500)
-    parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--small", action="store_true", help="without the large library")
+    parser.add_argument("--engine", choices=["sqlite", "postgres"], help="only this one")
     said = parser.parse_args()
-    asyncio.run(main(feeds=said.feeds, is_on_postgres=said.postgres))
+    asyncio.run(main(feeds=said.feeds, engine=said.engine, is_small=said.small))

@@ -2,16 +2,21 @@
 
 import contextlib
 import gc
+import math
+import os
 import random
 import shutil
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 
 from tests.servers import Postgres, shared_folder
+
+_TICK = os.sysconf("SC_CLK_TCK")
 
 Case = Callable[[], Awaitable[object]]
 
@@ -80,6 +85,60 @@ def show(title: str, columns: tuple[str, str], lines: Sequence[Line]) -> None:
         ratio = f"{line.ratio:.2f}" if line.ratio is not None else ""
         mark = {None: "", True: "ok", False: "MISSED"}[line.met]
         print(f"{line.what:44}{_seconds(line.ours):>12}{other:>12}{ratio:>9}  {line.target:16}{mark}")
+
+
+def aim(
+    what: str,
+    measured: float,
+    unit: str,
+    *,
+    most: float | None = None,
+    least: float | None = None,
+    beside: tuple[str, float] | None = None,
+    is_full: bool = True,
+) -> str:
+    """Print, and return, one line: what is aimed at, what was measured, how many times the reference that is, and
+    whether the aim is met. Of a smaller case than the one that the aim is about, only the figures are said.
+    """
+    bound, word = (most, "at most") if most is not None else (least, "at least")
+    assert bound is not None
+    is_met = measured <= bound if most is not None else measured >= bound
+    mark = ("ok" if is_met else "MISSED") if is_full else "smaller than the aim's case"
+    ratio = "" if beside is None else f"{measured / beside[1]:.2f} of {beside[0]} ({_short(beside[1])})"
+    line = f"aim: {what:76}{_short(measured):>8} {unit:13}{f'{word} {_short(bound)}':16}{ratio:44}{mark}"
+    print(line, flush=True)
+    return line
+
+
+def _short(value: float) -> str:
+    """Three digits that count."""
+    if value <= 0:
+        return "0"
+    text = f"{value:,.{max(0, 2 - math.floor(math.log10(value)))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def seconds_of(pids: Iterable[int]) -> float:
+    """The computing of these processes so far, user and system, in seconds; of those that live."""
+    found = 0.0
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            found += (int(fields[11]) + int(fields[12])) / _TICK
+    return found
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    try:
+        below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [pid, *(each for child in below for each in family(int(child)))]
+
+
+def p95(times: Sequence[float]) -> float:
+    return sorted(times)[max(0, math.ceil(len(times) * 0.95) - 1)]
 
 
 def _seconds(value: float) -> str:

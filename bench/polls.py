@@ -21,7 +21,7 @@ import uvloop
 
 from bench._polls import AT_ONCE, EngineSetup, OnPostgres, OnSqlite, Spent, a_publisher, a_setup, parser_seconds, q
 from bench._publisher import ITEMS, MANY, TAG
-from bench.harness import a_postgres, say
+from bench.harness import a_postgres, aim, say
 from tsuzuki.app.opening import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
@@ -32,6 +32,10 @@ from tsuzuki.polling.policy import PullPace
 from tsuzuki.polling.service import Poller
 
 AIM = 0.5
+CPU_MS_304, OF_SQLITE, LOG_BYTES = 0.25, 0.8, 400
+"""What else is aimed at: computing of a 304 on SQLite, ten new items on PostgreSQL beside SQLite's rate, and the log
+(WAL) that PostgreSQL writes for a 304.
+"""
 KINDS = (
     ("same", "304"),
     ("mute", "200, unchanged"),
@@ -86,8 +90,8 @@ class Best:
         self.parsers = min(self.parsers, max(0.0, parser_seconds() - parsers))
 
 
-async def polls(place: EngineSetup, base: str, sizes: Sizes, *, kind: str, what: str) -> None:
-    """Polls a second, ours and bare."""
+async def polls(place: EngineSetup, base: str, sizes: Sizes, *, kind: str, what: str) -> float:
+    """Polls a second, ours and bare; ours are returned."""
     urls = [f"{base}/{kind}/{number}" for number in range(sizes.polls)]
     new, tag = ITEMS if kind in {"new", "roll"} else 0, TAG if kind == "same" else None
     mine, theirs = Best(), Best()
@@ -98,6 +102,12 @@ async def polls(place: EngineSetup, base: str, sizes: Sizes, *, kind: str, what:
             await mine.run(ours.poll_all(len(urls)))
             await theirs.run(bare.poll_all(watches, tag=tag, new=new, shelves=0))
     line(what, len(urls), mine, theirs, unit="polls/s")
+    if kind == "same" and isinstance(place, OnSqlite):
+        each = 1e3 / len(urls)
+        aim(
+            "a 304, computing, SQLite", mine.cpu * each, "ms", most=CPU_MS_304, beside=("a bare one", theirs.cpu * each)
+        )
+    return len(urls) / mine.seconds
 
 
 async def end_to_end(place: EngineSetup, base: str, sizes: Sizes, shelves: int) -> None:
@@ -110,6 +120,23 @@ async def end_to_end(place: EngineSetup, base: str, sizes: Sizes, shelves: int) 
             await mine.run(ours.poll_all(len(urls)))
             await theirs.run(bare.poll_all(watches, tag=None, new=ITEMS, shelves=shelves))
     line(f"end to end, {shelves} inboxes each", len(urls) * ITEMS, mine, theirs, unit="installments/s")
+
+
+async def logged(place: OnPostgres, base: str, sizes: Sizes) -> None:
+    """What PostgreSQL writes to its log for a poll that finds nothing new, beside a bare update of the same row."""
+    urls = [f"{base}/same/{number}" for number in range(sizes.polls)]
+    async with a_setup(place, urls) as (ours, bare, watches):
+        for _ in range(2):  # the first touch of a page after a checkpoint logs all of it
+            await ours.poll_all(len(urls))
+            await bare.poll_all(watches, tag=TAG, new=0, shelves=0)
+        began = await place.log_bytes()
+        await ours.poll_all(len(urls))
+        middle = await place.log_bytes()
+        await bare.poll_all(watches, tag=TAG, new=0, shelves=0)
+        mine, theirs = (
+            (end - start) / len(urls) for start, end in ((began, middle), (middle, await place.log_bytes()))
+        )
+    aim("a 304, log of PostgreSQL", mine, "B", most=LOG_BYTES, beside=("a bare update", theirs))
 
 
 async def shares(place: EngineSetup, base: str, sizes: Sizes, *, kind: str, what: str) -> None:
@@ -210,11 +237,13 @@ def resident() -> float:
         return int(memory.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-async def measure(place: EngineSetup, base: str, sizes: Sizes) -> None:
+async def measure(place: EngineSetup, base: str, sizes: Sizes) -> dict[str, float]:
+    """Our polls a second, by their kind."""
     print(f"\n{place.name:36}{'ours':>10}{'bare':>10}{'':17}{'ratio':>6}")
+    rates = {}
     for kind, what in KINDS:
         say(f"{place.name}: polls, {what}")
-        await polls(place, base, sizes, kind=kind, what=what)
+        rates[kind] = await polls(place, base, sizes, kind=kind, what=what)
     for shelves in (1, 10, 100):
         say(f"{place.name}: end to end, {shelves}")
         await end_to_end(place, base, sizes, shelves)
@@ -222,14 +251,18 @@ async def measure(place: EngineSetup, base: str, sizes: Sizes) -> None:
         await shares(place, base, sizes, kind=kind, what=what)
     say(f"{place.name}: mixed, and among many")
     await mixed(place, base, sizes)
+    return rates
 
 
 async def main(sizes: Sizes, server_url: str) -> None:
     async with a_publisher() as base:
         say("memory")
         await memory(OnSqlite(), base, sizes)
-        for place in (OnSqlite(), OnPostgres(server_url)):
-            await measure(place, base, sizes)
+        on_sqlite = await measure(OnSqlite(), base, sizes)
+        on_postgres = await measure(OnPostgres(server_url), base, sizes)
+        what, found = f"{ITEMS} new items, PostgreSQL, one worker", on_postgres["new"]
+        aim(what, found, "polls/s", least=OF_SQLITE * on_sqlite["new"], beside=("SQLite", on_sqlite["new"]))
+        await logged(OnPostgres(server_url), base, sizes)
         print()
         for place in (OnSqlite(), OnPostgres(server_url)):
             await among(place, base, sizes)

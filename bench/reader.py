@@ -2,11 +2,14 @@
 
 The inbox, unread items, opening one, marking it, search; at 10,000, 100,000 and (`--full`) 1,000,000 items, for a shelf
 that has them all and follows 5,000 feeds, and for one of a hundred that share them. The last two lines compare a whole
-search with the list's filter for the same word. Starts a PostgreSQL of its own. No time makes it fail.
+search with the list's filter for the same word. At the end, for the shelf that has 350,000 (or the most of this run):
+what searches and counts compute, in parser processes and by PostgreSQL's backend too. Starts a PostgreSQL of its own.
+No time makes it fail.
 """
 
 import argparse
 import asyncio
+import os
 import random
 import shutil
 import statistics
@@ -24,7 +27,7 @@ import asyncpg
 import msgspec
 
 from bench._library import build, grow
-from bench.harness import a_postgres, say
+from bench.harness import a_postgres, aim, family, say, seconds_of
 from bench.store import MEMORY, postgres_database, sqlite_database
 from tests.builders import HERE, NOON
 from tests.inbox.builders import an_inbox, items_of
@@ -39,12 +42,19 @@ from tsuzuki.inbox.store import q as entries
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, LATEST
 from tsuzuki.model.tokens import parse_terms
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.shelves.limits import q as shelves
 
 PAGE = 50
 LONGEST = 15.0
 """Seconds for one verb, once it was called often enough."""
 FEWEST = 25
+
+AIMED = 350_000
+RARE_MS, COMMON_MS, COUNT_MS = 3, 15, 0.5
+"""What is aimed at, with so many items."""
+AVERAGES, EACH = 5, 40
+"""The least of so many averages counts, each of so many calls: other work only ever adds."""
 
 Call = Callable[[], Awaitable[object]]
 Fetch = Callable[[Query, dict[str, Any]], Awaitable[object]]
@@ -55,8 +65,8 @@ class Sizes(msgspec.Struct, frozen=True):
     calls: int
 
 
-FULL = Sizes(items=(10_000, 100_000, 1_000_000), calls=300)
-USUAL = Sizes(items=(10_000, 100_000), calls=300)
+FULL = Sizes(items=(10_000, 100_000, 350_000, 1_000_000), calls=300)
+USUAL = Sizes(items=(10_000, 100_000, 350_000), calls=300)
 SMALL = Sizes(items=(1_000, 3_000), calls=60)
 
 
@@ -171,6 +181,71 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
     return {name: await measured(ours, bare, calls) for name, (ours, bare) in cases.items()}
 
 
+# -- computing
+
+
+def computed() -> float:
+    """Seconds of this process, of parsers and of PostgreSQL."""
+    return time.process_time() + seconds_of(family(os.getpid())[1:])
+
+
+async def computing(calls: Sequence[Call]) -> list[float]:
+    """Milliseconds of computing for each, measured in turns."""
+    least = [float("inf")] * len(calls)
+    for _ in range(AVERAGES):
+        for place, call in enumerate(calls):
+            await call()
+            began = computed()
+            for _ in range(EACH):
+                await call()
+            least[place] = min(least[place], (computed() - began) * 1e3 / EACH)
+    return least
+
+
+async def aims(engine: str, db: Database, fetch: Fetch, shelf: ShelfId, *, count: int) -> None:
+    """Whole searches, with what they show of each hit, beside the statement that finds the items; and the counts of
+    every page beside one row of them.
+    """
+    async with a_pool() as pool:
+        search, inbox = Search(db, pool), an_inbox(db)
+
+        def bare(text: str) -> Call:
+            words = match(db.engine, parse_terms(text))
+            narrow = {"feeds": None, "unread": None, "saved": None, "before": FAR}
+            values = {"match": words, "shelf_id": shelf, "most": 20, **narrow}
+            return lambda: fetch(searches.search_items, values)
+
+        one = {"shelf_id": shelf, "kind": "item", "feed_id": 1, "series_id": None, "group_id": None}
+        words = {
+            "a word of one item": ("item777", RARE_MS),
+            "a beginning that few have": ("item777*", RARE_MS),
+            "a word of one in a hundred": ("rare7", COMMON_MS),
+            "a common word": ("river", COMMON_MS),
+        }
+        cases: dict[str, tuple[float, Call, Call]] = {
+            f"search, {what}": (most, partial(search.find, shelf, text, 20), bare(text))
+            for what, (text, most) in words.items()
+        }
+        cases["the unread counts of a page"] = (
+            COUNT_MS,
+            lambda: inbox.sums(shelf),
+            lambda: fetch(entries.tallied, one),
+        )
+        found = await computing([call for _, ours, bare_call in cases.values() for call in (ours, bare_call)])
+    for (name, (most, _, __)), mine, beside in zip(cases.items(), found[::2], found[1::2], strict=True):
+        title = f"{name}, {count:,} items, {engine}, computing"
+        aim(title, mine, "ms", most=most, beside=("the statement", beside), is_full=count >= AIMED)
+
+
+@asynccontextmanager
+async def a_pool() -> AsyncIterator[ParsePool]:
+    pool = ParsePool(PoolOptions())
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
 # -- the engines
 
 
@@ -221,6 +296,9 @@ async def measure(engine: str, db: Database, fetch: Fetch, sizes: Sizes) -> None
             before = smallest.setdefault(name, found)
             lines = [one.line(what, before[what]) for what, one in found.items()]
             print(f"\n{engine}, {until:,} items, {name}", HEAD, *lines, sep="\n", flush=True)
+        if until == min(AIMED, sizes.items[-1]):
+            print()
+            await aims(engine, db, fetch, case.one, count=until)
 
 
 async def engines(only: str | None = None) -> AsyncIterator[tuple[str, Database, Fetch]]:

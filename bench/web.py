@@ -2,7 +2,9 @@
 
 The inbox, an article, the library and the feeds, over real HTTP from the app, and beside each a bare Starlette route
 that renders a Jinja template of as many bytes: requests per second, the 99th percentile, and the processor's time for
-each; then what ours spend their time on. Client and server share a process. No time makes it fail.
+each; then what ours spend their time on. Client and server share a process. At the end the aims, by computing without
+client and socket, with an inbox of 150,000 entries besides (`--small`: 10,000), whose first page is asked for again and
+again, and whose others are read one by one. No time makes it fail.
 
 Neither side packs, unless `--packed` has both do it by the same means. The bare page knows nobody, reads nothing, logs
 nothing and puts a hundred values into as many bytes: what lies between is what an application does.
@@ -10,12 +12,14 @@ nothing and puts a hundred values into as many bytes: what lies between is what 
 
 import argparse
 import asyncio
+import html
 import os
+import re
 import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +31,8 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from bench.harness import say
+from bench._library import build, grow
+from bench.harness import aim, say
 from tests.api.people import RunningApp, a_running_app
 from tests.app import Client, serving
 from tests.web.sample_shelf import a_series, fill_shelf
@@ -42,6 +47,11 @@ PLAIN = {"accept": "text/html", "accept-encoding": "identity"}
 PACKED = {"accept": "text/html", "accept-encoding": "gzip"}
 AT_ONCE = 8
 SLICES = 4
+LARGE = 150_000
+FIRST = 1_000_000
+"""Of the ids of its items; others are there already."""
+INBOX_MS, INBOX_KB, TIMES_BARE = 3, 40, 3
+"""What is aimed at: computing and size of the inbox's page, and computing of any page beside a bare one of its size."""
 
 # As many loops and escaped values as a list of entries has, so that both render rather than copy.
 TEMPLATE = "<!doctype html><title>Bare</title>{% for row in rows %}<p>{{ row.title }} {{ row.text }}</p>\n{% endfor %}"
@@ -216,29 +226,100 @@ async def show_shares(app: RunningApp, asked: dict[str, str], paths: dict[str, s
         print(f"{name:9}{spent / rounds * 1e3:>9.2f}{shown}")
 
 
-async def answer(app: ASGIApp, path: str, asked: dict[str, str]) -> None:
+async def answer(app: ASGIApp, path: str, asked: dict[str, str]) -> bytes:
     """Ask the application itself."""
+    path, _, query = path.partition("?")
     headers = [(name.encode(), value.encode()) for name, value in asked.items()]
     scope = {"type": "http", "method": "GET", "scheme": "http", "path": path, "raw_path": path.encode()}
-    scope |= {"query_string": b"", "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2)}
-    statuses = []
+    scope |= {
+        "query_string": query.encode(),
+        "headers": headers,
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+    }
+    statuses, body = [], []
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b"", "more_body": False}
 
     async def send(message: Any) -> None:
         statuses.append(message.get("status", 200))
+        body.append(message.get("body", b""))
 
     await app(scope, receive, send)
     assert set(statuses) == {200}, (path, statuses)
+    return b"".join(body)
 
 
-async def main(rounds: int, headers: dict[str, str]) -> None:
+# -- the aims
+
+
+async def aims(app: RunningApp, asked: dict[str, str], paths: dict[str, str], *, rounds: int) -> None:
+    """Each page beside a bare one of its size, by computing alone, slice by slice."""
+    sizes = {name: len(await answer(app.app, path, asked)) for name, path in paths.items()}
+    bare = bare_app(sizes)
+    spent: dict[str, list[float]] = {name: [] for name in paths}
+    bare_spent: dict[str, list[float]] = {name: [] for name in paths}
+    for _ in range(SLICES):
+        for name, path in paths.items():
+            spent[name].append(await computing(app.app, [path] * (rounds // SLICES), asked))
+            bare_spent[name].append(await computing(bare, [f"/{sizes[name]}"] * (rounds // SLICES), asked))
+    for name in paths:
+        mine, least = min(spent[name]), min(bare_spent[name])
+        aim(f"page: {name}, computing", mine, "ms", most=TIMES_BARE * least, beside=("a bare page", least))
+
+
+async def large_inbox(app: RunningApp, *, rounds: int, articles: int) -> None:
+    """One page of many entries, and many pages that nobody saw before."""
+    user = await app.add()
+    shelf = (await app.accounts.current_user.shelf_of(user)).id
+    say(f"{articles:,} entries")
+    await grow(app.db, await build(app.db, shelf), FIRST, FIRST + articles)
+    asked = PLAIN | {"cookie": f"tsuzuki={await app.session(user)}"}
+    size = len(await answer(app.app, "/", asked))
+    bare, bare_path = bare_app({"inbox": size}), f"/{size}"
+    again, least, pages = [], [], []
+    path = "/"
+    for _ in range(SLICES):
+        again.append(await computing(app.app, ["/"] * (rounds // SLICES), asked))
+        least.append(await computing(bare, [bare_path] * (rounds // SLICES), asked))
+        for _ in range(rounds // SLICES // 2):
+            began = time.process_time()
+            page = await answer(app.app, path, asked)
+            pages.append((time.process_time() - began) * 1e3)
+            path = next_page(page)
+    beside, is_full = ("a bare page", min(least)), articles >= LARGE
+    what = f"inbox of {articles:,} entries"
+    aim(f"{what}, size of a page", size / 1024, "KiB", most=INBOX_KB, is_full=is_full)
+    aim(f"{what}, its first page, computing", min(again), "ms", most=INBOX_MS, beside=beside, is_full=is_full)
+    other = statistics.median(pages)
+    aim(f"{what}, a page not seen before, computing", other, "ms", most=INBOX_MS, beside=beside, is_full=is_full)
+
+
+def next_page(page: bytes) -> str:
+    found = re.search(rb'class="older[^"]*" href="([^"]+)"', page)
+    assert found is not None, "there is no next page"
+    return html.unescape(found[1].decode())
+
+
+async def computing(app: ASGIApp, paths: Sequence[str], asked: dict[str, str]) -> float:
+    """Milliseconds for each."""
+    await answer(app, paths[0], asked)
+    began = time.process_time()
+    for path in paths:
+        await answer(app, path, asked)
+    return (time.process_time() - began) * 1e3 / len(paths)
+
+
+async def main(rounds: int, headers: dict[str, str], *, articles: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with a_furnished_town(Path(folder)) as (app, cookie, paths):
             asked = headers | {"cookie": cookie}
             await compare(app, asked, paths, rounds)
             await show_shares(app, asked, paths, rounds // SLICES)
+            print()
+            await aims(app, PLAIN | {"cookie": cookie}, paths, rounds=rounds)
+            await large_inbox(app, rounds=rounds, articles=articles)
 
 
 if __name__ == "__main__":
@@ -248,4 +329,5 @@ if __name__ == "__main__":
     wish = parser.parse_args()
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         set_up_logging(level="info", style="json", stream=nowhere)  # as when serving, but for nobody
-        asyncio.run(main(160 if wish.small else 800, PACKED if wish.packed else PLAIN))
+        rounds, articles = (160, 10_000) if wish.small else (800, LARGE)
+        asyncio.run(main(rounds, PACKED if wish.packed else PLAIN, articles=articles))

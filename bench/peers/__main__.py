@@ -21,7 +21,7 @@ from bench.peers.build import FUSION, MINIFLUX, YARR, Built, Missing, Recipe, bu
 from bench.peers.contestants import Contestant, new_database
 from bench.peers.measure import Measuring, Sizes, a_site
 from bench.peers.others import Fusion, Miniflux, Yarr
-from bench.peers.table import ratios, table
+from bench.peers.table import aims, ratios, table
 from bench.peers.tsuzuki import OnPostgres, OnSqlite
 from tests.servers import ServerMissing, shared_folder
 
@@ -118,6 +118,8 @@ def show(measuring: Measuring, sizes: Sizes, *, said: list[str], versions: str, 
     for part in (table(names, rows), ratios(names, rows)):
         if part:
             print(part, end="\n\n")
+    if aims(rows):
+        print()
     for note in (*said, *measuring.notes, *(one.note for one in measuring.contestants if one.note)):
         print(f"- {note}")
 

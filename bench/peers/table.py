@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from bench.harness import aim
+
 BESIDE = {"Miniflux": "Tsuzuki, PostgreSQL"}
 """Which of ours each of the others is compared with, besides ours on SQLite."""
 OURS = "Tsuzuki, SQLite"
@@ -16,6 +18,10 @@ class Row(msgspec.Struct, frozen=True):
     figures: Mapping[str, float | None]
     show: Callable[[float], str]
     is_more_better: bool = False
+    is_speed: bool = False
+    """Where the aim is the first place."""
+    times: Mapping[str, float] = {}
+    """By how much to be ahead of whom, where that is more than just so."""
 
 
 def rate(value: float) -> str:
@@ -56,6 +62,25 @@ def ratios(names: Sequence[str], rows: Sequence[Row]) -> str:
         cells = [_ratio(row.figures.get(own), row.figures.get(other)) for own, other in pairs]
         lines.append(_line([row.what, *cells, "more" if row.is_more_better else "less"]))
     return "\n".join(lines)
+
+
+def aims(rows: Sequence[Row]) -> list[str]:
+    """Ours on SQLite beside the best of the others in every row of speed; in seconds, or in polls a second."""
+    lines = []
+    for row in rows:
+        ours = row.figures.get(OURS)
+        others = {
+            name: figure * row.times.get(name, 1.0)
+            for name, figure in row.figures.items()
+            if figure and not name.startswith("Tsuzuki")
+        }
+        if not row.is_speed or ours is None or not others:
+            continue
+        best = (max if row.is_more_better else min)(others, key=lambda name: others[name])
+        bound, beside = others[best], (best, row.figures[best] or 0.0)
+        most, least = (None, bound) if row.is_more_better else (bound, None)
+        lines.append(aim(row.what, ours, "" if row.is_more_better else "s", most=most, least=least, beside=beside))
+    return lines
 
 
 def _ours(other: str) -> Sequence[str]:

@@ -7,9 +7,9 @@ import pytest
 
 from bench.peers.__main__ import compare
 from bench.peers.build import FUSION, MINIFLUX, Built, Missing, Recipe, build
-from bench.peers.measure import AFTER, CALLS, COLD, DISK, DURING, FIRST, IDLE, POLLS, Sizes
+from bench.peers.measure import AFTER, CALLS, COLD, CROWD, CROWD_P95, DISK, DURING, FIRST, IDLE, POLLS, Sizes
 from bench.peers.publisher import COMMON, NEW, Publisher, Told, rare_word
-from bench.peers.table import Row, milliseconds, rate, ratios, table
+from bench.peers.table import Row, aims, milliseconds, rate, ratios, table
 from bench.peers.tsuzuki import OnSqlite
 
 NAMES = ["Tsuzuki, SQLite", "Tsuzuki, PostgreSQL", "Miniflux", "yarr"]
@@ -39,6 +39,22 @@ def test_ratios_are_ours_divided_by_theirs_on_the_engines_they_share():
 
 def test_without_others_there_are_no_ratios():
     assert ratios(NAMES[:2], ROWS) == ""
+
+
+def test_an_aim_is_the_best_of_the_others():
+    figures = {"Tsuzuki, SQLite": 400.0, "Tsuzuki, PostgreSQL": 9.0, "Fusion": 350.0, "yarr": 390.0}
+    row = Row("polls/s: 304", figures, rate, is_more_better=True, is_speed=True)
+    ahead = msgspec.structs.replace(row, times={"Fusion": 1.2})
+    slower = Row("one entry", {"Tsuzuki, SQLite": 0.002, "yarr": 0.001, "Fusion": 0.004}, milliseconds, is_speed=True)
+    first, second, third = aims([row, ahead, slower, *ROWS])
+    assert "at least 390" in first
+    assert "1.03 of yarr (390)" in first
+    assert first.endswith("ok")
+    assert "at least 420" in second
+    assert "1.14 of Fusion (350)" in second
+    assert second.endswith("MISSED")
+    assert "at most 0.001" in third
+    assert third.endswith("MISSED")
 
 
 def test_without_a_checkout_it_says_how_to_give_one(tmp_path):
@@ -120,7 +136,7 @@ async def test_our_own_row_is_whole_and_nothing_is_lost(tmp_path):
     sizes = Sizes(feeds=3, items=12, rounds=1, calls=1, hosts=2, settle=0)
     measuring = await compare([OnSqlite(tmp_path, at_once=4)], sizes)
     assert measuring.notes == []
-    expected = {*POLLS, *CALLS, DURING, COLD, IDLE, AFTER, DISK}
+    expected = {*POLLS, *CALLS, CROWD, CROWD_P95, DURING, COLD, IDLE, AFTER, DISK}
     figures = {what: measuring.figures[what].get("Tsuzuki, SQLite") for what in expected}
     assert [what for what, figure in figures.items() if not figure] == []
     assert FIRST in figures

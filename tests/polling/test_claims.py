@@ -149,6 +149,19 @@ async def test_refreshing_all_asks_for_the_feeds_of_that_shelf_only(db, poller):
     assert (await poller.ask_refresh_all(await stored_shelf(db))).queued == 0
 
 
+async def test_refreshes_behind_many_of_one_host_have_the_places_that_it_leaves(db):
+    clock = Clock()
+    async with a_poller(db, clock) as poller:
+        first = await due(db, 8, COLD, host="one.example")
+        others = await due(db, 3, HOT)
+        for watch in (*first, *others):
+            await db.with_tx(lambda tx, watch=watch: tx.run(q.suspend, id=watch))
+            await poller.ask_refresh(watch)
+            clock.turn(SECOND)
+        claimed = [watch.id for watch in await poller.claim(5, {})]
+        assert claimed == [*first[:2], *others]
+
+
 async def test_a_refresh_of_many_feeds_of_one_host_forgets_none_and_keeps_no_place_from_others(db):
     """Suspended ones too: what is not polled now stays wanted."""
     clock = Clock()

@@ -13,7 +13,7 @@ from tsuzuki.api.endpoints import Access, Body, Moment, declaring
 from tsuzuki.api.ids import IdText, Number, id_in_field, number_id
 from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, ListAnswer, Time, copied, display_title, read_time, view_of
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, copied, display_title, read_time, show_time, view_of
 from tsuzuki.books.articles import ArticleFiles
 from tsuzuki.http.books import answer_articles, answer_item
 from tsuzuki.images.articles import ArticleImages
@@ -24,7 +24,7 @@ from tsuzuki.model.errors import NotFound, Problem, Unavailable
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, read_number, show_id
 from tsuzuki.model.pages import Page
-from tsuzuki.model.times import Millis, from_datetime, iso
+from tsuzuki.model.times import Millis, from_datetime
 from tsuzuki.polling.articles import Articles
 from tsuzuki.shelves.types import MarkedChapters
 
@@ -106,7 +106,7 @@ item_view = view_of(
     categories=lambda entry: entry.categories or [],
     enclosures=lambda entry: entry.enclosures or [],
     page_urls=lambda entry: entry.page_urls or [],
-    updated_at=lambda entry: iso(entry.updated_at or entry.created_at),
+    updated_at=lambda entry: show_time(entry.updated_at or entry.created_at),
 )
 
 

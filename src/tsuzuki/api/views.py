@@ -1,9 +1,8 @@
 """What answers are made of. Every success is `{"data": ...}`; a list adds `"meta"` (R48)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
-from operator import attrgetter
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -117,8 +116,8 @@ def view_of(view: type[V], row: type[R], /, *given: str, **made: str | Callable[
     """
     have = _attributes(row)
     taken: dict[str, str] = {}
-    shows: list[tuple[str, Callable[[Any], Any]]] = []
-    makes = [(name, make) for name, make in made.items() if not isinstance(make, str)]
+    shows: dict[str, Callable[[Any], Any]] = {}
+    makes = {name: make for name, make in made.items() if not isinstance(make, str)}
     for name, wanted in get_type_hints(view, include_extras=True).items():
         how = made.get(name, "")
         if name in given or not isinstance(how, str):
@@ -131,20 +130,36 @@ def view_of(view: type[V], row: type[R], /, *given: str, **made: str | Callable[
         except ViewError as error:
             raise ViewError(f"{view.__name__}.{name} of {row.__name__}.{taken[name]}: {error}") from None
         if show is not None:
-            shows.append((name, show))
+            shows[name] = show
     if unknown := {*given, *made} - set(view.__struct_fields__):  # type: ignore[attr-defined]
         raise ViewError(f"{view.__name__} has no {', '.join(sorted(unknown))}")
-    names, take = tuple(taken), attrgetter("__class__", *taken.values())  # two at least, so that a tuple comes
+    return _compiled(view, taken, shows, makes)
 
-    def make_view(row: R, /, **values: Any) -> V:
-        values.update(zip(names, take(row)[1:], strict=True))
-        for name, show in shows:
-            values[name] = show(values[name])
-        for name, make in makes:
-            values[name] = make(row)
-        return view(**values)
 
-    return make_view
+def _compiled(
+    view: type[V],
+    taken: Mapping[str, str],
+    shows: Mapping[str, Callable[[Any], Any]],
+    makes: Mapping[str, Callable[[Any], Any]],
+) -> MakeView[Any, V]:
+    """One expression with all fields, as `dataclasses` writes methods: a list makes fifty views, and putting the values
+    of each into a dict first took longer than all the rest of it.
+    """
+    known: dict[str, Any] = {"view": view}
+    fields = []
+    for name, attribute in taken.items():
+        value = f"row.{attribute}"
+        if name in shows:
+            known[f"show_{name}"] = shows[name]
+            value = f"show_{name}({value})"
+        fields.append(f"{name}={value}")
+    for name, make in makes.items():
+        known[f"make_{name}"] = make
+        fields.append(f"{name}=make_{name}(row)")
+    text = f"def make_view(row, /, **given): return view({', '.join(fields)}{', ' if fields else ''}**given)"
+    exec(compile(text, f"<{view.__name__}>", "exec"), known)  # noqa: S102  names of our own fields alone
+    made: MakeView[Any, V] = known["make_view"]
+    return made
 
 
 def _attributes(row: type) -> dict[str, Any]:
@@ -166,7 +181,7 @@ def _source(name: str, wanted: Any, have: dict[str, Any]) -> str:
     return name if name in have else plain.get(name.replace("_", ""), name)
 
 
-_time = lru_cache(4096)(iso)  # lists share most of their moments, and a text for each costs more than all the rest
+show_time = lru_cache(4096)(iso)  # lists share most of their moments, and a text for each costs more than all the rest
 
 
 def _show(wanted: Any, have: Any) -> Callable[[Any], Any] | None:
@@ -182,7 +197,7 @@ def _show(wanted: Any, have: Any) -> Callable[[Any], Any] | None:
 
 def _show_some(wanted: Any, have: Any) -> Callable[[Any], Any] | None:
     if wanted == Time and have is Millis:
-        return _time
+        return show_time
     if wanted is str and have is PublicId:
         return show_id
     if wanted is str and isinstance(have, NewType) and have.__supertype__ is int and have is not Millis:

@@ -40,7 +40,7 @@ MOST_ROUNDS = 8
 FOR_NEW = 0.6
 """Of the free places, for what was never looked at, before what is looked at again has its turn."""
 REFRESHES_SEEN = 10
-"""For each free place: among so many requests some are for a host that has its share not yet."""
+"""For each place that the first requests left free: among so many some are for a host that has its share not yet."""
 MOST_HOSTS = 1000
 FRESH_FOR = 1.0
 """Seconds at least; then, if they are wanted, they are read again."""
@@ -261,11 +261,19 @@ class Claims:
         return others + await self._fill_tx(tx, places, due, most=most - len(others), now=now)
 
     async def _claim_wanted_tx(self, tx: Tx, places: PollSlots, now: Millis) -> list[ClaimedWatch]:
-        """Only those whose turn it is: what is claimed and given back would no longer be wanted."""
-        busy = places.busy_and(())
-        wanted = await refreshes_tx(tx, now=now, most=places.left * REFRESHES_SEEN, busy=busy)
-        in_turn, _ = places.take(wanted)
-        return await claim_wanted_watches_tx(tx, [each.id for each in in_turn], now=now, lease=self._options.lease)
+        """Only those whose turn it is: what is claimed and given back would no longer be wanted. So many as are free
+        are mostly of so many hosts; more of them are looked at where they leave a place free.
+        """
+        claimed: list[ClaimedWatch] = []
+        for seen in (1, REFRESHES_SEEN):
+            most = places.left * seen
+            wanted = await refreshes_tx(tx, now=now, most=most, busy=places.busy_and(()))
+            in_turn, _ = places.take(wanted)
+            ids = [each.id for each in in_turn]
+            claimed += await claim_wanted_watches_tx(tx, ids, now=now, lease=self._options.lease)
+            if not places.left or len(wanted) < most:
+                break
+        return claimed
 
     @staticmethod
     async def _fill_tx(
