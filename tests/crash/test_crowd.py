@@ -87,8 +87,10 @@ select count(*) from dead_letter;
 )
 
 _LONGEST_TX = """
-select extract(epoch from clock_timestamp() - xact_start)::float, state || ': ' || left(query, 300) from pg_stat_activity
-where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid() and xact_start is not null
+select extract(epoch from clock_timestamp() - xact_start)::float as seconds, state || ': ' || left(query, 80) as what
+from pg_stat_activity
+where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+  and xact_start is not null
 order by 1 desc limit 1
 """
 
@@ -130,8 +132,8 @@ class Crowd:
         self.rng = rng
         self.done = Counter()
         self.seconds = 0.0
-        self.longest_tx = 0.0
-        self.what = ""
+        self.longest_tx = (0.0, "")
+        """Seconds, and what it was doing."""
         self.others_arrived_at = None
         """How many of the crowd had theirs when the reader had all that other feeds brought out at the same time."""
         self.changes = []
@@ -217,8 +219,8 @@ class Crowd:
             while True:
                 if onlooker is not None:
                     found = await onlooker.fetchrow(_LONGEST_TX)
-                    if found and found[0] > self.longest_tx:
-                        self.longest_tx, self.what = found
+                    if found is not None and found["seconds"] > self.longest_tx[0]:
+                        self.longest_tx = (found["seconds"], " ".join(found["what"].split()))
                 await self._look_at_others()
                 await asyncio.sleep(LOOK_EVERY)
         finally:
@@ -373,7 +375,7 @@ async def must_be_whole(crowd, title, show):
         f"  {'portions, entries in the largest':44}{len(portions):>12,}{max(portions.values()):>12,}",
         *(f"  {what:44}{count:>12,}" for what, count in sorted(crowd.done.items())),
         f"  {'seconds, deaths included':44}{crowd.seconds:>12.1f}",
-        f"  {'oldest transaction seen, s':44}{crowd.longest_tx:>12.2f}  {crowd.what}",
+        f"  {'oldest transaction seen, s':44}{crowd.longest_tx[0]:>12.2f} {crowd.longest_tx[1]}",
         f"  {'polls of each other feed meanwhile':44}{min(counts):>12,} to {max(counts):,}",
         f"  {'longest without a poll of one, s':44}{gap:>12.1f}",
         f"  {'of the crowd before others were delivered':44}{crowd.others_arrived_at or 0:>12,}",

@@ -19,8 +19,8 @@ q = parse_queries(
 -- fragment: numbers
 with recursive number (n) as (select cast(:first as bigint) union all select n + 1 from number where n + 1 < :until)
 -- name: add_shelves
-insert into shelf (id, tenant_id, plan, public_id, name, created_at, updated_at)
-{numbers} select n, (select min(id) from tenant), 'self-hosted', unhex(printf('%032x', n)), 'Crowd ' || n, 1, 1
+insert into shelf (id, tenant_id, plan, public_id, name, synced, created_at, updated_at)
+{numbers} select n, (select min(id) from tenant), 'self-hosted', unhex(printf('%032x', n)), 'Crowd ' || n, true, 1, 1
 from number;
 -- name: add_groups
 insert into shelf_group (public_id, shelf_id, name, is_default, created_at, updated_at)
@@ -32,9 +32,10 @@ from shelf_group where shelf_id >= :first and shelf_id < :until;
 """,
     """
 -- name: add_shelves
-insert into shelf (id, tenant_id, plan, public_id, name, created_at, updated_at)
+insert into shelf (id, tenant_id, plan, public_id, name, synced, created_at, updated_at)
 {numbers}
-select n, (select min(id) from tenant), 'self-hosted', decode(lpad(to_hex(n), 32, '0'), 'hex'), 'Crowd ' || n, 1, 1
+select n, (select min(id) from tenant), 'self-hosted', decode(lpad(to_hex(n), 32, '0'), 'hex'), 'Crowd ' || n, true,
+  1, 1
 from number;
 -- name: add_groups
 insert into shelf_group (public_id, shelf_id, name, is_default, created_at, updated_at)
@@ -51,7 +52,12 @@ from shelf_group where shelf_id >= :first and shelf_id < :until;
 async def add_crowd(db: Database, shelves: int) -> None:
     """So many shelves, which follow nothing."""
     await stored_shelf(db)  # and its tenant
-    for span in spans_of(range(shelves), CHUNK):
+    await add_shelves(db, range(shelves))
+
+
+async def add_shelves(db: Database, shelves: range) -> None:
+    """Those with these numbers, with their groups; there must be a tenant."""
+    for span in spans_of(shelves, CHUNK):
         await db.with_tx(partial(_run_tx, query=q.add_shelves, params=span))
         await db.with_tx(partial(_run_tx, query=q.add_groups, params=span))
 
