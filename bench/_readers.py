@@ -56,7 +56,8 @@ where subscription.shelf_id >= :first and subscription.shelf_id < :until and sub
   and item.feed_id = subscription.feed_id
 order by subscription.shelf_id, item.id;
 -- name: size
-select page_count * page_size from pragma_page_count(), pragma_page_size();
+select (page_count - freelist_count) * page_size
+from pragma_page_count(), pragma_freelist_count(), pragma_page_size();
 """,
     """
 -- fragment: numbers

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import os
 import random
-import re
 import secrets
 import time
 from collections import Counter
@@ -25,6 +24,7 @@ from tests.builders import stored_feed, stored_watch
 from tests.crash.fleet import many_processes, one_process
 from tests.crash.publisher import publishing
 from tests.crash.script import BACK_CATALOGUE, Publishers, Step
+from tests.crash.test_watched_fleet import address_in
 from tests.delivery.builders import a_reader, subscribe
 from tests.delivery.crowd import FIRST_SHELF, add_crowd, feed_of_crowd, spans_of
 from tests.notifications.receivers import a_notifier
@@ -130,7 +130,7 @@ class Crowd:
         self.feed = feed
         self.reader = reader
         self.rng = rng
-        self.done = Counter()
+        self.done = Counter[str]()
         self.seconds = 0.0
         self.longest_tx = (0.0, "")
         """Seconds, and what it was doing."""
@@ -138,7 +138,7 @@ class Crowd:
         """How many of the crowd had theirs when the reader had all that other feeds brought out at the same time."""
         self.changes = []
         """Portions that went by while somebody followed the feed, or left it."""
-        self._began = self._ended = None
+        self._began = self._ended = 0.0
 
     # -- what happens
 
@@ -237,7 +237,7 @@ class Crowd:
     @asynccontextmanager
     async def coming_and_going(self):
         """Somebody follows the feed and leaves it again, again and again; each takes the lock that delivery shares."""
-        base = re.search(r"http://127\.0\.0\.1:\d+", self.fleet.said[self.fleet.server.pid])[0]
+        base = address_in(self.fleet.said[self.fleet.server.pid])
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(60)) as session:
             client = Client(session, base)
             signed_in = await client.post("/api/v1/sessions", {"username": "admin", "password": PASSWORD})
@@ -285,7 +285,7 @@ class Crowd:
     async def count(self):
         """Entries of the crowd that are lost and doubled, events too few or too many, and the largest portion."""
         lost = doubled = events = tallied = 0
-        portions = Counter()
+        portions = Counter[int | None]()
         for span in spans_of(range(FOLLOWERS), SPAN):
             where = {"feed_id": self.feed, **span}
             counts = await self._many(ShelfCount, q.entries, where)
