@@ -58,6 +58,8 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(3600)]
 q = parse_queries(
     "tests",
     """
+-- name: settle_shelves
+update shelf set synced = true where not synced;
 -- name: unharvested
 select count(*) from watch where first_harvest_at is null;
 -- name: unfinished
@@ -334,6 +336,7 @@ async def stage(fleet, show):
             await add_crowd(db, FOLLOWERS)
             feed = await feed_of_crowd(db, FOLLOWERS, publisher.feed_url(POPULAR))
             await subscribe(db, reader, feed)
+            await db.with_tx(lambda tx: tx.run(q.settle_shelves))
             await refresh_statistics(db)
             show(f"{FOLLOWERS:,} followers, set up in {time.monotonic() - began:.0f} s")
             for name, each in zip((POPULAR, *OTHERS), (feed, *others), strict=True):
