@@ -9,25 +9,24 @@ read, and their write and its event, waited while all was delivered and before, 
 import argparse
 import asyncio
 import contextlib
-import itertools
 import os
 import resource
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from functools import partial
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import asyncpg
 import msgspec
 
 from bench.harness import Line, a_postgres, aim, p95, say, show
-from tests.builders import a_new_item, store_items_tx, stored_feed, stored_shelf
+from tests.builders import a_new_item, store_items_tx, stored_shelf
+from tests.delivery.crowd import add_crowd, feed_of_crowd, spans_of
 from tsuzuki.app.opening import wall_clock
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.migrate import migrate
-from tsuzuki.db.queries import Query, parse_queries
+from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import connect, path_of
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx
@@ -48,43 +47,14 @@ MOST_OTHERS = 2.0
 """Times what others wait when nothing is delivered, of 95 in 100."""
 IDLE_LOOKS = 60
 LOOK_EVERY = 0.05
-CHUNK = 5_000
 
 q = parse_queries(
     "bench",
     """
--- fragment: numbers
-with recursive number (n) as (select cast(:first as bigint) union all select n + 1 from number where n + 1 < :until)
--- name: add_shelves
-insert into shelf (id, tenant_id, plan, public_id, name, created_at, updated_at)
-{numbers} select n, (select min(id) from tenant), 'self-hosted', unhex(printf('%032x', n)), 'Bench ' || n, 1, 1
-from number;
--- name: add_groups
-insert into shelf_group (public_id, shelf_id, name, is_default, created_at, updated_at)
-{numbers} select unhex(printf('%032x', n)), n, 'Default', true, 1, 1 from number;
--- name: subscribe
-insert into subscription (public_id, shelf_id, feed_id, group_id, created_at, updated_at)
-select unhex(printf('%016x%016x', cast(:feed_id as bigint), shelf_id)), shelf_id, cast(:feed_id as bigint), id, 1, 1
-from shelf_group where shelf_id >= :first and shelf_id < :until;
 -- name: count_entries
 select count(*) from entry where feed_id = :feed_id;
 -- name: unfinished
 select count(*) from task where queue = 'delivery' and status in ('queued', 'running');
-""",
-    """
--- name: add_shelves
-insert into shelf (id, tenant_id, plan, public_id, name, created_at, updated_at)
-{numbers}
-select n, (select min(id) from tenant), 'self-hosted', decode(lpad(to_hex(n), 32, '0'), 'hex'), 'Bench ' || n, 1, 1
-from number;
--- name: add_groups
-insert into shelf_group (public_id, shelf_id, name, is_default, created_at, updated_at)
-{numbers} select decode(lpad(to_hex(n), 32, '0'), 'hex'), n, 'Default', true, 1, 1 from number;
--- name: subscribe
-insert into subscription (public_id, shelf_id, feed_id, group_id, created_at, updated_at)
-select decode(lpad(to_hex(cast(:feed_id as bigint)), 16, '0') || lpad(to_hex(shelf_id), 16, '0'), 'hex'), shelf_id,
-  cast(:feed_id as bigint), id, 1, 1
-from shelf_group where shelf_id >= :first and shelf_id < :until;
 """,
 )
 
@@ -95,7 +65,6 @@ from subscription join item on item.feed_id = subscription.feed_id
 where subscription.feed_id = {feed} and subscription.shelf_id >= {first} and subscription.shelf_id < {until}
 order by subscription.shelf_id, item.id
 """
-FIRST_SHELF = 1_000
 
 
 class Figures(msgspec.Struct):
@@ -126,40 +95,13 @@ class TimedDeliverer(Deliverer):
         self.longest = max(self.longest, time.perf_counter() - began)
 
 
-# -- setting up
-
-
-async def subscribed_feed(db: Database, subscribers: int) -> FeedId:
-    feed = await stored_feed(db)
-    for span in spans_of(range(subscribers), CHUNK):
-        await db.with_tx(partial(run_tx, query=q.subscribe, params={"feed_id": feed, **span}))
-    return feed
-
-
-async def fill(db: Database, subscribers: int) -> None:
-    await stored_shelf(db)  # and its tenant
-    for span in spans_of(range(subscribers), CHUNK):
-        await db.with_tx(partial(run_tx, query=q.add_shelves, params=span))
-        await db.with_tx(partial(run_tx, query=q.add_groups, params=span))
-
-
-async def run_tx(tx: Tx, *, query: Query, params: Mapping[str, int]) -> None:
-    await tx.run(query, **params)
-
-
-def spans_of(subscribers: range, most: int) -> list[dict[str, int]]:
-    """The shelves of these subscribers, so many at a time."""
-    places = [*range(subscribers.start, subscribers.stop, most), subscribers.stop]
-    return [{"first": FIRST_SHELF + one, "until": FIRST_SHELF + other} for one, other in itertools.pairwise(places)]
-
-
 # -- ours
 
 
 async def deliver(db: Database, feed: FeedId, figures: Figures) -> None:
     """The items as ingest stores them, and a worker until all have them."""
     wakeup = MemoryWakeup()
-    deliverer = TimedDeliverer(db, wall_clock, after_commit=lambda delivered: wakeup.wake(*delivered.wakeups))
+    deliverer = TimedDeliverer(db, wall_clock, after_commit=wakeup.wake)
     context = WorkerContext(db=db, wakeup=wakeup, clock=wall_clock, name="bench")
     worker = Worker(context, DELIVERIES, deliverer)
     running = asyncio.create_task(worker.run())
@@ -258,8 +200,8 @@ async def measure(url: str, subscribers: int) -> Figures:
     db = await open_database(DatabaseOptions(url))
     try:
         say(f"{subscribers:,} shelves on {url.partition(':')[0]}")
-        await fill(db, subscribers)
-        ours, bare = await subscribed_feed(db, subscribers), await subscribed_feed(db, subscribers)
+        await add_crowd(db, subscribers)
+        ours, bare = await feed_of_crowd(db, subscribers), await feed_of_crowd(db, subscribers)
         await db.with_tx(lambda tx: store_items_tx(tx, bare, [a_new_item(str(n)) for n in range(ITEMS)], wall_clock()))
         await refresh_statistics(db)
         half = subscribers // 2  # the reference runs before and after, for the table grows meanwhile

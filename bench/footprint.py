@@ -88,11 +88,11 @@ def _figure(size: str, name: str) -> float:
 
 
 @contextlib.asynccontextmanager
-async def a_process(folder: Path, url: str, command: Sequence[str]) -> AsyncIterator[tuple[Process, str]]:
-    """A command of ours, or a module of this folder, that runs on; and its first line."""
+async def a_process(folder: Path, url: str, command: Sequence[str], **more: str) -> AsyncIterator[tuple[Process, str]]:
+    """A command of ours, or a module of this folder, that runs on, with more settings by name; and its first line."""
     ours = {"DATA_DIR": folder, "DATABASE_URL": url, "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8", "ICONS": "off"}
     env = {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")}
-    env |= {f"TSUZUKI_{name}": str(value) for name, value in {**ours, "LOG_LEVEL": "error"}.items()}
+    env |= {f"TSUZUKI_{name}": str(value) for name, value in {**ours, **more, "LOG_LEVEL": "error"}.items()}
     what = command if command[0].startswith("bench.") else ("tsuzuki", *command)
     child = await asyncio.create_subprocess_exec(sys.executable, "-m", *what, stdout=PIPE, stderr=DEVNULL, env=env)
     assert child.stdout is not None

@@ -17,7 +17,7 @@ import msgspec
 from tsuzuki.db.queries import Queries, Query
 
 POINTS = (
-    *("claimed", "visited", "saved", "storing", "ingested", "delivering", "delivered"),
+    *("claimed", "visited", "saved", "storing", "ingested", "delivering", "placing", "delivered"),
     *("announcing", "announced", "telling", "told"),
 )
 FAULTS = ("fencing", "unique", "transaction")
@@ -81,6 +81,7 @@ def deliver_in_portions(most: int) -> None:
 
 
 def make_killable(killable: KillableProcess) -> None:
+    from tsuzuki.delivery import portions
     from tsuzuki.delivery.portions import Deliverer
     from tsuzuki.ingest.service import Ingest
     from tsuzuki.notifications.announcer import Announcer
@@ -95,6 +96,7 @@ def make_killable(killable: KillableProcess) -> None:
     after(killable, "storing", Ingest, "_ingest_tx")
     after(killable, "ingested", Ingest, "handle_all")
     before(killable, "delivering", Deliverer, "handle")
+    after(killable, "placing", portions, "deliver_portion_tx")
     after(killable, "delivered", Deliverer, "handle")
     before(killable, "announcing", Announcer, "handle_all")
     after(killable, "announced", Announcer, "handle_all")

@@ -1,6 +1,7 @@
 """A publisher with feeds and two comic sites, each on a loopback address of its own, and where notices go to."""
 
 import hashlib
+import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -70,6 +71,8 @@ class Publisher:
         self.told: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
         """By reader and installment: the ids of the deliveries, and how often each came."""
         self.calls = Counter[int]()
+        self.asked: dict[str, list[float]] = defaultdict(list)
+        """When each feed was asked for, by the monotonic clock."""
         self.port = 0
 
     # -- what it does
@@ -97,7 +100,9 @@ class Publisher:
     # -- what it answers
 
     async def show_feed(self, request: web.Request) -> web.Response:
-        return self._answer(request, self.feeds[request.match_info["name"]].feed(), "application/rss+xml")
+        name = request.match_info["name"]
+        self.asked[name].append(time.monotonic())
+        return self._answer(request, self.feeds[name].feed(), "application/rss+xml")
 
     async def show_comic(self, request: web.Request) -> web.Response:
         outlet = self.comics[request.match_info["site"], request.match_info["name"]]

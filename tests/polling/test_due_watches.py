@@ -1,15 +1,28 @@
 """Which watches a periodic pull takes, and which it skips: each row of the decision flow."""
 
+import contextlib
+import re
+import time
+
+import asyncpg
 import pytest
 
 from tests.builders import NOON, stored_feed, stored_watch
-from tsuzuki.db import Database
-from tsuzuki.db.queries import parse_queries
-from tsuzuki.model.ids import WatchId
+from tests.delivery.builders import a_reader
+from tests.delivery.crowd import add_crowd, feed_of_crowd
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.queries import load_queries, parse_queries
+from tsuzuki.db.statistics import refresh_statistics
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import ShelfId, WatchId
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-from tsuzuki.polling.store import claim_due_watches_tx, claim_wanted_watches_tx, release_watches_tx
+from tsuzuki.polling.store import BusyHosts, claim_due_watches_tx, claim_wanted_watches_tx, release_watches_tx
 
 LEASE = Millis(30_000)
+FOLLOWERS = 20_000
+ROUNDS = 15
+MOST = 10
+"""Times a claim that does not ask who follows; with a look at every follower it is 50."""
 
 q = parse_queries(
     "tests",
@@ -73,3 +86,51 @@ async def test_what_was_polled_since_it_was_wanted_is_not_polled_again(db):
 async def want(db: Database, watches: list[WatchId]) -> None:
     for watch in watches:
         await db.with_tx(lambda tx: tx.run(q.want, id=watch, now=NOON))  # noqa: B023  awaited at once
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+async def test_a_claim_takes_no_longer_however_many_follow_a_feed(db):
+    """R97: whether somebody wants it alone is known from two of them. On PostgreSQL the plan shows it, below."""
+    await add_crowd(db, FOLLOWERS)
+    watch = await stored_watch(db, await feed_of_crowd(db, FOLLOWERS), next_check_at=NOON)
+
+    async def seconds(shelves: tuple[ShelfId, ...]) -> float:
+        async def claim(tx: Tx) -> None:
+            began = time.perf_counter()
+            claimed = await claim_due_watches_tx(tx, {2: 9}, now=NOON, lease=LEASE, busy=BusyHosts(shelves=shelves))
+            took.append(time.perf_counter() - began)
+            assert [one.id for one in claimed] == [watch]
+            raise NotFound("so that it is due again")
+
+        took: list[float] = []
+        with contextlib.suppress(NotFound):
+            await db.with_tx(claim)
+        return took[0]
+
+    await seconds((ShelfId(1),))
+    found = [(await seconds(()), await seconds((ShelfId(1),))) for _ in range(ROUNDS)]
+    assert min(shared for _, shared in found) < MOST * min(alone for alone, _ in found)
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+@pytest.mark.parametrize("name", ["claim_due_watches", "feed_targets"])
+async def test_polls_look_at_few_followers_where_one_feed_has_most(db, database_url, name):
+    """PostgreSQL estimates as many followers of each feed as there are on average."""
+    other = await stored_feed(db)
+    await a_reader(db, feeds=[other])
+    watch = await stored_watch(db, other)
+    await add_crowd(db, FOLLOWERS)
+    await stored_watch(db, await feed_of_crowd(db, FOLLOWERS))
+    await refresh_statistics(db)
+    query = getattr(load_queries("tsuzuki.polling"), name).postgres
+    values = {"now": NOON, "many": 20, "rows": f'[{{"id": {watch}}}]', "hosts": "[]", "shelves": "[[1]]"}
+    values |= {"hot": 9, "warm": 9, "cold": 9, "ahead": 9, "until": NOON}
+    connection = await asyncpg.connect(database_url)
+    try:
+        rows = await connection.fetch(f"explain {query.sql}", *[values[name] for name in query.params])
+    finally:
+        await connection.close()
+    plan = "\n".join(row[0] for row in rows)
+    assert re.search(r"Limit .*\n *->  Index (Only )?Scan using subscription_feed on subscription", plan), plan
+    assert "Seq Scan on subscription" not in plan
+    assert "GroupAggregate" not in plan

@@ -83,10 +83,11 @@ join series on series.id = follow.series_id
 where follow.series_id = :id and {follow_gets_it};
 
 -- name: count_subscribers
--- Of each feed, and no further than need be.
+-- Of each feed, and no further than need be. Ordered, so that it is the beginning of an index.
 select cast(value ->> 0 as bigint) as of_id, (
   select count(*) from (
-    select 1 as one from subscription where subscription.feed_id = cast(wanted.value ->> 0 as bigint) limit :most
+    select 1 as one from subscription where subscription.feed_id = cast(wanted.value ->> 0 as bigint)
+    order by shelf_id limit :most
   ) as counted
 ) as readers
 from json_each(cast(:rows as text)) as wanted;
