@@ -221,8 +221,3 @@ async def insert_intent_tx(tx: Tx, intent_id: str, invoice_id: InvoiceId, paymen
 async def find_intent_tx(tx: Tx, intent_id: str) -> Intent | None:
     """A payment by the id that Stripe has for it; None when we never heard of it."""
     return await tx.maybe(Intent, q.find_intent, id=intent_id)
-
-
-async def list_intents_tx(tx: Tx, invoice_id: InvoiceId) -> list[Intent]:
-    """The payments of an invoice that Stripe told us of."""
-    return await tx.many(Intent, q.list_intents, invoice_id=invoice_id)

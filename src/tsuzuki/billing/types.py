@@ -172,15 +172,6 @@ class Totals(msgspec.Struct, frozen=True):
         """What the tenant owes in all; negative when we owe."""
         return self.charged - self.paid - self.written_off - self.credited
 
-    @property
-    def adds_up(self) -> bool:
-        """I10: every cent is accounted for, counted from either end."""
-        return (
-            self.charged == self.invoiced + self.applied + self.unbilled
-            and self.invoiced == self.paid + self.settled + self.written_off + self.open
-            and self.balance == self.open + self.unbilled - self.credit
-        )
-
 
 class RentedShelf(msgspec.Struct, frozen=True):
     """R80: `synced` and `sync_error` say whether the enforcer has applied what plan and status say."""
