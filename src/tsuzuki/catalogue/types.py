@@ -147,7 +147,7 @@ class MetaRow(msgspec.Struct, frozen=True):
     value: Annotated[str, Sealed(NOTE)]
 
 
-class SeriesFacts(msgspec.Struct, frozen=True, kw_only=True):
+class SeriesDescription(msgspec.Struct, frozen=True, kw_only=True):
     """What a series says of itself."""
 
     title: str
@@ -179,9 +179,9 @@ class MergeSeriesRow(msgspec.Struct, frozen=True):
     created_at: Millis
 
     @property
-    def about(self) -> SeriesFacts:
+    def about(self) -> SeriesDescription:
         """What it says of itself."""
-        return msgspec.convert(self, SeriesFacts, from_attributes=True)
+        return msgspec.convert(self, SeriesDescription, from_attributes=True)
 
 
 class MergeSourceRow(msgspec.Struct, frozen=True):
@@ -200,7 +200,7 @@ class FormerSeries(msgspec.Struct, frozen=True):
     """A series that was merged into another."""
 
     public_id: PublicId
-    details: SeriesFacts
+    details: SeriesDescription
     sources: list[SeriesSourceId]
 
 

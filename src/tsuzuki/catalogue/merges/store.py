@@ -11,7 +11,7 @@ from tsuzuki.catalogue.types import (
     MergeFollowRow,
     MergeSeriesRow,
     MergeSourceRow,
-    SeriesFacts,
+    SeriesDescription,
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, ShelfId
@@ -129,7 +129,7 @@ async def end_series_tx(
 # -- splitting
 
 
-async def add_series_tx(tx: Tx, public_id: PublicId, about: SeriesFacts, now: Millis) -> SeriesId:
+async def add_series_tx(tx: Tx, public_id: PublicId, about: SeriesDescription, now: Millis) -> SeriesId:
     """A series that has nothing yet."""
     return await tx.one(SeriesId, q.add_series, public_id=public_id, now=now, **msgspec.structs.asdict(about))
 
