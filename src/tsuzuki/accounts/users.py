@@ -53,7 +53,7 @@ class UserChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Users:
-    """What the operator does with people."""
+    """Adds, lists, changes and deletes users."""
 
     def __init__(self, deps: AccountDeps, passwords: Passwords) -> None:
         self._deps = deps

@@ -168,7 +168,7 @@ def _crawler(
     clock: Clock,
     cache: Cache,
 ) -> Crawler:
-    """What does crawl jobs."""
+    """The handler of crawl jobs."""
     calls = SourceCalls(fetching.registry, fetching.poll_driver, folder_of)
     return Crawler(
         db,
@@ -183,7 +183,7 @@ def _crawler(
 
 
 def ids_of(clock: Clock) -> Callable[[], PublicId]:
-    """Makes the ids that people see."""
+    """Makes new public ids."""
     return lambda: uuid7(clock(), os.urandom(10))
 
 

@@ -19,7 +19,7 @@ that had been paid."""
 
 
 def invoice_number(invoice_id: InvoiceId) -> str:
-    """What people call an invoice."""
+    """The number on an invoice."""
     return f"{invoice_id:06d}"
 
 
@@ -49,7 +49,7 @@ class Invoice(msgspec.Struct, frozen=True):
 
     @property
     def number(self) -> str:
-        """What people call it."""
+        """Its number, for people."""
         return invoice_number(self.id)
 
     def snapshot(self) -> InvoiceSnapshot:
@@ -164,7 +164,7 @@ class Totals(msgspec.Struct, frozen=True):
 
     @property
     def credit(self) -> int:
-        """What is left of it."""
+        """Credit that no invoice has used yet."""
         return self.credited - self.applied - self.settled
 
     @property
@@ -317,7 +317,7 @@ class PaymentProvider(Protocol):
 
     @property
     def name(self) -> str:
-        """What its attempts are filed under."""
+        """The payment provider's name, stored with each attempt."""
         ...
 
     async def charge(self, key: str, invoice: Invoice) -> Answer:

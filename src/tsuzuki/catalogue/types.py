@@ -180,7 +180,7 @@ class MergeSeriesRow(msgspec.Struct, frozen=True):
 
     @property
     def about(self) -> SeriesDescription:
-        """What it says of itself."""
+        """Its own data, without its ids."""
         return msgspec.convert(self, SeriesDescription, from_attributes=True)
 
 
@@ -205,7 +205,7 @@ class FormerSeries(msgspec.Struct, frozen=True):
 
 
 class MergeFollowRow(msgspec.Struct, frozen=True):
-    """Who follows."""
+    """A follow of a series that is merged."""
 
     shelf_id: ShelfId
     group_id: GroupId

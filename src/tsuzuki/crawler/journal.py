@@ -37,11 +37,11 @@ class JobNotes:
         """Since this crawl was begun or gone on with."""
 
     def say(self, level: Level, message: str, **meta: Any) -> None:
-        """Remember a line."""
+        """Add a line to the job's log."""
         self._lines.append(JobLogLine(level, mask_text(message), masked(meta)))
 
     def count(self, *, pages: int = 0, errors: int = 0) -> None:
-        """Let the counters move."""
+        """Add to the job's counters."""
         self._pages += pages
         self._errors += errors
         self.pages_count += pages

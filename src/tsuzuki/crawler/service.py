@@ -280,7 +280,7 @@ class CrawlerWrites:
         self._db = db
 
     async def count(self) -> int:
-        """Until now."""
+        """How many writes to sources there were."""
         return await self._db.read(count_writes_tx)
 
     async def add(self) -> None:

@@ -92,7 +92,7 @@ class JobLogLine(msgspec.Struct, frozen=True):
 
 
 class JobLogRow(msgspec.Struct, frozen=True):
-    """The same, written down."""
+    """A stored line of a job's log."""
 
     id: PublicId
     level: Level

@@ -219,7 +219,7 @@ class PostgresDatabase:
             _throw_away(connection)
 
     async def _replace(self, held: "_Held") -> None:
-        """Another connection instead of this one."""
+        """Replace a dead connection."""
         await self._expire(held.connection)
         await self._release(held.connection)
         held.connection = await self._acquire()

@@ -205,7 +205,7 @@ class _WriterThread:
         self._thread = threading.Thread(target=self._write_for_ever, name="tsuzuki-write", daemon=True)
 
     def start(self) -> None:
-        """Begin to take what waits."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

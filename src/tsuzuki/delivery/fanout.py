@@ -260,7 +260,7 @@ async def _deliver_later_tx(
 
 
 async def add_arrivals_tx(tx: Tx, arrivals: Iterable[ShelfArrival], now: Millis) -> None:
-    """An event for each."""
+    """Write an event for each shelf."""
     await add_events_tx(tx, [_event(arrival) for arrival in arrivals], now)
 
 

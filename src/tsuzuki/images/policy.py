@@ -86,7 +86,7 @@ class Container(msgspec.Struct, frozen=True):
     video: str
 
     def called(self, kind: Kind) -> str:
-        """The type that goes out."""
+        """The media type that the answer names."""
         return self.audio if kind == "audio" else self.video
 
 

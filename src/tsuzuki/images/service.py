@@ -59,7 +59,7 @@ class OpenImage(msgspec.Struct, frozen=True):
         return self.image.media_type
 
     async def pieces(self, start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """These bytes."""
+        """The bytes of the image, in pieces."""
         if isinstance(self.body, bytes):
             yield self.body[start:end]
             return
@@ -84,7 +84,7 @@ class ArrivingImage(msgspec.Struct, frozen=True):
         return self.head.media_type
 
     def close(self) -> None:
-        """It is not wanted after all."""
+        """Close the image without reading it."""
         self.arrival.leave()
 
 

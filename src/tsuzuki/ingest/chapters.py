@@ -55,7 +55,7 @@ class ChapterBatch(InstallmentBatch, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """Releases."""
+        """How many releases it has."""
         return len(self.releases)
 
     @property

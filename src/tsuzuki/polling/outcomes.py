@@ -174,7 +174,7 @@ class EndedPoll(msgspec.Struct, frozen=True):
 
     @property
     def lease(self) -> WatchLease:
-        """By which it is written."""
+        """The lease under which the outcome is saved."""
         return WatchLease(self.watch.id, self.watch.lease_token)
 
     @property

@@ -167,7 +167,7 @@ def end_of_skipped(moment: Millis, hours: Iterable[int], days: Iterable[int], *,
 
 
 def mask_of(numbers: Iterable[int]) -> int:
-    """Hours or days as bits."""
+    """A bit mask of hours or days."""
     return sum(1 << number for number in set(numbers))
 
 

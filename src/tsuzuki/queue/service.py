@@ -40,7 +40,7 @@ class Tasks:
         )
 
     async def letter(self, letter_id: DeadLetterId) -> DeadLetter:
-        """One, whatever became of it; NotFound."""
+        """The dead letter, open or not; NotFound if there is none."""
         return await self._db.read(lambda tx: tx.one(DeadLetter, q.find_letter, id=letter_id))
 
     async def replay(self, letter_id: DeadLetterId, *, run_at: Millis | None = None) -> TaskId:

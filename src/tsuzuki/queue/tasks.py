@@ -130,7 +130,7 @@ class LetterFilter(msgspec.Struct, frozen=True):
     key: str | None = None
 
     def parameters(self) -> dict[str, Any]:
-        """As the queries take it."""
+        """The parameters of the queries."""
         return {"queue": self.queue, "error_code": self.error_code, "key": self.key}
 
 

@@ -255,7 +255,7 @@ class ReadingProgress:
     # -- history
 
     async def history(self, shelf_id: ShelfId, *, after: PageCursor, most: int) -> Page[HistoryRow]:
-        """What was opened, the last first."""
+        """Opened chapters, the last opened first."""
 
         async def read(tx: Tx) -> Page[HistoryRow]:
             found = await history_tx(tx, shelf_id, after=after, most=most + 1)

@@ -117,7 +117,7 @@ async def paused_since_tx(tx: Tx) -> Millis | None:
 
 
 async def show_pause_tx(tx: Tx) -> Pause | None:
-    """The same, with its reason."""
+    """Whether crawling is paused, since when and why."""
     return await tx.maybe(Pause, q.show_pause)
 
 

@@ -302,7 +302,7 @@ def chapter_acts(site: Site) -> tuple[Resource, ...]:
         return see(back_to(series_id, done="refreshed") if any(came) else back_to(series_id, fail="refresh"))
 
     async def keep(request: Request, shelf: MemberShelf) -> Response:
-        """`keep` or `drop` names a release."""
+        """Download a release, or remove its download."""
         form = await read_form(request)
         series_id = show_id(id_of(request, "series_id"))
         wanted, dropped = number_of(form.one("keep")), number_of(form.one("drop"))

@@ -39,7 +39,7 @@ class Chore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """The payload: which chore."""
+    """The payload of a chore's task."""
 
     chore: str
 

@@ -59,7 +59,7 @@ class StartPace:
         self._rate = max(SLOWEST_START, CATCHING_UP * per_second)
 
     def left(self, now: float) -> int:
-        """How many may begin now."""
+        """How many polls may start now."""
         passed = 0.0 if self._since is None else max(0.0, now - self._since)
         self._left = min(self._left + passed * self._rate, max(self._burst, self._rate))
         self._since = now

@@ -249,7 +249,7 @@ class Settlement:
 
     @property
     def takes_stripe(self) -> bool:
-        """Whether Stripe's webhook is set up."""
+        """Whether the secret of Stripe's webhook is set."""
         return bool(self._stripe_secret)
 
     async def mark_paid(

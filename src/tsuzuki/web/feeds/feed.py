@@ -203,7 +203,7 @@ class AddressResult(msgspec.Struct, frozen=True):
 
     @property
     def new(self) -> list[str]:
-        """Those that can be followed."""
+        """The feeds among these that are not followed yet."""
         return [link for link, _ in self.links if link not in self.followed]
 
 
