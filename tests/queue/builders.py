@@ -218,7 +218,7 @@ async def a_harness(db: Database, database_url: str, wakeup_url: str) -> AsyncIt
 
 @contextlib.asynccontextmanager
 async def a_wakeup(url: str) -> AsyncIterator[Wakeup]:
-    """A bell through what the URL names, or in memory."""
+    """Wake-ups through what the URL names, or in memory."""
     if not url:
         yield MemoryWakeup()
         return
