@@ -258,9 +258,9 @@ class _Child:
         return await self._reader.readexactly(length)
 
 
-def _status(told: bytes) -> int:
+def _status(status: bytes) -> int:
     """What the fork server said; nothing when it was ended itself."""
-    return int(STATUS.unpack(told)[0]) if told else -signal.SIGKILL
+    return int(STATUS.unpack(status)[0]) if status else -signal.SIGKILL
 
 
 def _shut_down() -> Unavailable:

@@ -428,8 +428,8 @@ def info_of(registry: Registry, connector: str | None) -> ConnectorInfo | None:
 def proposed_name(registry: Registry, info: ConnectorInfo, config: Mapping[str, Any]) -> str:
     """What a source is called that nobody named (R9); Invalid with all that is wrong with its config."""
     asked = _asked_language(info, config)
-    told = source_info(registry, info.id, config) or info
-    return default_name(told, language_of("", told, asked))
+    described = source_info(registry, info.id, config) or info
+    return default_name(described, language_of("", described, asked))
 
 
 def _with_language(

@@ -249,9 +249,9 @@ def _notes(request: Request, frame: Frame, series_id: str) -> InboxNotes:
     return InboxNotes(find_label("done", query.get("done")))
 
 
-def back_to(series_id: str, **told: str) -> str:
+def back_to(series_id: str, **query: str) -> str:
     """The page of a series with what was done to it."""
-    return f"{series_path(series_id)}?{urlencode(told)}"
+    return f"{series_path(series_id)}?{urlencode(query)}"
 
 
 def linking_page(site: Site) -> Resource:
@@ -319,8 +319,8 @@ def chapter_acts(site: Site) -> tuple[Resource, ...]:
             raise Invalid(_("The form could not be read."))
         if wants_json(request):
             return data_of({"dropped": dropped} if wanted is None else {})
-        told = back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, dropped=str(dropped))
-        return see(told)
+        target = back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, dropped=str(dropped))
+        return see(target)
 
     return (
         Resource(f"{PATH}/mark", {"POST": site.on_shelf(mark, LIBRARY)}),
@@ -352,12 +352,12 @@ def _meant(form: Form) -> tuple[ChapterSelection, bool]:
 
 def _answered(request: Request, form: Form, changed: int, **undo: str) -> Response:
     """What was done, with the way back where something was."""
-    told = "unmarked" if "again" in undo else "marked"
+    outcome = "unmarked" if "again" in undo else "marked"
     undo = undo if changed else {}
     if wants_json(request):
         return data_of({"changed": changed, **undo})
     place = {} if number_of(form.one("page")) is None else {"page": form.one("page")}
-    return see(back_to(show_id(id_of(request, "series_id")), **{told: str(changed)}, **place, **undo))
+    return see(back_to(show_id(id_of(request, "series_id")), **{outcome: str(changed)}, **place, **undo))
 
 
 def following_acts(site: Site) -> tuple[Resource, ...]:
