@@ -39,7 +39,6 @@ def visit(
     validators: Validators = Validators(),  # noqa: B008 - frozen
     previous_body_hash: bytes | None = None,
     *,
-    headers: Mapping[str, str] | None = None,
     with_all_keys: bool = False,
     known: bytes = b"",
 ) -> Visit[FeedOutcome]:
@@ -47,7 +46,7 @@ def visit(
 
     `with_all_keys`: it gave several items the same key before (R93). `known` are digests of entries that are stored.
     """
-    reply: Reply = yield Ask(url, headers={"Accept": ACCEPT, **(headers or {})}, validators=validators)
+    reply: Reply = yield Ask(url, headers={"Accept": ACCEPT}, validators=validators)
     return (yield from read_outcome(reply, validators, previous_body_hash, with_all_keys=with_all_keys, known=known))
 
 
