@@ -152,7 +152,7 @@ def spans_of(subscribers: range, most: int) -> list[dict[str, int]]:
 async def deliver(db: Database, feed: FeedId, figures: Figures) -> None:
     """The items as ingest stores them, and a worker until all have them."""
     wakeup = MemoryWakeup()
-    deliverer = TimedDeliverer(db, wall_clock, after_commit=lambda delivered: wakeup.wake(*delivered.wakeups))
+    deliverer = TimedDeliverer(db, wall_clock, after_commit=wakeup.wake)
     context = WorkerContext(db=db, wakeup=wakeup, clock=wall_clock, name="bench")
     worker = Worker(context, DELIVERIES, deliverer)
     running = asyncio.create_task(worker.run())

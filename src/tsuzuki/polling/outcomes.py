@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.batcher import Batcher
 from tsuzuki.db.tx import Work
@@ -61,8 +62,7 @@ class PollContext(msgspec.Struct, frozen=True):
     clock: Callable[[], Millis]
     jitter: Callable[[], float]
     """In [0, 1)."""
-    after_commit: Callable[..., None] = _nobody
-    """Wakes those who wait for what a poll wrote, by their names."""
+    after_commit: AfterCommit = _nobody
 
 
 class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
