@@ -71,10 +71,10 @@ class Crawler(msgspec.Struct, frozen=True):
             ending = await self._run(job, journal)
         now = self.clock()
         journal.end(ending.error, took=Millis(now - job.started_at))
-        told = await self.db.with_tx(
+        outcome = await self.db.with_tx(
             lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=self.threshold, now=now)
         )
-        self.wakeup.wake(JOB_WAKEUP, EVENTS_WAKEUP, *told.wakeups)
+        self.wakeup.wake(JOB_WAKEUP, EVENTS_WAKEUP, *outcome.wakeups)
         await self.cache.forget()
 
     async def _begin_tx(self, tx: Tx, task: Task[CrawlTask]) -> BegunJob | None:

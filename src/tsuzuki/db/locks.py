@@ -108,7 +108,7 @@ async def lock_people_tx(tx: Tx) -> None:
 
 
 async def lock_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Lock the shelf against whoever adds to it or changes its plan; NotFound."""
+    """Lock the shelf against whoever adds to it or changes its plan; NotFound if there is none."""
     check_order(tx, SHELF, shelf_id)
     await tx.one(ShelfId, q.lock_shelf, shelf_id=shelf_id)
 

@@ -123,7 +123,7 @@ class Downloads:
         await self._db.with_tx(drop)
 
     async def get(self, shelf_id: ShelfId, release_id: ReleaseId) -> Download:
-        """The download's state; NotFound."""
+        """The download's state, or NotFound."""
         return _there(await self._db.read(lambda tx: find_download_tx(tx, shelf_id, release_id)))
 
     async def list(self, shelf_id: ShelfId, *, after: PageCursor, most: int) -> Page[Download]:

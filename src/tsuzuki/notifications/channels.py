@@ -107,7 +107,7 @@ class Channels:
         return [_shown(channel) for channel in await self._db.read(lambda tx: list_channels_tx(tx, shelf_id, user_id))]
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId, user_id: UserId | None = None) -> ShownChannel:
-        """One of them; NotFound."""
+        """One of them, or NotFound."""
         return _shown(await self._db.read(lambda tx: find_channel_tx(tx, shelf_id, user_id, public_id)))
 
     async def add(
@@ -208,7 +208,7 @@ class Channels:
         return _shown(await self._db.with_tx(lambda tx: change_channel_tx(tx, wanted, self._clock())))
 
     async def remove(self, shelf_id: ShelfId, public_id: PublicId, user_id: UserId | None = None) -> None:
-        """Its sends that still wait end as skipped; NotFound."""
+        """Its sends that still wait end as skipped; NotFound if there is none."""
         if not await self._db.with_tx(lambda tx: remove_channel_tx(tx, shelf_id, user_id, public_id)):
             raise NotFound("There is no such channel.")
 

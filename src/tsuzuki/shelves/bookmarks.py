@@ -105,7 +105,7 @@ class Bookmarks:
         return await self._deps.db.read(collect)
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Bookmark:
-        """One of the shelf's; NotFound otherwise."""
+        """One of the shelf's, or NotFound."""
         return await self._deps.db.read(lambda tx: _own_tx(tx, shelf_id, public_id))
 
     async def add_item(self, shelf_id: ShelfId, item_id: ItemId, note: str = "") -> Bookmark:

@@ -228,7 +228,7 @@ class Library:
         return await self._db.read(read)
 
     async def get(self, shelf_id: ShelfId, series: PublicId) -> LibrarySeries:
-        """One that the shelf follows; NotFound otherwise."""
+        """One that the shelf follows, or NotFound."""
 
         async def read(tx: Tx) -> LibrarySeries:
             series_id = await known_series_tx(tx, series)
@@ -295,7 +295,7 @@ class Library:
         return await self._db.read(read)
 
     async def chapter(self, shelf_id: ShelfId, chapter_id: ChapterId) -> LibraryChapter:
-        """One of a followed series, also by an id from before its series was merged; NotFound otherwise."""
+        """One of a followed series, also by an id from before its series was merged, or NotFound."""
 
         async def read(tx: Tx) -> LibraryChapter:
             known = await _known_chapter_tx(tx, shelf_id, chapter_id)

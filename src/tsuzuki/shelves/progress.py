@@ -275,7 +275,7 @@ class ReadingProgress:
         return await self._deps.db.read(read)
 
     async def forget(self, shelf_id: ShelfId, chapter_id: ChapterId) -> Millis:
-        """Take a chapter out of the history; how far it was read stays. Says when it was opened; NotFound."""
+        """Take a chapter out of the history and say when it was opened; NotFound if it was not. Its progress stays."""
 
         async def forget(tx: Tx) -> Millis | None:
             opened_at = await tx.maybe(Millis, q.find_opened, shelf_id=shelf_id, chapter_id=chapter_id)

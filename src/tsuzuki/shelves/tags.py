@@ -150,7 +150,7 @@ class Tags:
         return await self._deps.db.read(lambda tx: list_tags_tx(tx, shelf_id))
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> ShelfTag:
-        """One of the shelf's; NotFound otherwise."""
+        """One of the shelf's, or NotFound."""
         return await self._deps.db.read(lambda tx: _show_tx(tx, shelf_id, public_id))
 
     async def of_entries(self, shelf_id: ShelfId, ids: Sequence[EntryId]) -> dict[EntryId, Sequence[EntryTag]]:
