@@ -181,7 +181,7 @@ async def _page_of(app: RunningApp, user: User) -> dict[str, str]:
 
 async def _downloaded_of(app: RunningApp, user: User) -> str:
     release = await _release_of(app, user)
-    await app.pictures.downloads.keep(await _shelf_of(app, user), ReleaseId(int(release)))
+    await app.pictures.downloads.add(await _shelf_of(app, user), ReleaseId(int(release)))
     return release
 
 

@@ -72,12 +72,12 @@ class ChapterLine(msgspec.Struct, frozen=True, kw_only=True):
     at: Millis
     releases: list[ReleaseLine]
     release: SeriesRelease | None
-    kept: Download | None
+    download: Download | None
     above: Gap | None
 
 
 def chapter_lines(
-    chapters: Sequence[ChapterWithReleases], gaps: Gaps, kept: Mapping[ReleaseId, Download], *, series_id: str
+    chapters: Sequence[ChapterWithReleases], gaps: Gaps, downloads: Mapping[ReleaseId, Download], *, series_id: str
 ) -> list[ChapterLine]:
     """In their order; each gap is told once, above the chapter that it follows."""
     missing = {gap.first - 1: gap for gap in gaps.ranges} if gaps.of == "chapters" else {}
@@ -85,7 +85,7 @@ def chapter_lines(
     for chapter in chapters:
         number = None if chapter.row.number is None else parse_number(chapter.row.number)
         above = None if number is None else missing.pop(int(number), None)
-        lines.append(_line(chapter, kept, series_id, above))
+        lines.append(_line(chapter, downloads, series_id, above))
     return lines
 
 
@@ -108,7 +108,7 @@ def release_lines(chapter: ChapterWithReleases, series_id: str) -> list[ReleaseL
 
 
 def _line(
-    chapter: ChapterWithReleases, kept: Mapping[ReleaseId, Download], series_id: str, above: Gap | None
+    chapter: ChapterWithReleases, downloads: Mapping[ReleaseId, Download], series_id: str, above: Gap | None
 ) -> ChapterLine:
     row = chapter.row
     return ChapterLine(
@@ -118,7 +118,7 @@ def _line(
         at=row.published_at if row.published_at is not None else row.first_seen_at,
         releases=release_lines(chapter, series_id),
         release=chapter.preferred,
-        kept=next((kept[release.id] for release in chapter.releases if release.id in kept), None),
+        download=next((downloads[release.id] for release in chapter.releases if release.id in downloads), None),
         above=above,
     )
 
@@ -178,11 +178,11 @@ async def _show(site: Site, request: Request, caller: Caller, form_state: FormSt
 async def _listed(site: Site, request: Request, frame: Frame, series: SeriesOverview) -> dict[str, Any]:
     public_id, shelf_id = series.details.public_id, frame.shelf.id
     chapters, total = await site.reading.series.chapters(shelf_id, public_id, slice_of(request, PAGE))
-    kept = await site.pictures.downloads.among(shelf_id, [one.id for each in chapters for one in each.releases])
+    downloads = await site.pictures.downloads.among(shelf_id, [one.id for each in chapters for one in each.releases])
     return {
         "id": show_id(public_id),
         "series": series,
-        "lines": chapter_lines(chapters, series.gaps, kept, series_id=show_id(public_id)),
+        "lines": chapter_lines(chapters, series.gaps, downloads, series_id=show_id(public_id)),
         "total": total,
         "page": page_of(request.query_params),
         "pages": -(-total // PAGE),
@@ -308,13 +308,13 @@ def chapter_acts(site: Site) -> tuple[Resource, ...]:
         wanted, dropped = number_of(form.one("keep")), number_of(form.one("drop"))
         if wanted is not None:
             try:
-                await downloads.keep(shelf.id, ReleaseId(wanted))
+                await downloads.add(shelf.id, ReleaseId(wanted))
             except LimitExceeded:
                 if wants_json(request):
                     raise
                 return see(back_to(series_id, fail="keep_full"))
         elif dropped is not None:
-            await downloads.drop(shelf.id, ReleaseId(dropped))
+            await downloads.remove(shelf.id, ReleaseId(dropped))
         else:
             raise Invalid(_("The form could not be read."))
         if wants_json(request):
