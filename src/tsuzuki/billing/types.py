@@ -131,10 +131,10 @@ class Refund(msgspec.Struct, frozen=True):
     intent_id: str
     invoice_id: InvoiceId
     total_cents: int
-    """Of this payment, by then."""
+    """What had been refunded of this payment by then."""
     amount_cents: int
     credit_cents: int
-    """Of this amount, what had become credit; the rest had paid the invoice, and is written off."""
+    """The part of this amount that had become credit; the rest had paid the invoice, and is written off."""
     created_at: Millis
 
     @property

@@ -172,7 +172,7 @@ class HeldLock(msgspec.Struct, frozen=True):
 
 
 LEASE = Millis(15 * SECOND)
-"""Of a process that dies; one that lives renews it."""
+"""How long a call stays locked after its process died; a living process renews the lock."""
 FAILURE_SHOWN = Millis(3 * SECOND)
 """To those who waited: they look more often than this."""
 LOOK_AGAIN = 0.1

@@ -236,7 +236,7 @@ class MergeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     other: PublicId
     """The one that goes, or that is new."""
     title: str
-    """Of the one that goes, or that is new."""
+    """The title of the one that goes, or that is new."""
     sources: int
     chapters_moved: int
     chapters_shared: int

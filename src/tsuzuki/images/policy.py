@@ -16,7 +16,7 @@ IMAGE_CAP: Final = 32 * 1024 * 1024
 """Bytes of one image."""
 
 WIDTHS: Final = (160, 320, 640)
-"""Of thumbnails. A few fixed ones: a free choice would fill the disk (SEC-24)."""
+"""The widths of thumbnails. They are few and fixed: a free choice would fill the disk (SEC-24)."""
 Width = Literal[160, 320, 640]
 
 COARSE: Final = HOUR

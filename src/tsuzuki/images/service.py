@@ -89,7 +89,7 @@ class ArrivingImage(msgspec.Struct, frozen=True):
 
 
 class PagePicture(msgspec.Struct, frozen=True):
-    """Of what type a page is, and how large; only its type, by its address, where it is not here yet."""
+    """A page's media type and size; of one that is not stored yet only the type that its address suggests."""
 
     media_type: str
     width: int | None = None

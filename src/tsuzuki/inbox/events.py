@@ -25,7 +25,7 @@ _QUIET = 15.0
 _PAGE = 100
 _SIGHTINGS = 1_000
 MOST_STREAMS = 64
-"""Of one shelf, in one process: more pages than anybody opens, and no way to use up the connections of all others."""
+"""Streams of one shelf in one process: more pages than anybody opens, too few to use up everyone's connections."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.events")
 

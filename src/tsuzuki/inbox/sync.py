@@ -44,7 +44,7 @@ class SyncFeed(msgspec.Struct, frozen=True):
     number: int
     kind: Kind
     public_id: PublicId
-    """Of the subscription or the follow."""
+    """The public id of the subscription or the follow."""
     of_id: int
     """The feed, or the series."""
     group_id: GroupId

@@ -121,7 +121,7 @@ class SplitByNews(msgspec.Struct, Generic[Id], frozen=True):
     catalogue: list[Id] = []
     news: list[Id] = []
     harvested_at: Millis | None = None
-    """Of the first harvest."""
+    """The time of the first harvest."""
 
 
 class InstallmentKind(Protocol[B]):

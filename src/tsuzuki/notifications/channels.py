@@ -34,9 +34,9 @@ from tsuzuki.queue.tasks import TaskId, enqueue_tx
 q = load_queries("tsuzuki.notifications")
 
 TRIALS = FailureLimits(failures=10, window=MINUTE, block=MINUTE)
-"""Of a shelf: each is a request to somebody else's server, at once and before everything else."""
+"""Tests of a shelf's channels: each is a request to somebody else's server, at once and before everything else."""
 MOST_CHANNELS = 20
-"""Of a shelf: everything new is told on each of them, so each is a request to somebody else's server."""
+"""Channels of a shelf: everything new is sent to each, and each send is a request to somebody else's server."""
 
 
 PUSH = "push"

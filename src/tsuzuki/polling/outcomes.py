@@ -125,7 +125,7 @@ class FeedMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedDigests(msgspec.Struct, frozen=True):
-    """Of the entries in a feed's document, and when all of one was compared with what is stored."""
+    """Digests of the entries in a feed's document, and when a whole document was last compared with what is stored."""
 
     feed_id: FeedId
     digests: bytes

@@ -347,7 +347,7 @@ class FeedTarget(msgspec.Struct, frozen=True):
     has_letters: bool
     """Something of the last poll was given up by ingest."""
     digests: bytes | None
-    """Of the entries that its document had when it was last read."""
+    """Digests of the entries that its document had when it was last read."""
     compared_at: Millis | None
     """When all of a document was last compared with what is stored."""
 

@@ -11,7 +11,7 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.shelves.documents")
 
 MOST_DOCUMENTS: Final = 10_000
-"""Of a shelf; beyond it those are forgotten that nobody told of for longest."""
+"""Documents of a shelf; beyond it those are forgotten that were reported longest ago."""
 
 
 class DocumentProgress(msgspec.Struct, frozen=True):

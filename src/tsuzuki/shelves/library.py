@@ -67,7 +67,7 @@ class ChapterFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     words: str = ""
     allowed: Mapping[SeriesId, Sequence[ReadState]] | None = None
-    """Of which series, each with the states that its chapters may be in."""
+    """The series, each with the states that its chapters may be in."""
     is_ready: bool | None = None
     """Whether there is something to read them from."""
     order: Sequence[tuple[ChapterSort, bool]] = ()
@@ -161,7 +161,7 @@ class LibraryChapter(msgspec.Struct, frozen=True):
     author: str | None
     artist: str | None
     language: str | None
-    """Of its series."""
+    """The language of its series."""
     cover_id: int | None
     """The series source whose cover stands for its series."""
 

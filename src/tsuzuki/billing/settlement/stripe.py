@@ -18,7 +18,7 @@ from tsuzuki.model.times import MINUTE, SECOND, Millis
 
 TOLERANCE = Millis(5 * MINUTE)
 MOST_CENTS = 10**12
-"""Of one payment: Stripe itself takes no more in any currency, and a million of them still add up within 64 bits."""
+"""The largest payment: Stripe takes no more in any currency, and a million of them still add up within 64 bits."""
 SIGNATURE = "stripe-signature"
 _LONGEST_WORD = 100
 

@@ -29,7 +29,7 @@ class FeedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     moved_to: str | None = None
     """Where permanent redirects led, when the way there began with them (R29)."""
     headers: Mapping[str, str] = {}
-    """Of the last answer, for its freshness."""
+    """The headers of the last answer, for its freshness."""
     retry_after: str | None = None
     """Every Retry-After on the way, redirects included (REL-21)."""
 

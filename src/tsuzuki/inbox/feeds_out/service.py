@@ -188,7 +188,7 @@ async def _get_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId, public_id: PublicI
 
 
 def _new_secret(tx: Tx) -> dict[str, str | bytes]:
-    """Of an address that nobody guesses: 128 bits."""
+    """The secret of an address that nobody can guess: 128 bits."""
     secret = secrets.token_hex(16)
     return {"secret_hash": hash_of(secret), "secret": tx.vault.seal(secret, FEED_OUT)}
 
