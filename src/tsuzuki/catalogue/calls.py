@@ -376,5 +376,5 @@ class TtlCache:
 
 
 def _name(key: Hashable) -> str:
-    """The same in every process."""
+    """The name of the lock, the same in every process."""
     return hashlib.sha256(repr(key).encode()).hexdigest()

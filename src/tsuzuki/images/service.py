@@ -67,7 +67,7 @@ class OpenImage(msgspec.Struct, frozen=True):
             yield piece
 
     def close(self) -> None:
-        """It is read no more."""
+        """Close the image: it is read no more."""
         if isinstance(self.body, ImageReader):
             self.body.close()
 
@@ -98,7 +98,7 @@ class PagePicture(msgspec.Struct, frozen=True):
 
 
 class PagePictureRow(msgspec.Struct, frozen=True):
-    """The same as it is stored."""
+    """A page's picture as it is stored."""
 
     subject: str
     media_type: MediaType

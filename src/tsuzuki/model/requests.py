@@ -122,7 +122,7 @@ class Reply(msgspec.Struct, frozen=True):
 
     @property
     def charset(self) -> str | None:
-        """As the answer's header names it."""
+        """The charset that the answer's header names."""
         return charset_of(self.headers.get("content-type", ""))
 
 

@@ -103,7 +103,7 @@ class Channels:
         self._trials = Limiter(db, clock, TRIALS, "A shelf can send 10 test messages a minute. Wait a little.")
 
     async def list(self, shelf_id: ShelfId, user_id: UserId | None = None) -> list[ShownChannel]:
-        """By name."""
+        """The shelf's channels, by name."""
         return [_shown(channel) for channel in await self._db.read(lambda tx: list_channels_tx(tx, shelf_id, user_id))]
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId, user_id: UserId | None = None) -> ShownChannel:

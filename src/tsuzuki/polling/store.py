@@ -52,7 +52,7 @@ class BusyHosts(msgspec.Struct, frozen=True):
     shelves: Collection[ShelfId] = ()
 
     def as_rows(self) -> dict[str, list[list[Any]]]:
-        """For a claim."""
+        """The rows that the claiming statement takes."""
         return {"hosts": [[host] for host in self.hosts], "shelves": [[shelf] for shelf in self.shelves]}
 
 

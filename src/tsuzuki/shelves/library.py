@@ -250,15 +250,15 @@ class Library:
         return await self._db.read(read)
 
     async def genres(self, shelf_id: ShelfId) -> Sequence[str]:
-        """Of all that the shelf follows."""
+        """The genres of all series that the shelf follows."""
         return await self._db.read(lambda tx: tx.many(str, q.all_genres, shelf_id=shelf_id))
 
     async def authors(self, shelf_id: ShelfId) -> Sequence[Author]:
-        """Of all that the shelf follows."""
+        """The authors of all series that the shelf follows."""
         return await self._db.read(lambda tx: tx.many(Author, q.all_authors, shelf_id=shelf_id))
 
     async def languages(self, shelf_id: ShelfId) -> Sequence[str]:
-        """Of all that the shelf follows."""
+        """The languages of all series that the shelf follows."""
         return await self._db.read(lambda tx: tx.many(str, q.all_languages, shelf_id=shelf_id))
 
     async def grouped(self, shelf_id: ShelfId) -> Sequence[GroupedSeries]:

@@ -59,7 +59,7 @@ async def find_source_tx(tx: Tx, source_id: int) -> Source | None:
 
 
 async def source_tx(tx: Tx, source_id: int) -> Source:
-    """The same, or NotFound."""
+    """One source, or NotFound."""
     return _there(await find_source_tx(tx, source_id))
 
 
