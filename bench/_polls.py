@@ -100,7 +100,7 @@ class Ours:
                 all_polled.set()
 
         worker_context = WorkerContext(db=self.timed_db, wakeup=self.wakeup, clock=wall_clock, name="bench")
-        ingest = Ingest(self.timed_db, FeedItems(self.pool), clock=wall_clock, after_commit=lambda _: None)
+        ingest = Ingest(self.timed_db, FeedItems(self.pool), clock=wall_clock, after_commit=lambda *_: None)
         wakeups = (ITEM_QUEUE.name,)
         poll = PollLoop(
             self.poller, self.wakeup, concurrency=AT_ONCE, ingest_wakeups=wakeups, polled=count, is_spread=False

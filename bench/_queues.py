@@ -19,8 +19,7 @@ from tsuzuki.db.sqlite_file import connect, path_of
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.policy import QueueSettings
-from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.tasks import NewTask, Queue, Task, finish_tx
+from tsuzuki.queue.tasks import NewTask, Queue, Task, enqueue_many_tx, finish_tx
 from tsuzuki.queue.worker import Worker
 
 PATIENCE = 300
@@ -155,10 +154,11 @@ Enqueue = Callable[[range], Awaitable[None]]
 @contextlib.asynccontextmanager
 async def ours(url: str) -> AsyncIterator[Enqueue]:
     db = await open_database(DatabaseOptions(url))
-    tasks, queue = Tasks(db, MemoryWakeup(), wall), Queue("bench", Nothing)
+    queue = Queue("bench", Nothing)
 
     async def enqueue(numbers: range) -> None:
-        await tasks.enqueue_many(queue, [NewTask(str(n), Nothing(n)) for n in numbers])
+        tasks = [NewTask(str(n), Nothing(n)) for n in numbers]
+        await db.with_tx(lambda tx: enqueue_many_tx(tx, queue, tasks, now=wall()))
 
     yield enqueue
     await db.close()

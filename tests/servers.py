@@ -52,9 +52,9 @@ class Server:
                 self.process.wait()
 
 
-def shared_folder(wish: Path | None = None) -> Path:
+def shared_folder(wanted: Path | None = None) -> Path:
     """A new folder that an unprivileged uid can reach, wherever the checkout and the home folder lie."""
-    for parent in (wish or Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")):
+    for parent in (wanted or Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")):
         if parent.is_dir() and all(p.stat().st_mode & stat.S_IXOTH for p in (parent, *parent.parents)):
             _remove_leftovers(parent)
             folder = Path(tempfile.mkdtemp(prefix=f"{_OURS}{os.getpid()}-", dir=parent))

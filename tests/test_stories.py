@@ -140,14 +140,11 @@ async def working(db: Database) -> AsyncIterator[tuple[SeenWakeup, Callable[[], 
     wakeup, pool = SeenWakeup(), ParsePool(PoolOptions(processes=1))
     context = WorkerContext(db=db, wakeup=wakeup, clock=wall_clock, name="story")
 
-    def wake(delivered: Any) -> None:
-        wakeup.wake(*delivered.wakeups)
-
     async with a_poller(db, wall_clock, after_commit=wakeup.wake) as poller:
         wakeups = (ITEMS.name, CHAPTERS.name)
         polls = PollLoop(poller, wakeup, concurrency=2, ingest_wakeups=wakeups, polled=lambda *_: None)
-        items = Ingest(db, FeedItems(pool), clock=wall_clock, after_commit=wake)
-        chapters = Ingest(db, SeriesChapters(), clock=wall_clock, after_commit=wake)
+        items = Ingest(db, FeedItems(pool), clock=wall_clock, after_commit=wakeup.wake)
+        chapters = Ingest(db, SeriesChapters(), clock=wall_clock, after_commit=wakeup.wake)
         loops = WorkerLoops([polls, Worker(context, ITEMS, items), Worker(context, CHAPTERS, chapters)])
         loops.start()
         names = (POLL_WAKEUP, *wakeups)

@@ -1,4 +1,4 @@
-"""Waiting for what another task or process does: nothing rings a bell for a test."""
+"""Waiting for what another task or process does: nothing wakes a test."""
 
 import asyncio
 import time

@@ -270,8 +270,8 @@ async def test_an_invitation_is_not_the_code_of_the_first_visit(accounts):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "expected"),
+    ("names", "expected"),
     [(["Álice B"], "liceb"), ([None, "", "bob@example.org"], "bob@example.org"), (["日本"], "reader"), (["-_x"], "x")],
 )
-def test_a_name_is_made_of_what_a_provider_calls_someone(wishes, expected):
-    assert name_from(wishes) == expected
+def test_a_name_is_made_of_what_a_provider_calls_someone(names, expected):
+    assert name_from(names) == expected

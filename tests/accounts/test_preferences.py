@@ -16,13 +16,13 @@ async def test_nothing_is_chosen_at_first_and_a_choice_leaves_the_others(account
     assert await service.get(other) == Preferences()
 
 
-@pytest.mark.parametrize("wish", [{"theme": "pink"}, {"nothing": "x"}, {"marks_on_scroll": "yes"}, {"text_size": 3}])
-async def test_what_cannot_be_chosen_is_refused_whole(accounts, wish):
+@pytest.mark.parametrize("change", [{"theme": "pink"}, {"nothing": "x"}, {"marks_on_scroll": "yes"}, {"text_size": 3}])
+async def test_what_cannot_be_chosen_is_refused_whole(accounts, change):
     caller = await accounts.caller(await accounts.add())
     service = PreferenceService(accounts.all.deps)
     with pytest.raises(Invalid) as raised:
-        await service.change(caller, {"density": "compact"} | wish)
-    assert [problem.field for problem in raised.value.problems] == list(wish)
+        await service.change(caller, {"density": "compact"} | change)
+    assert [problem.field for problem in raised.value.problems] == list(change)
     assert await service.get(caller) == Preferences()
 
 

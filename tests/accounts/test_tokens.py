@@ -16,8 +16,8 @@ HERE = "192.0.2.1"
 
 
 async def made(accounts: AccountServices, user: User, **over) -> IssuedToken:
-    wish = TokenRequest(**{"name": "test", "scopes": ("read",)} | over)
-    return await accounts.tokens.make(await accounts.caller(user), wish)
+    request = TokenRequest(**{"name": "test", "scopes": ("read",)} | over)
+    return await accounts.tokens.make(await accounts.caller(user), request)
 
 
 async def test_a_token_has_a_prefix_and_256_bits_and_only_its_hash_is_stored(accounts):
@@ -208,11 +208,11 @@ async def test_children_made_while_a_parent_is_revoked_do_not_live(accounts):
     root = await made(accounts, user)
     owner, token = await accounts.caller(user), await accounts.tokens.resume(root.key, HERE)
     assert token is not None
-    wish = TokenRequest(name="child", scopes=("read",))
+    request = TokenRequest(name="child", scopes=("read",))
     born = await asyncio.gather(
-        *(accounts.tokens.make(token, wish) for _ in range(5)),
+        *(accounts.tokens.make(token, request) for _ in range(5)),
         accounts.tokens.revoke(owner, root.token.public_id),
-        *(accounts.tokens.make(token, wish) for _ in range(5)),
+        *(accounts.tokens.make(token, request) for _ in range(5)),
         return_exceptions=True,
     )
     children = [one for one in born if isinstance(one, IssuedToken)]

@@ -113,8 +113,8 @@ class RunningApp:
         return Visitor(self.client, cookie=await self.session(user))
 
     async def with_token(self, user: User, *scopes: Any, ends: Millis | None = None) -> Visitor:
-        wish = TokenRequest(name="test", scopes=scopes, expires_at=ends)
-        return Visitor(self.client, token=(await self.accounts.tokens.make_for(SYSTEM, user, wish)).key)
+        request = TokenRequest(name="test", scopes=scopes, expires_at=ends)
+        return Visitor(self.client, token=(await self.accounts.tokens.make_for(SYSTEM, user, request)).key)
 
 
 @asynccontextmanager

@@ -170,8 +170,8 @@ async def test_sessions_survive_a_restart_and_no_second_code_is_printed(tmp_path
 
 async def test_tokens_are_made_listed_and_revoked(app):
     visitor = await app.signed_in(await app.admin())
-    wish = {"name": "phone", "scopes": ["read", "admin"], "expires_at": "2999-01-01T00:00:00Z"}
-    answer = await visitor.post("/me/tokens", wish)
+    body = {"name": "phone", "scopes": ["read", "admin"], "expires_at": "2999-01-01T00:00:00Z"}
+    answer = await visitor.post("/me/tokens", body)
     assert answer.status == 201
     made = answer.json()["data"]
     assert made["token"].startswith("tsz_")
@@ -199,8 +199,8 @@ async def test_device_passwords_are_made_for_protocols_kinds_and_a_shelf(app):
     assert spoken["fever"]["path"] == "/fever/"
     assert [one.keys() for one in listed] == [{"name", "title", "path"}] * len(listed)
     shelf = (await visitor.get("/me")).json()["data"]["shelves"][0]
-    wish = {"name": "phone", "protocols": ["fever"], "kinds": "item", "shelf": shelf["id"]}
-    made = (await visitor.post("/me/tokens", wish)).json()["data"]
+    body = {"name": "phone", "protocols": ["fever"], "kinds": "item", "shelf": shelf["id"]}
+    made = (await visitor.post("/me/tokens", body)).json()["data"]
     [known] = (await visitor.get("/me/tokens")).json()["data"]
     assert known == made["details"]
     assert (known["kind"], known["scopes"], known["kinds"]) == ("device", ["fever"], "item")

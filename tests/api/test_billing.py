@@ -44,7 +44,7 @@ async def renter(app):
 
 
 @pytest.fixture
-async def desk(app):
+async def operator(app):
     return await app.signed_in(await app.admin())
 
 
@@ -53,7 +53,7 @@ async def put_on(renter, plan):
     return await renter.visitor.ask("PUT", f"/shelves/{shelf['id']}/plan", {"plan": plan})
 
 
-async def test_a_tenant_rents_pays_and_sees_a_statement_that_adds_up(renter, desk):
+async def test_a_tenant_rents_pays_and_sees_a_statement_that_adds_up(renter, operator):
     plans = (await renter.visitor.get("/plans")).json()["data"]
     assert [(plan["id"], plan["price_cents"], plan["currency"]) for plan in plans][:2] == [
         ("free", 0, "USD"),
@@ -68,7 +68,7 @@ async def test_a_tenant_rents_pays_and_sees_a_statement_that_adds_up(renter, des
     assert sorted(invoice["amount_cents"] for invoice in invoices) == [500, 1500]
     assert {invoice["status"] for invoice in invoices} == {"open"}
     for invoice in invoices:
-        paid = await desk.post(f"/admin/invoices/{invoice['id']}/pay", {"reference": "bank"})
+        paid = await operator.post(f"/admin/invoices/{invoice['id']}/pay", {"reference": "bank"})
         assert (paid.status, paid.json()["data"]["status"]) == (200, "paid")
     full = (await renter.visitor.get(f"/invoices/{invoices[0]['id']}")).json()["data"]
     assert full["tenant"] == "Reader & Co"
@@ -115,31 +115,31 @@ async def test_what_is_not_offered_is_refused_to_tenants(renter):
 # -- the operator
 
 
-async def test_the_operator_voids_and_grants_and_a_repeat_with_the_same_key_does_nothing(renter, desk):
+async def test_the_operator_voids_and_grants_and_a_repeat_with_the_same_key_does_nothing(renter, operator):
     """REL-47"""
     await put_on(renter, "basic")
     (invoice,) = await renter.get("/invoices")
     path, body = f"/admin/tenants/{renter.path.rpartition('/')[2]}/credit", {"amount_cents": 200, "reason": "sorry"}
-    answers = await asyncio.gather(*(desk.post(path, body, idempotency_key="k1") for _ in range(4)))
+    answers = await asyncio.gather(*(operator.post(path, body, idempotency_key="k1") for _ in range(4)))
     assert {(answer.status, answer.text) for answer in answers} == {(201, answers[0].text)}
-    other = await desk.post(path, body | {"amount_cents": 201}, idempotency_key="k1")
+    other = await operator.post(path, body | {"amount_cents": 201}, idempotency_key="k1")
     assert (other.status, other.json()["code"]) == (422, "VALIDATION_ERROR")
-    assert (await desk.post(path, body, idempotency_key="x" * 256)).status == 400
+    assert (await operator.post(path, body, idempotency_key="x" * 256)).status == 400
     void = f"/admin/invoices/{invoice['id']}/void"
-    assert (await desk.post(void)).json()["data"]["status"] == "voided"
-    assert (await desk.post(void)).status == 409
+    assert (await operator.post(void)).json()["data"]["status"] == "voided"
+    assert (await operator.post(void)).status == 409
     totals = (await renter.get())["totals"]
     assert (totals["credit_cents"], totals["written_off_cents"]) == (200, 300)  # the credit had been used, and is back
 
 
-async def test_the_operator_sees_every_tenants_account(renter, desk):
-    assert (await desk.get(renter.path)).status == 200
-    assert "Reader & Co" in [one["name"] for one in (await desk.get("/admin/tenants")).json()["data"]]
+async def test_the_operator_sees_every_tenants_account(renter, operator):
+    assert (await operator.get(renter.path)).status == 200
+    assert "Reader & Co" in [one["name"] for one in (await operator.get("/admin/tenants")).json()["data"]]
 
 
-async def test_a_tenant_is_added_on_a_plan(desk):
-    made = await desk.post("/admin/tenants", {"name": "New", "plan": "growth"})
-    (shelf,) = (await desk.get(f"/tenants/{made.json()['data']['id']}/shelves")).json()["data"]
+async def test_a_tenant_is_added_on_a_plan(operator):
+    made = await operator.post("/admin/tenants", {"name": "New", "plan": "growth"})
+    (shelf,) = (await operator.get(f"/tenants/{made.json()['data']['id']}/shelves")).json()["data"]
     assert shelf["plan"] == "growth"
 
 
@@ -230,10 +230,10 @@ async def test_while_billing_is_off_there_is_nothing_of_it_and_nothing_is_limite
         assert (await app.billing.catch_up()) >= 1  # shelves are synced all the same
 
 
-async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(app, renter, desk):
+async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(app, renter, operator):
     """Nothing moves in the ledger; each state is told once, and what was decided stays so."""
     hook = {"kind": "webhook", "name": "Mine", "config": {"url": "http://127.0.0.1:9/key"}}
-    assert (await desk.post("/channels", hook)).status == 201
+    assert (await operator.post("/channels", hook)).status == 201
     await put_on(renter, "basic")
     found, _ = await app.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
 
@@ -253,7 +253,7 @@ async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(app, renter,
     at_the_desk = await a_guest(app, await app.admin())
     assert "Disputed on " in (await at_the_desk.see(f"/admin/invoices/{show_id(found[0].public_id)}")).text
     assert (await renter.get("/statement"))["totals"] == before
-    rows = (await desk.get("/admin/auditlog?entitytype=invoice")).json()["data"]
+    rows = (await operator.get("/admin/auditlog?entitytype=invoice")).json()["data"]
     assert [(row["action"], row["after"]["status"]) for row in rows] == [
         ("invoice.dispute", "lost"),
         ("invoice.dispute", "needs_response"),

@@ -42,10 +42,10 @@ async def test_a_series_is_followed_changed_left_and_followed_again(library, me,
     follow = followed["follow"]
     assert (follow["title"], follow["unread"], follow["new"], follow["has_gaps"]) == ("One", 4, 0, True)
     assert (await me.post("/library", {"series_id": shown}, expect=409))["code"] == "CONFLICT"
-    wishes = {"sources": [100001], "groups": ["A"], "languages": ["en", "de"], "mode": "rtl", "fit": None}
+    preferences = {"sources": [100001], "groups": ["A"], "languages": ["en", "de"], "mode": "rtl", "fit": None}
     path = f"/library/{follow['id']}"
-    changed = await me.patch(path, {"status": "plan", "notify": False, "preferences": wishes})
-    assert (changed["status"], changed["notify"], changed["preferences"]) == ("plan", False, wishes)
+    changed = await me.patch(path, {"status": "plan", "notify": False, "preferences": preferences})
+    assert (changed["status"], changed["notify"], changed["preferences"]) == ("plan", False, preferences)
     assert await me.get(path) == changed
     assert (await me.patch(path, {"group_id": MISSING}, expect=404))["code"] == "NOT_FOUND"
     assert (await me.patch(path, {"status": "paused"}, expect=400))["details"][0]["field"] == "status"
@@ -80,8 +80,8 @@ async def test_a_series_shows_its_sources_gaps_and_chapters_with_the_release_tha
     assert found["gaps"] == {"of": "chapters", "missing": 1, "ranges": [{"first": 3, "last": 3}], "is_cut": False}
     assert [chapter["number"] for chapter in found["chapters"]] == ["6", "5"]
     assert found["chapters_meta"] == {"total": 5, "page": 1, "limit": 2, "pages": 3}
-    wishes = {"sources": [series.source_ids[0]]}
-    await me.post("/library", {"series_id": shown, "preferences": wishes})
+    preferences = {"sources": [series.source_ids[0]]}
+    await me.post("/library", {"series_id": shown, "preferences": preferences})
     chapter = (await me.get(f"/series/{shown}/chapters?page=2&limit=1"))[0]
     assert chapter["number"] == "5"
     chosen = next(one for one in chapter["releases"] if one["id"] == chapter["preferred_id"])

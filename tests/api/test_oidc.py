@@ -64,9 +64,9 @@ async def agree(auth_url: str, subject: str, **claims: object) -> str:
     return f"{location.path.removeprefix(API)}?{location.query}"
 
 
-async def begin(visitor: Visitor, wish: str = "/inbox") -> tuple[str, str]:
+async def begin(visitor: Visitor, path: str = "/inbox") -> tuple[str, str]:
     """The provider's URL and the flow's cookie."""
-    answer = await visitor.get(f"/oidc/login?next={wish}")
+    answer = await visitor.get(f"/oidc/login?next={path}")
     assert answer.status == 200
     return answer.json()["data"]["auth_url"], answer.headers["set-cookie"].partition(";")[0]
 

@@ -80,8 +80,8 @@ async def _tag_of(app: RunningApp, user: User) -> PublicId:
 
 
 async def _feed_of(app: RunningApp, user: User) -> PublicId:
-    wish = NewSubscription(link=f"http://93.184.216.34/{secrets.token_hex(8)}")
-    return (await app.reading.subscriptions.add(await _shelf_of(app, user), wish)).public_id
+    request = NewSubscription(link=f"http://93.184.216.34/{secrets.token_hex(8)}")
+    return (await app.reading.subscriptions.add(await _shelf_of(app, user), request)).public_id
 
 
 async def _item_of(app: RunningApp, user: User) -> str:
@@ -164,8 +164,8 @@ async def _site_of(app: RunningApp, _: User) -> str:
 
 
 async def _manga_of(app: RunningApp, user: User) -> str:
-    wish = ListRequest(kind="popular", shelf_id=await _shelf_of(app, user))
-    listed = await app.catalogue.browsing.browse(int(await _site_of(app, user)), wish)
+    request = ListRequest(kind="popular", shelf_id=await _shelf_of(app, user))
+    listed = await app.catalogue.browsing.browse(int(await _site_of(app, user)), request)
     return str(listed.value.manga[0].id)
 
 
@@ -181,7 +181,7 @@ async def _page_of(app: RunningApp, user: User) -> dict[str, str]:
 
 async def _downloaded_of(app: RunningApp, user: User) -> str:
     release = await _release_of(app, user)
-    await app.pictures.downloads.keep(await _shelf_of(app, user), ReleaseId(int(release)))
+    await app.pictures.downloads.add(await _shelf_of(app, user), ReleaseId(int(release)))
     return release
 
 
@@ -205,8 +205,8 @@ async def _series_of(app: RunningApp, _: User) -> dict[str, str]:
 
 
 async def _follow_of(app: RunningApp, user: User) -> PublicId:
-    wish = Following(series=(await a_published_series(app.db)).public_id)
-    return (await app.reading.follows.add(await _shelf_of(app, user), wish)).follow.public_id
+    request = Following(series=(await a_published_series(app.db)).public_id)
+    return (await app.reading.follows.add(await _shelf_of(app, user), request)).follow.public_id
 
 
 async def _chapter_of(app: RunningApp, _: User) -> dict[str, str]:

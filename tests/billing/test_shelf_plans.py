@@ -45,7 +45,7 @@ insert into watch (series_source_id, host, next_check_at, created_at) values (:i
 )
 
 
-def wish(number: int) -> NewSubscription:
+def a_subscription(number: int) -> NewSubscription:
     return NewSubscription(link=f"https://example.org/feed/{number}")
 
 
@@ -177,7 +177,7 @@ async def test_a_plan_below_what_is_used_is_refused_with_the_list_of_what_is_ove
     billing, tenant, shelf, subscriptions
 ):
     for number in range(12):
-        await subscriptions.add(shelf.id, wish(number))
+        await subscriptions.add(shelf.id, a_subscription(number))
     accounts = AccountServices(billing.db)
     for number in range(2):
         await accounts.users.add(SYSTEM, NewPerson(username=f"someone{number}", tenant_id=tenant.public_id))
@@ -192,10 +192,10 @@ async def test_lowering_a_plan_and_adding_at_the_same_time_never_leave_more_than
     billing, tenant, shelf, subscriptions
 ):
     for number in range(9):
-        await subscriptions.add(shelf.id, wish(number))
+        await subscriptions.add(shelf.id, a_subscription(number))
     await asyncio.gather(
         billing.services.rented.change_plan(member_of(tenant), shelf.public_id, "free"),
-        *(subscriptions.add(shelf.id, wish(100 + number)) for number in range(10)),
+        *(subscriptions.add(shelf.id, a_subscription(100 + number)) for number in range(10)),
         return_exceptions=True,
     )
     plan = (await billing.shelf(tenant)).plan
@@ -224,10 +224,10 @@ async def test_members_are_as_many_as_the_largest_plan_allows_and_invitations_ke
 
 async def test_a_watch_is_called_as_fast_as_the_fastest_plan_among_its_readers(billing, tenant, shelf, subscriptions):
     free = await billing.shelf(await billing.tenant("free", "Poor"))
-    await subscriptions.add(free.id, wish(1))
+    await subscriptions.add(free.id, a_subscription(1))
     await billing.services.catch_up()
     assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
-    mine = await subscriptions.add(shelf.id, wish(1))
+    mine = await subscriptions.add(shelf.id, a_subscription(1))
     await billing.services.catch_up()
     assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
     await billing.services.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
@@ -237,7 +237,7 @@ async def test_a_watch_is_called_as_fast_as_the_fastest_plan_among_its_readers(b
 
 
 async def test_a_floor_that_is_wrong_for_whatever_reason_is_mended_within_the_hour(billing, shelf, subscriptions):
-    await subscriptions.add(shelf.id, wish(1))
+    await subscriptions.add(shelf.id, a_subscription(1))
     await billing.db.with_tx(lambda tx: tx.run(q.forget_floors))
     await billing.services.tidy()
     assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
@@ -261,7 +261,7 @@ async def test_a_shelf_that_sleeps_is_read_but_gets_nothing_and_wakes_with_what_
     billing, tenant, shelf, subscriptions, db
 ):
     """R81"""
-    mine = await subscriptions.add(shelf.id, wish(1))
+    mine = await subscriptions.add(shelf.id, a_subscription(1))
     await publish(db, mine.feed_id, ["1"])
     await billing.services.rented.deactivate(OPERATOR, shelf.public_id)
     assert await db.read(lambda tx: tx.one(int, q.resting)) == 1
@@ -277,8 +277,8 @@ async def test_a_shelf_that_sleeps_is_read_but_gets_nothing_and_wakes_with_what_
 
 
 async def test_what_a_reader_suspended_stays_suspended_when_the_shelf_wakes(billing, tenant, shelf, subscriptions):
-    mine = await subscriptions.add(shelf.id, wish(1))
-    held = await subscriptions.add(shelf.id, wish(2))
+    mine = await subscriptions.add(shelf.id, a_subscription(1))
+    held = await subscriptions.add(shelf.id, a_subscription(2))
     await subscriptions.change(shelf.id, mine.public_id, SubscriptionChange(is_suspended=True))
     await billing.services.rented.deactivate(OPERATOR, shelf.public_id)
     with pytest.raises(LimitExceeded, match="reactivate"):
@@ -294,7 +294,7 @@ async def test_beyond_the_plans_room_the_newest_are_held_until_there_is_room(bil
     tenant = await billing.tenant("growth")
     shelf = await billing.shelf(tenant)
     for number in range(12):
-        await subscriptions.add(shelf.id, wish(number))
+        await subscriptions.add(shelf.id, a_subscription(number))
     await on_plan(db, shelf.id, "free")
     await billing.services.plan_enforcer.sync(shelf.id)
     listed = await subscriptions.list(shelf.id)

@@ -11,7 +11,7 @@ from tsuzuki.accounts.audit import AuditFilter, AuditLog
 from tsuzuki.accounts.types import Slice
 from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.settlement.stripe import check_signature, read_event
-from tsuzuki.billing.store import list_intents_tx
+from tsuzuki.billing.store import find_intent_tx
 from tsuzuki.model.errors import Forbidden, Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import MINUTE, SECOND, Millis
@@ -35,8 +35,8 @@ async def test_the_same_payment_ten_times_at_once_and_ten_times_later_by_two_pro
     assert sorted(heard) == ["known"] * 29 + ["paid"]
     totals = (await billing.statement(tenant)).totals
     assert (totals.paid, totals.credit) == (500, 0)
-    (intent,) = await db.read(lambda tx: list_intents_tx(tx, invoice.id))
-    assert (intent.id, intent.outcome) == ("pi_1", "paid")
+    intent = await db.read(lambda tx: find_intent_tx(tx, "pi_1"))
+    assert (intent.invoice_id, intent.outcome) == (invoice.id, "paid")
 
 
 async def test_a_claim_whose_effect_failed_is_not_kept(billing, tenant, invoice):
@@ -169,6 +169,6 @@ def test_what_is_no_event_is_named_as_that(body):
 
 async def test_another_currency_is_kept_for_the_operator_to_look_at(db, billing, tenant, invoice):
     assert await send(billing, an_event(invoice, currency="eur")) == "refused"
-    (intent,) = await db.read(lambda tx: list_intents_tx(tx, invoice.id))
+    intent = await db.read(lambda tx: find_intent_tx(tx, "pi_1"))
     assert (intent.currency, intent.outcome) == ("EUR", "refused")
     assert (await billing.invoices(tenant))[0].status == "open"

@@ -47,7 +47,7 @@ async def download(gallery: Gallery) -> AppReader:
     ann = await an_app_reader(gallery.app, "opds")
     await follow_gallery(gallery, ann)
     fill(gallery)
-    await gallery.app.pictures.downloads.keep(ann.shelf, gallery.release_id)
+    await gallery.app.pictures.downloads.add(ann.shelf, gallery.release_id)
     async with gallery.at_work():
         await gallery.until_idle("keep-chapters")
     return ann
@@ -80,7 +80,7 @@ async def test_the_folder_is_as_the_downloads_are(tmp_path, database_url):
         assert (report.written, report.removed) == (1, 1)
         assert shown(folder) == ["The Lighthouse Cat Dog/The Lighthouse Cat Dog 1.cbz"]
         assert not file.parent.exists()
-        await gallery.app.pictures.downloads.drop(ann.shelf, gallery.release_id)
+        await gallery.app.pictures.downloads.remove(ann.shelf, gallery.release_id)
         assert (await export.work()).removed == 1
         assert shown(folder) == []
 
@@ -121,7 +121,7 @@ async def test_files_of_others_are_left_alone(tmp_path, database_url):
         assert report.refused == {"The Cat/The Cat 1.cbz": "A file of somebody else has this name."}
         (folder / "The Cat/The Cat 1.cbz").unlink()
         assert (await export.work()).written == 1
-        await gallery.app.pictures.downloads.drop(ann.shelf, gallery.release_id)
+        await gallery.app.pictures.downloads.remove(ann.shelf, gallery.release_id)
         await export.work()
         assert shown(folder) == ["The Cat/notes.txt"]
         outside = tmp_path / "outside.cbz"

@@ -79,7 +79,7 @@ async def test_what_a_refresh_finds_and_cannot_store_is_given_up_alone(app, samp
     sample.extra[0][0] = msgspec.structs.replace(sample.extra[0][0], title="Poison")
     assert (await got(reader, f"{path}?refresh=true"))["data"] == before
     now = Millis(app.time())
-    ingest = Ingest(app.db, SeriesChapters(), clock=lambda: now, after_commit=lambda _: None)
+    ingest = Ingest(app.db, SeriesChapters(), clock=lambda: now, after_commit=lambda *_: None)
     [given_up] = await work_off(app.db, ingest, now=now)
     assert given_up.startswith("ingest-")
     assert [one["number"] for one in (await got(reader, path))["data"]] == ["901", *(one["number"] for one in before)]

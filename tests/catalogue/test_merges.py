@@ -326,7 +326,7 @@ async def test_what_was_found_before_a_merge_is_stored_in_the_series_that_stays(
     await follows.add(shelf, FollowRequest(series=one.public_id))
     task = await a_task(db, CHAPTERS, a_batch(await watch_id(db, other), other, [1, 2]))
     await merging.merge(SYSTEM, other.public_id, one.public_id)
-    await Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=lambda _: None).handle(task)
+    await Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=lambda *_: None).handle(task)
     assert (await structure(db, one.id)).chapters == ["1", "2"]
     assert [entry.key for entry in await entries_in(db, shelf, one.id)] == ["2"]
 
@@ -338,7 +338,7 @@ async def test_a_merge_against_running_ingest_and_reading_devices_loses_nothing(
     one, other = await a_published_series(db, [1], title="One"), await a_published_series(db, [1], title="Ichi")
     shelf = await a_reader(db)
     await follows.add(shelf, FollowRequest(series=other.public_id))
-    ingest = Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=lambda _: None)
+    ingest = Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=lambda *_: None)
     watches = {series.id: await watch_id(db, series) for series in (one, other)}
     tasks = [
         await a_task(

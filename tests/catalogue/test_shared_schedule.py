@@ -82,7 +82,7 @@ class Followed(msgspec.Struct):
     async def store(self) -> None:
         """What was handed to ingest."""
         now = Millis(self.app.time())
-        ingest = Ingest(self.app.db, SeriesChapters(), clock=lambda: now, after_commit=lambda _: None)
+        ingest = Ingest(self.app.db, SeriesChapters(), clock=lambda: now, after_commit=lambda *_: None)
         await work_off(self.app.db, ingest, now=now)
 
 

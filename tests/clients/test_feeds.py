@@ -33,13 +33,13 @@ async def arrived_after(reader: AppReader, moment: int) -> set[EntryId]:
 
 async def disturb(reader: AppReader, feed: FeedId, until: asyncio.Event) -> int:
     """Articles arrive, and somebody marks others by the pages; how many arrived."""
-    dice, arrived = random.Random(5), 0
+    rng, arrived = random.Random(5), 0
     before = await numbers(reader)
     while not until.is_set():
         await reader.release(feed, 5, prefix=f"late{arrived}-")
         arrived += 5
-        ids = dice.sample(before[len(before) // 5 :], 3)
-        await reader.app.inbox.mark_entries(reader.shelf, ids, unread=dice.random() < 0.5)
+        ids = rng.sample(before[len(before) // 5 :], 3)
+        await reader.app.inbox.mark_entries(reader.shelf, ids, unread=rng.random() < 0.5)
         await asyncio.sleep(0.05)
     return arrived
 

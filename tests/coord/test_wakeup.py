@@ -1,4 +1,4 @@
-"""A bell wakes those who sleep, in this process and in others, and comes back by itself."""
+"""A wake-up reaches those who sleep, in this process and in others; the connection comes back by itself."""
 
 import asyncio
 import contextlib
@@ -66,7 +66,7 @@ def server(request: pytest.FixtureRequest, postgres_url: str) -> Iterator[Server
 
 
 async def latency(sender: Wakeup, receiver: Wakeup) -> float:
-    """Seconds until a ring is heard; endless when it is not."""
+    """Seconds until a wake-up arrives; endless when none does."""
     with receiver.listen("news") as listener:
         began = time.monotonic()
         sender.wake("news")
@@ -74,7 +74,7 @@ async def latency(sender: Wakeup, receiver: Wakeup) -> float:
 
 
 async def repaired(sender: Wakeup, receiver: Wakeup) -> float:
-    """Seconds until rings are heard again: three in a row, for a line that is opened anew wakes everyone once."""
+    """Seconds until wake-ups arrive again: three in a row, for a connection that is opened anew wakes everyone once."""
     began, in_a_row = time.monotonic(), 0
     while in_a_row < 3:
         assert time.monotonic() - began < 3 * REPAIRED_WITHIN, "it did not come back"
@@ -114,7 +114,7 @@ async def test_rel_18_a_line_that_is_dead_without_saying_so_is_noticed(server: S
     async with proxy(server.url) as through, a_wakeup(server.url) as one, a_wakeup(through.url) as other:
         await repaired(one, other)
         with other.listen("news") as late:
-            while await late.wait(0.3):  # a ring of before that was still on its way
+            while await late.wait(0.3):  # an earlier wake-up that was still on its way
                 pass
         through.stall()
         assert await latency(one, other) == float("inf")

@@ -36,7 +36,7 @@ def walker(pipeline: Pipeline, db: Database, app: RunningApp) -> Discovery:
 
 async def walk(app: RunningApp, job: BegunJob) -> None:
     db = app.accounts.deps.db
-    journal = JobLog(db, job, app.time, random_bytes=os.urandom, written=lambda: None)
+    journal = JobLog(db, job, app.time, random_bytes=os.urandom, after_commit=lambda *_: None)
     await walker(app.pipeline, db, app).run(job, journal)
 
 

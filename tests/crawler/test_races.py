@@ -69,7 +69,7 @@ async def mapped(admin: Visitor, source: int, key: str) -> str:
 
 async def end(app: RunningApp, task: Task[CrawlTask], job: BegunJob, error: str | None = None) -> None:
     """As a worker ends its job."""
-    journal = JobLog(db_of(app), job, app.time, random_bytes=os.urandom, written=lambda: None)
+    journal = JobLog(db_of(app), job, app.time, random_bytes=os.urandom, after_commit=lambda *_: None)
     ending, now = JobEnding(error), app.time()
     await db_of(app).with_tx(lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=5, now=now))
 

@@ -55,7 +55,7 @@ drop trigger poison on entry;
 
 def a_deliverer(db: Database, most: int = MOST, wakeup: MemoryWakeup | None = None) -> Deliverer:
     wake = (wakeup or MemoryWakeup()).wake
-    return Deliverer(db, lambda: LATER, after_commit=lambda delivered: wake(*delivered.wakeups), most=most)
+    return Deliverer(db, lambda: LATER, after_commit=wake, most=most)
 
 
 async def claim_portions(db: Database) -> list[Task[Delivery]]:

@@ -226,7 +226,7 @@ class Gallery(msgspec.Struct, frozen=True):
     async def until_images(self, count: int) -> None:
         """Return when there are so many."""
         async with asyncio.timeout(20):
-            while await self.count_images() < count:  # noqa: ASYNC110  the database rings no bell for a test
+            while await self.count_images() < count:  # noqa: ASYNC110  the database wakes no test
                 await asyncio.sleep(0.02)
 
     async def failures(self, subject: ImageSubject) -> int:

@@ -47,7 +47,7 @@ async def killed_after(gallery: Gallery, child: asyncio.subprocess.Process, more
     """Kill it once it has asked for so many more images; how many pages are kept then."""
     until = gallery.site.asked_for(".png") + more
     async with asyncio.timeout(60):
-        while gallery.site.asked_for(".png") < until:  # noqa: ASYNC110  the site rings no bell
+        while gallery.site.asked_for(".png") < until:  # noqa: ASYNC110  the site wakes nobody
             await asyncio.sleep(0.005)
     child.send_signal(signal.SIGKILL)
     await child.communicate()

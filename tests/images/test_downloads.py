@@ -95,7 +95,7 @@ async def test_one_copy_serves_every_shelf_until_the_last_lets_go(tmp_path, data
         fill(gallery)
         other = await stored_shelf(gallery.db)
         await gallery.reader.post(gallery.download)
-        await gallery.app.pictures.downloads.keep(other, gallery.release_id)
+        await gallery.app.pictures.downloads.add(other, gallery.release_id)
         async with gallery.at_work():
             await gallery.until_kept("done")
         assert gallery.site.asked_for(".png") == 3
@@ -104,7 +104,7 @@ async def test_one_copy_serves_every_shelf_until_the_last_lets_go(tmp_path, data
         await gallery.evict_everything()
         assert await kept.downloaded_of(other, [gallery.release_id]) == {gallery.release_id}
         assert await gallery.count_images() == 3
-        await kept.drop(other, gallery.release_id)
+        await kept.remove(other, gallery.release_id)
         await gallery.evict_everything()
         assert await gallery.count_images() == 0
 
@@ -189,9 +189,9 @@ async def test_many_keep_and_let_go_at_once_and_nobody_loses_what_they_kept(db):
 
     async def often(shelf: ShelfId) -> None:
         for _ in range(4):
-            await kept.keep(shelf, release)
-            await kept.drop(shelf, release)
-        await kept.keep(shelf, release)
+            await kept.add(shelf, release)
+            await kept.remove(shelf, release)
+        await kept.add(shelf, release)
 
     await asyncio.gather(*map(often, shelves))
     for shelf in shelves:
@@ -203,7 +203,7 @@ async def test_the_list_of_downloads_is_read_page_by_page(db):
     moment = iter([0, 0, 1, 1, 2])
     kept = Downloads(db, MemoryWakeup(), lambda: Millis(NOON + next(moment)))
     for release in releases:
-        await kept.keep(shelf, release)
+        await kept.add(shelf, release)
     found, after = [], FROM_THE_TOP
     while True:
         page = await kept.list(shelf, after=after, most=2)
@@ -221,7 +221,7 @@ async def test_a_plan_that_is_full_keeps_no_more(db):
     await db.with_tx(lambda tx: tx.run(_q.set_plan, id=shelf))
     kept = Downloads(db, MemoryWakeup(), lambda: NOON)
     for release in releases[:20]:
-        await kept.keep(shelf, release)
-    await kept.keep(shelf, releases[0])  # what is kept already takes no more room
+        await kept.add(shelf, release)
+    await kept.add(shelf, releases[0])  # what is kept already takes no more room
     with pytest.raises(LimitExceeded, match="20 kept chapters"):
-        await kept.keep(shelf, releases[20])
+        await kept.add(shelf, releases[20])

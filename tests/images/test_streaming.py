@@ -111,7 +111,7 @@ async def test_what_runs_ahead_of_a_reader_ends_when_the_reader_goes_elsewhere(t
         await gallery.reader.get(gallery.page(0))
         images = gallery.app.pictures.images
         async with asyncio.timeout(20):
-            while not gallery.site.asked_for("/1.png"):  # noqa: ASYNC110  the site rings no bell
+            while not gallery.site.asked_for("/1.png"):  # noqa: ASYNC110  the site wakes nobody
                 await asyncio.sleep(0.01)
         assert (await gallery.reader.get(gallery.page(8))).status == 200
         async with asyncio.timeout(20):

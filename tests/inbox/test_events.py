@@ -257,7 +257,7 @@ async def test_what_waits_for_an_older_transaction_is_told_soon_after_that_ended
             reading = asyncio.create_task(some(stream, 1))
             await asyncio.sleep(0.2)
             assert not reading.done()
-        # No bell rings for the end of a transaction that wrote no event.
+        # Nothing is woken by the end of a transaction that wrote no event.
         assert [told.kind for told in await reading] == ["entry"]
     await slow.close()
 

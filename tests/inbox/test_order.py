@@ -130,7 +130,7 @@ async def test_r92_a_first_harvest_keeps_the_publishers_order(db):
     found = [FoundItem(key=str(n), title=f"Post {n}", published_at=Millis(NOON - n * DAY)) for n in range(6)]
     for part in (found[2:4], found[4:], found[:2]):
         now = Millis(moments.pop(0))
-        ingest = Ingest(db, FeedItems(HERE), clock=Clock(now), after_commit=lambda _: None)
+        ingest = Ingest(db, FeedItems(HERE), clock=Clock(now), after_commit=lambda *_: None)
         batch = ItemBatch(watch_id=watch, feed_id=feed, items=tuple(part), is_first_harvest=True)
         await ingest.handle(await a_task(db, ITEMS, batch))
         await publish(db, other, [f"after {len(moments)}"], now=Millis(now + MINUTE))

@@ -59,7 +59,7 @@ async def test_a_shelf_has_one_search_under_way_and_others_wait(db):
     searches = [asyncio.create_task(search.find(shelf, "gull", 10)) for _ in range(MOST_WAITING)]
     neighbour = asyncio.create_task(search.find(other, "gull", 10))
     async with asyncio.timeout(20):
-        while parsers.calls < 2:  # noqa: ASYNC110  the parsers ring no bell
+        while parsers.calls < 2:  # noqa: ASYNC110  the parsers wake nobody
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.1)
     assert parsers.calls == 2  # one of each shelf

@@ -88,7 +88,7 @@ async def test_writers_in_any_order_leave_no_gap_behind(db, database_url):
     shelf, first = await a_followed_feed(db)
     feeds = [first] + [await another_feed(db, shelf) for _ in range(3)]
     items = {feed: await store(db, feed, *(f"n{n}" for n in range(20))) for feed in feeds}
-    dice = random.Random(4)
+    rng = random.Random(4)
 
     async def write(feed: FeedId) -> None:
         connection = await asyncpg.connect(database_url)
@@ -96,9 +96,9 @@ async def test_writers_in_any_order_leave_no_gap_behind(db, database_url):
             for item in items[feed]:
                 async with connection.transaction():
                     await connection.execute("select txid_current()")
-                    await asyncio.sleep(dice.random() * 0.01)
+                    await asyncio.sleep(rng.random() * 0.01)
                     await connection.fetchval(_INSERT, shelf, feed, item)
-                    await asyncio.sleep(dice.random() * 0.02)
+                    await asyncio.sleep(rng.random() * 0.02)
         finally:
             await connection.close()
 

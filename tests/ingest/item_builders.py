@@ -104,7 +104,7 @@ async def followed_feeds(db: Database, feeds: int) -> FollowedFeeds:
 @contextlib.asynccontextmanager
 async def working(db: Database, kind: type[Ingest[ItemBatch]] = Ingest) -> AsyncIterator[Ingest[ItemBatch]]:
     """A worker in this process, stopped at the end of the block."""
-    ingest = kind(db, FeedItems(HERE), clock=wall_clock, after_commit=lambda _: None)
+    ingest = kind(db, FeedItems(HERE), clock=wall_clock, after_commit=lambda *_: None)
     worker = Worker(WorkerContext(db=db, wakeup=MemoryWakeup(), clock=wall_clock, name="w"), QUEUE, ingest)
     running = asyncio.create_task(worker.run())
     try:

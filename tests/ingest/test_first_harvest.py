@@ -19,7 +19,7 @@ from tsuzuki.queue.tasks import enqueue_tx
 own = parse_queries("tests", "-- name: forget_digests\ndelete from feed_digest;")
 
 
-def quiet(_):
+def quiet(*_):
     return None
 
 

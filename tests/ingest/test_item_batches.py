@@ -109,7 +109,7 @@ async def test_i4_nothing_of_a_batch_stays_when_one_of_it_is_no_longer_ours(db):
     tasks = await claimed_all(db, ITEMS, now=wall_clock())
     tasks[-1].lease_token -= 1
     with pytest.raises(LeaseLost):
-        await Ingest(db, FeedItems(HERE), clock=wall_clock, after_commit=lambda _: None).handle_all(tasks)
+        await Ingest(db, FeedItems(HERE), clock=wall_clock, after_commit=lambda *_: None).handle_all(tasks)
     assert await followed.items() == await followed.inbox() == []
     assert await followed.statuses() == ["running"] * FEEDS
 
@@ -186,7 +186,7 @@ async def test_rel_19d_workers_whose_feeds_overlap_never_lock_each_other_out(db)
                 raise
 
     followed = await followed_feeds(db, FEEDS)
-    one, other = (Ingest(Watched(), FeedItems(HERE), clock=wall_clock, after_commit=lambda _: None) for _ in range(2))
+    one, other = (Ingest(Watched(), FeedItems(HERE), clock=wall_clock, after_commit=lambda *_: None) for _ in range(2))
     for number in range(ROUNDS):
         await followed.hand_on(
             *(followed.batch(feed, f"a{number}", "same") for feed in range(FEEDS)), poll=100 * number

@@ -49,7 +49,7 @@ async def test_batches_that_wait_for_one_feed_leave_connections_for_whoever_read
     holder = await asyncpg.connect(database_url)
     await holder.execute(f"select pg_advisory_lock({ITEMS.number}, cast($1 as integer))", feed)
     async with working(db):
-        while await holder.fetchval(BLOCKED) < MOST_TRANSACTIONS:  # noqa: ASYNC110  a lock rings no bell
+        while await holder.fetchval(BLOCKED) < MOST_TRANSACTIONS:  # noqa: ASYNC110  a lock wakes nobody
             await asyncio.sleep(0.01)
         async with asyncio.timeout(10):
             assert await followed.items() == []

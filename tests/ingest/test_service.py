@@ -6,7 +6,6 @@ from tests.builders import HERE, NOON, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import a_channel, a_reader, entries_of, task_keys
 from tests.ingest.builders import a_mapping, a_task, chapter_batch, claimed, item_batch
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.delivery.portions import Deliverer
 from tsuzuki.delivery.tasks import DELIVERIES, PORTION
 from tsuzuki.ingest.chapters import CHAPTERS, SeriesChapters
@@ -15,6 +14,7 @@ from tsuzuki.ingest.service import LARGEST_BATCH, Ingest
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import TaskFailure, fail_tx
+from tsuzuki.shelves.events import EVENTS_WAKEUP
 
 q = parse_queries(
     "tests",
@@ -40,18 +40,24 @@ select last_release_at from watch;
 
 
 @pytest.fixture
-def rung():
+def woken():
+    """Who was woken after each commit."""
     return []
 
 
 @pytest.fixture
-def items(db, rung):
-    return Ingest(db, FeedItems(HERE), clock=lambda: NOON, after_commit=rung.append)
+def after_commit(woken):
+    return lambda *wakeups: woken.append(wakeups)
 
 
 @pytest.fixture
-def chapters(db, rung):
-    return Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=rung.append)
+def items(db, after_commit):
+    return Ingest(db, FeedItems(HERE), clock=lambda: NOON, after_commit=after_commit)
+
+
+@pytest.fixture
+def chapters(db, after_commit):
+    return Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=after_commit)
 
 
 @pytest.fixture
@@ -64,32 +70,35 @@ async def watch(db, feed):
     return await stored_watch(db, feed)
 
 
-async def test_i1_i2_new_items_become_entries_once_however_often_they_are_handed_on(db, items, rung, feed, watch):
+async def test_i1_i2_new_items_become_entries_once_however_often_they_are_handed_on(db, items, woken, feed, watch):
     shelf = await a_reader(db, feeds=[feed])
     for _ in range(2):
         await items.handle(await a_task(db, ITEMS, item_batch(watch, feed, "1", "2")))
     assert len(await entries_of(db, shelf)) == 2
     assert await db.read(lambda tx: tx.many(str, q.statuses)) == ["done"] * 2
-    assert [delivered.entries for delivered in rung] == [2, 0]
+    assert woken == [(EVENTS_WAKEUP,), ()]
     assert await db.read(lambda tx: tx.one(int, q.release_times)) == NOON
 
 
-async def test_r1_what_makes_very_many_entries_is_stored_with_the_task_that_delivers_it(db, items, rung, feed, watch):
+async def test_r1_what_makes_very_many_entries_is_stored_with_the_task_that_delivers_it(
+    db, items, woken, after_commit, feed, watch
+):
     readers = [await a_reader(db, feeds=[feed]) for _ in range(26)]
     await items.handle(await a_task(db, ITEMS, item_batch(watch, feed, *map(str, range(LARGEST_BATCH)))))
     assert [await entries_of(db, reader) for reader in readers] == [[]] * 26
-    assert rung == [Delivered(0, (DELIVERIES.name,))]
-    deliverer = Deliverer(db, lambda: NOON, after_commit=rung.append)
-    while len(rung) < 3:
-        await deliverer.handle(await claimed(db, DELIVERIES))
+    assert woken == [(DELIVERIES.name,)]
+    deliverer = Deliverer(db, lambda: NOON, after_commit=after_commit)
+    await deliverer.handle(await claimed(db, DELIVERIES))
+    assert sum([len(await entries_of(db, reader)) for reader in readers]) == PORTION
+    await deliverer.handle(await claimed(db, DELIVERIES))
     assert [len(await entries_of(db, reader)) for reader in readers] == [LARGEST_BATCH] * 26
-    assert [delivered.entries for delivered in rung] == [0, PORTION, LARGEST_BATCH]
+    assert woken == [(DELIVERIES.name,), (EVENTS_WAKEUP, DELIVERIES.name), (EVENTS_WAKEUP,)]
 
 
 async def test_rel_31_an_item_without_a_date_stays_where_it_was_first_seen_however_it_changes(db, feed, watch):
     shelf = await a_reader(db, feeds=[feed])
     moments = [NOON, Millis(NOON + DAY)]
-    items = Ingest(db, FeedItems(HERE), clock=lambda: moments[0], after_commit=lambda _: None)
+    items = Ingest(db, FeedItems(HERE), clock=lambda: moments[0], after_commit=lambda *_: None)
     for author in ("A", "B"):
         await items.handle(await a_task(db, ITEMS, item_batch(watch, feed, "1", author=author)))
         moments.reverse()
@@ -116,12 +125,12 @@ async def test_i4_a_worker_that_lost_its_lease_stores_and_delivers_nothing(db, i
     assert await db.read(lambda tx: tx.many(str, q.titles)) == []
 
 
-async def test_r58_a_task_whose_watch_is_gone_ends_as_skipped(db, items, rung, feed, watch):
+async def test_r58_a_task_whose_watch_is_gone_ends_as_skipped(db, items, woken, feed, watch):
     task = await a_task(db, ITEMS, item_batch(watch, feed, "1"))
     await db.with_tx(lambda tx: tx.run(q.drop_feed, id=feed))
     await items.handle(task)
     assert await db.read(lambda tx: tx.many(str, q.statuses)) == ["skipped"]
-    assert rung == [Delivered()]
+    assert woken == [()]
 
 
 # -- chapters

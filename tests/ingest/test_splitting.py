@@ -35,12 +35,12 @@ POISON = FoundItem(key="poison", title="Poison")
 
 @pytest.fixture
 def items(db):
-    return Ingest(db, FeedItems(HERE), clock=lambda: NOON, after_commit=lambda _: None)
+    return Ingest(db, FeedItems(HERE), clock=lambda: NOON, after_commit=lambda *_: None)
 
 
 @pytest.fixture
 def chapters(db):
-    return Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=lambda _: None)
+    return Ingest(db, SeriesChapters(), clock=lambda: NOON, after_commit=lambda *_: None)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ select json_object('lease', lease_until, 'next', next_check_at, 'why', next_chec
   'success', last_success_at, 'error', last_error, 'failures', consecutive_failures, 'first', first_harvest_at,
   'moved', moved_to, 'times', moved_count, 'since', moved_since, 'gone', gone_since, 'suspended', suspended_at,
   'reason', suspended_reason) from watch where id = :id;
--- name: portrait
+-- name: feed_metadata
 select title, description, has_unstable_keys from feed where id = :id;
 """,
     """
@@ -182,7 +182,7 @@ async def test_one_that_somebody_else_holds_is_not_waited_for(db, database_url):
 
 
 def news_of(watches):
-    """A feed's portrait and one item each, as a poll would hand them on."""
+    """A feed's metadata and one item each, as a poll would hand them on."""
     return [
         (
             FeedMetadata(
@@ -212,9 +212,9 @@ async def saved_with_news(db, watches, answers):
     return await asyncio.gather(*map(outcomes.save_batched, ended))
 
 
-async def portraits(db, watches):
+async def stored_metadata(db, watches):
     return [
-        await db.read(lambda tx, watch=watch: tx.one(MetadataRow, q.portrait, id=watch.feed_id)) for watch in watches
+        await db.read(lambda tx, feed=watch.feed_id: tx.one(MetadataRow, q.feed_metadata, id=feed)) for watch in watches
     ]
 
 
@@ -222,9 +222,9 @@ async def test_i4_what_polls_bring_is_handed_on_with_their_answers_and_of_one_th
     watches = await claimed(db, 3)
     async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
         await poller.lease(watches[1].id)
-    before = (await portraits(db, watches))[1]
+    before = (await stored_metadata(db, watches))[1]
     assert await saved_with_news(db, watches, [PLAIN] * 3) == [True, False, True]
-    first, lost, last = await portraits(db, watches)
+    first, lost, last = await stored_metadata(db, watches)
     assert lost == before
     assert first == MetadataRow(f"Title {watches[0].id}", "いつか", has_unstable_keys=True)
     assert last.title == f"Title {watches[2].id}"
@@ -234,11 +234,11 @@ async def test_i4_what_polls_bring_is_handed_on_with_their_answers_and_of_one_th
 
 async def test_what_polls_bring_waits_when_one_of_their_answers_cannot_be_written(db):
     watches = await claimed(db, 2)
-    before = await portraits(db, watches)
+    before = await stored_metadata(db, watches)
     poison = msgspec.structs.replace(PLAIN, priority=9)
     assert await saved_with_news(db, watches, [PLAIN, poison]) == [False, False]
     assert await item_batches(db) == []
-    assert await portraits(db, watches) == before
+    assert await stored_metadata(db, watches) == before
 
 
 async def test_polls_with_news_that_end_together_share_their_transactions(db):
@@ -257,7 +257,7 @@ async def test_polls_with_news_that_end_together_share_their_transactions(db):
     batches = await item_batches(db)
     assert sorted(batch.watch_id for batch in batches) == sorted(watches)
     assert {len(batch.items) for batch in batches} == {2}
-    assert {each.title for each in await portraits(db, polls)} == {"Harbour"}
+    assert {each.title for each in await stored_metadata(db, polls)} == {"Harbour"}
 
 
 async def test_polls_that_end_together_each_say_what_became_of_them(db):
@@ -292,10 +292,10 @@ async def test_polls_that_end_together_each_say_what_became_of_them(db):
 async def test_what_a_feed_said_of_itself_before_is_not_written_again_and_what_is_new_is(db):
     (watch,) = await claimed(db, 1)
     ((metadata, _),) = news_of([watch])
-    portrait = msgspec.structs.replace(metadata, title="Title")
+    before = msgspec.structs.replace(metadata, title="Title")
 
     async def written(**over):
-        told = msgspec.structs.replace(portrait, **over)
+        told = msgspec.structs.replace(before, **over)
         return await db.with_tx(lambda tx: describe_feeds_tx(tx, [told]))
 
     assert [await written(), await written()] == [1, 0]

@@ -78,7 +78,7 @@ class Server:
     def __init__(self, opened: Tsuzuki, clock: Clock, good: Publisher, evil: Publisher) -> None:
         self.opened, self.clock, self.good, self.evil = opened, clock, good, evil
         self.db = opened.db
-        self.ingest = Ingest(self.db, FeedItems(HERE), clock=clock, after_commit=lambda _: None)
+        self.ingest = Ingest(self.db, FeedItems(HERE), clock=clock, after_commit=lambda *_: None)
 
     async def reader(self, *links: str) -> ShelfId:
         """Somebody else's tenant, who follows these."""

@@ -125,7 +125,7 @@ async def test_files_of_the_exported_folder_are_known(tmp_path, empty_database_u
     async with a_library(tmp_path, empty_database_url) as library:
         gallery = library.gallery
         images = gallery.app.pictures.images
-        await gallery.app.pictures.downloads.keep(library.kobo.shelf, gallery.release_id)
+        await gallery.app.pictures.downloads.add(library.kobo.shelf, gallery.release_id)
         async with gallery.at_work():
             await gallery.until_idle("keep-chapters")
         files = ChapterFiles(gallery.db, images, gallery.app.catalogue.chapters)

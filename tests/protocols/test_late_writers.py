@@ -65,16 +65,16 @@ async def test_apps_see_each_number_once_and_in_order(ann, empty_database_url):
     """Four writers hold their transactions open for as long as they please; three apps go on from the last they saw."""
     feeds = [await ann.add_feed(f"Feed {n}") for n in range(4)]
     items = {feed: await store(ann.app.db, feed, *(f"n{n}" for n in range(20))) for feed in feeds}
-    dice = random.Random(4)
+    rng = random.Random(4)
 
     async def write(feed: FeedId) -> None:
         writer = await asyncpg.connect(empty_database_url)
         try:
             for item in items[feed]:
                 async with writer.transaction():
-                    await asyncio.sleep(dice.random() * 0.01)
+                    await asyncio.sleep(rng.random() * 0.01)
                     await writer.fetchval(INSERT, ann.shelf, feed, item, ann.app.time())
-                    await asyncio.sleep(dice.random() * 0.05)
+                    await asyncio.sleep(rng.random() * 0.05)
         finally:
             await writer.close()
 

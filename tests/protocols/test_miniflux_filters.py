@@ -124,12 +124,12 @@ class FilteredShelf(msgspec.Struct, frozen=True):
         every = itertools.combinations(said, size)
         return [names for names in every if len(set().union(*(said[one] for one in names))) == size]
 
-    async def differ(self, names: tuple[str, ...], dice: random.Random) -> str | None:
+    async def differ(self, names: tuple[str, ...], rng: random.Random) -> str | None:
         """What is asked for where the answer is another than the model's; None where both agree."""
         known = self.filters()
         pairs = [pair for name in names for pair in known[name][0]]
-        order, direction = dice.choice(list(ORDERS)), dice.choice(["asc", "desc"])
-        limit, offset = dice.choice([1, 3, 10, 100, 1_000]), dice.choice([0, 0, 1, 5])
+        order, direction = rng.choice(list(ORDERS)), rng.choice(["asc", "desc"])
+        limit, offset = rng.choice([1, 3, 10, 100, 1_000]), rng.choice([0, 0, 1, 5])
         pairs += [("order", order), ("direction", direction), ("limit", limit), ("offset", offset)]
         kept = [row for row in self.rows if all(known[name][1](row) for name in names)]
         kept.sort(key=lambda row: (ORDERS[order](row), row.id), reverse=direction == "desc")
@@ -144,28 +144,28 @@ def _lower(row: Row) -> set[str]:
     return {tag.lower() for tag in row.tags or ()}
 
 
-async def _scatter(tx: Tx, rows: list[Row], *, began: int, dice: random.Random) -> None:
+async def _scatter(tx: Tx, rows: list[Row], *, began: int, rng: random.Random) -> None:
     for row in rows:
-        created, published, changed, appeared = ((began + dice.randrange(0, SPAN, 5)) * SECOND for _ in range(4))
-        await tx.run(q.set_state, id=row.id, unread=dice.random() < 0.5, saved=dice.random() < 0.3)
+        created, published, changed, appeared = ((began + rng.randrange(0, SPAN, 5)) * SECOND for _ in range(4))
+        await tx.run(q.set_state, id=row.id, unread=rng.random() < 0.5, saved=rng.random() < 0.3)
         when = {"created_at": created, "appeared_at": appeared if appeared > created else None, "sort_at": published}
-        when["changed_at"] = changed if dice.random() < 0.5 else None
+        when["changed_at"] = changed if rng.random() < 0.5 else None
         await tx.run(q.set_times, id=row.id, **when)
 
 
-async def a_filtered_shelf(app: RunningApp, dice: random.Random) -> FilteredShelf:
+async def a_filtered_shelf(app: RunningApp, rng: random.Random) -> FilteredShelf:
     reader = await a_miniflux_reader(app)
     stranger = await a_miniflux_reader(app)
     for place, group in enumerate((None, "Comics", "Letters")):
         feed = await reader.add_feed(f"Feed {place}", group=group)
         for n in range(8):
-            over = {"author": dice.choice(AUTHORS), "categories": dice.choice(TAGS)}
-            await reader.release(feed, 1, prefix=f"{place}-{n}-", title=f"{dice.choice(WORDS)} {n}", **over)
+            over = {"author": rng.choice(AUTHORS), "categories": rng.choice(TAGS)}
+            await reader.release(feed, 1, prefix=f"{place}-{n}-", title=f"{rng.choice(WORDS)} {n}", **over)
     await reader.add_series("The Lighthouse Cat", group="Comics")
     await stranger.add_feed("Another's", items=5)
     rows = await app.db.read(lambda tx: tx.many(Row, q.entries, shelf_id=reader.shelf))
     began = (app.time() - HOUR) // MINUTE * 60
-    await app.db.with_tx(lambda tx: _scatter(tx, rows, began=began, dice=dice))
+    await app.db.with_tx(lambda tx: _scatter(tx, rows, began=began, rng=rng))
     rows = await app.db.read(lambda tx: tx.many(Row, q.entries, shelf_id=reader.shelf))
     return FilteredShelf(reader, rows, began)
 
@@ -177,23 +177,23 @@ async def app(empty_database_url, tmp_path) -> AsyncIterator[RunningApp]:
 
 
 async def test_every_filter_alone_and_in_pairs_keeps_what_it_says(app, request):
-    dice = random.Random(request.config.option.seed)
-    shelf = await a_filtered_shelf(app, dice)
+    rng = random.Random(request.config.option.seed)
+    shelf = await a_filtered_shelf(app, rng)
     wanted = [names for size in (0, 1, 2) for names in shelf.combinations(size)]
-    differing = [await shelf.differ(names, dice) for names in wanted]
+    differing = [await shelf.differ(names, rng) for names in wanted]
     assert [said for said in differing if said] == []
 
 
 async def test_every_order_both_ways_with_any_three_filters(app, request):
-    dice = random.Random(request.config.option.seed)
-    shelf = await a_filtered_shelf(app, dice)
-    differing = [await shelf.differ(names, dice) for names in dice.sample(shelf.combinations(3), 150)]
+    rng = random.Random(request.config.option.seed)
+    shelf = await a_filtered_shelf(app, rng)
+    differing = [await shelf.differ(names, rng) for names in rng.sample(shelf.combinations(3), 150)]
     assert [said for said in differing if said] == []
 
 
 async def test_whoever_pages_by_offset_or_number_sees_each_once(app, request):
-    dice = random.Random(request.config.option.seed)
-    shelf = await a_filtered_shelf(app, dice)
+    rng = random.Random(request.config.option.seed)
+    shelf = await a_filtered_shelf(app, rng)
     everything = sorted(row.id for row in shelf.rows)
     for order in ORDERS:
         seen: list[int] = []

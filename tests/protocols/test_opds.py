@@ -408,7 +408,7 @@ async def test_a_downloaded_chapter_is_read_without_its_source(tmp_path, empty_d
         ann = await an_opds_reader(gallery.app)
         await follow_gallery(gallery, ann)
         fill(gallery)
-        await gallery.app.pictures.downloads.keep(ann.shelf, gallery.release_id)
+        await gallery.app.pictures.downloads.add(ann.shelf, gallery.release_id)
         async with gallery.at_work():
             await gallery.until_idle("keep-chapters")
         await gallery.evict_everything()

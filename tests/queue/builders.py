@@ -6,7 +6,7 @@ import itertools
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,22 @@ from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.postgres_transport import PostgresTransport
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.leases import WorkerContext
+from tsuzuki.queue.leases import WorkerContext, cancel_wakeup
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.store import claim_tx
-from tsuzuki.queue.tasks import NewTask, Queue, Task, TaskId, enqueue_tx, finish_tx
+from tsuzuki.queue.tasks import (
+    Enqueued,
+    NewTask,
+    Queue,
+    Status,
+    Task,
+    TaskId,
+    cancel_tx,
+    enqueue_many_tx,
+    enqueue_tx,
+    finish_tx,
+)
 from tsuzuki.queue.worker import Worker
 
 ROOT = Path(__file__).parent.parent.parent
@@ -71,6 +82,51 @@ def wall() -> Millis:
     return Millis(time.time_ns() // 1_000_000)
 
 
+class TaskRow(msgspec.Struct, frozen=True):
+    """What is stored of a task."""
+
+    id: TaskId
+    queue: str
+    key: str
+    status: Status
+    attempts: int
+    losses: int
+    worker: str | None
+    error: str | None
+    run_at: Millis
+    finished_at: Millis | None
+
+
+_tasks = parse_queries(
+    "tests",
+    "-- name: find\nselect id, queue, key, status, attempts, losses, worker, error, run_at, finished_at "
+    "from task where id = :id;",
+)
+
+
+class QueueTasks(Tasks):
+    """Tasks that are enqueued and cancelled by themselves; areas do it in transactions of their own."""
+
+    async def enqueue(self, queue: Queue[Note], key: str, payload: Note, *, run_at: Millis | None = None) -> Enqueued:
+        return (await self.enqueue_many(queue, [NewTask(key, payload, run_at=run_at)]))[0]
+
+    async def enqueue_many(self, queue: Queue[Note], wanted: Iterable[NewTask[Note]]) -> list[Enqueued]:
+        now, tasks = self._clock(), list(wanted)
+        answers = await self._db.with_tx(lambda tx: enqueue_many_tx(tx, queue, tasks, now=now))
+        self._wakeup.wake(queue.name)
+        return answers
+
+    async def find(self, task_id: TaskId) -> TaskRow:
+        return await self._db.read(lambda tx: tx.one(TaskRow, _tasks.find, id=task_id))
+
+    async def cancel(self, task_id: TaskId) -> bool:
+        now = self._clock()
+        queue = await self._db.with_tx(lambda tx: cancel_tx(tx, task_id, now=now))
+        if queue is not None:
+            self._wakeup.wake(cancel_wakeup(queue))
+        return queue is not None
+
+
 class QueueHarness:
     """Everything around a queue."""
 
@@ -78,7 +134,7 @@ class QueueHarness:
         self.db = db
         self.wakeup = wakeup
         self.urls = urls
-        self.tasks = Tasks(db, wakeup, wall)
+        self.tasks = QueueTasks(db, wakeup, wall)
 
     def worker_context(self, **over: Any) -> WorkerContext:
         values: dict[str, Any] = {"db": self.db, "wakeup": self.wakeup, "clock": wall, "name": f"worker-{next(_names)}"}
@@ -162,7 +218,7 @@ async def a_harness(db: Database, database_url: str, wakeup_url: str) -> AsyncIt
 
 @contextlib.asynccontextmanager
 async def a_wakeup(url: str) -> AsyncIterator[Wakeup]:
-    """A bell through what the URL names, or in memory."""
+    """Wake-ups through what the URL names, or in memory."""
     if not url:
         yield MemoryWakeup()
         return

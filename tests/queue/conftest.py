@@ -45,7 +45,7 @@ def database_url(engine: str, request: pytest.FixtureRequest, tmp_path: Path) ->
 
 @pytest.fixture
 def wakeup_url(engine: str, database_url: str, request: pytest.FixtureRequest) -> str:
-    """What carries the bell between processes: Redis, PostgreSQL, or nothing."""
+    """What carries wake-ups between processes: Redis, PostgreSQL, or nothing."""
     if engine == "postgres_redis":
         url: str = request.getfixturevalue("redis_url")
         return url
@@ -54,7 +54,7 @@ def wakeup_url(engine: str, database_url: str, request: pytest.FixtureRequest) -
 
 @pytest.fixture
 async def harness(db: Database, database_url: str, wakeup_url: str) -> AsyncIterator[QueueHarness]:
-    """A database, a bell that rings between processes where there can be one, and the services on them."""
+    """A database, wake-ups between processes where there can be any, and the services on them."""
     async with a_harness(db, database_url, wakeup_url) as made:
         yield made
 

@@ -8,6 +8,7 @@ from tests.queue.builders import (
     Effects,
     Note,
     QueueHarness,
+    QueueTasks,
     a_queue,
     count_by_status,
     put_ended,
@@ -78,7 +79,7 @@ async def test_open_letters_are_kept_for_ever_and_settled_ones_for_a_week(harnes
 
 async def test_how_a_queue_fares_is_counted(harness: QueueHarness):
     now = wall()
-    tasks = Tasks(harness.db, harness.wakeup, lambda: now)
+    tasks = QueueTasks(harness.db, harness.wakeup, lambda: now)
     await tasks.enqueue_many(NOTES, [NewTask(str(number), Note()) for number in range(5)])
     await tasks.enqueue(NOTES, "old", Note(), run_at=Millis(now - MINUTE))
     await tasks.enqueue(NOTES, "later", Note(), run_at=Millis(now + HOUR))

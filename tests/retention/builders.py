@@ -110,7 +110,7 @@ class SimulatedServer:
         options = PollOptions(lease=Millis(30 * MINUTE))
         driver = Driver(self.press, HERE)
         self.poller = Poller(db, driver, Registry([]), context, folder_of=lambda _: None, options=options)
-        self.ingest = Ingest(db, FeedItems(HERE), clock=clock, after_commit=lambda _: None)
+        self.ingest = Ingest(db, FeedItems(HERE), clock=clock, after_commit=lambda *_: None)
         deps = shelf_deps(db, clock)
         self.subscriptions, self.inbox, self.bookmarks = Subscriptions(deps), an_inbox(db, clock), Bookmarks(deps)
         self.pauses: list[float] = []

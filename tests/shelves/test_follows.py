@@ -141,10 +141,10 @@ async def test_who_follows_again_finds_entries_progress_and_wishes_as_they_were(
     series, shelf = await a_published_series(db, [1]), await a_reader(db)
     group = await add_group(db, shelf, "Weekly")
     named = await db.read(lambda tx: tx.one(PublicId, q.group_id, id=group))
-    wish = FollowRequest(
+    request = FollowRequest(
         series=series.public_id, group=named, status="plan", preferences=ReleasePreferences(languages=("en",))
     )
-    follow = (await follows.add(shelf, wish)).follow
+    follow = (await follows.add(shelf, request)).follow
     await release(db, series, [2, 3, 4])
     second, third = await chapter_of(db, series.id, 2), await chapter_of(db, series.id, 3)
     await progress.report(shelf, series.public_id, second, ReportedReading(page=7, is_read=True, is_bookmarked=True))

@@ -21,7 +21,7 @@ from tsuzuki.transfer.opml import Lists
 ROOM = 10
 
 
-def wish(number: int) -> NewSubscription:
+def a_subscription(number: int) -> NewSubscription:
     return NewSubscription(link=f"https://example.org/feed/{number}")
 
 
@@ -40,7 +40,7 @@ async def shelf(db):
 
 async def test_fifty_at_once_leave_exactly_as_many_as_there_is_room_for(subscriptions, shelf):
     tried = await asyncio.gather(
-        *(subscriptions.add(shelf, wish(number)) for number in range(50)), return_exceptions=True
+        *(subscriptions.add(shelf, a_subscription(number)) for number in range(50)), return_exceptions=True
     )
     assert FREE.limits.follows == ROOM
     assert len(await subscriptions.list(shelf)) == ROOM
@@ -49,8 +49,8 @@ async def test_fifty_at_once_leave_exactly_as_many_as_there_is_room_for(subscrip
 
 async def test_fifty_follows_at_once_leave_exactly_as_many_as_there_is_room_for(db, shelf):
     follows = Follows(shelf_deps(db))
-    wishes = [Following(series=(await a_published_series(db, [1])).public_id) for _ in range(50)]
-    tried = await asyncio.gather(*(follows.add(shelf, one) for one in wishes), return_exceptions=True)
+    requests = [Following(series=(await a_published_series(db, [1])).public_id) for _ in range(50)]
+    tried = await asyncio.gather(*(follows.add(shelf, one) for one in requests), return_exceptions=True)
     assert [type(one) for one in tried if isinstance(one, Exception)] == [LimitExceeded] * 40
     _, total = await follows.list(shelf, FollowFilter(), Slice())
     assert total == ROOM
@@ -58,9 +58,9 @@ async def test_fifty_follows_at_once_leave_exactly_as_many_as_there_is_room_for(
 
 async def test_the_error_names_the_limit_what_is_used_and_the_plan_that_lifts_it(subscriptions, shelf):
     for number in range(ROOM):
-        await subscriptions.add(shelf, wish(number))
+        await subscriptions.add(shelf, a_subscription(number))
     with pytest.raises(LimitExceeded) as caught:
-        await subscriptions.add(shelf, wish(ROOM))
+        await subscriptions.add(shelf, a_subscription(ROOM))
     assert str(caught.value) == ("The plan Free allows 10 feeds and series, and 10 are used; Basic allows 200.")
     assert [problem.field for problem in caught.value.problems] == ["follows"]
 
@@ -69,11 +69,11 @@ async def test_feeds_and_series_share_the_room(db, subscriptions, shelf):
     for number in range(ROOM):
         await follow(db, shelf, await stored_series(db, f"Series {number}"))
     with pytest.raises(LimitExceeded):
-        await subscriptions.add(shelf, wish(1))
+        await subscriptions.add(shelf, a_subscription(1))
 
 
 async def test_of_many_those_that_fit_are_taken_and_each_of_the_others_says_why(subscriptions, shelf):
-    tried = await subscriptions.add_many(shelf, [wish(number) for number in range(ROOM + 2)])
+    tried = await subscriptions.add_many(shelf, [a_subscription(number) for number in range(ROOM + 2)])
     assert [one.error is None for one in tried] == [True] * ROOM + [False] * 2
     assert all(isinstance(one.error, LimitExceeded) for one in tried[ROOM:])
 
@@ -94,13 +94,13 @@ async def test_a_list_that_is_too_long_is_taken_as_far_as_it_fits_and_makes_no_e
 async def test_a_shelf_that_sleeps_takes_nothing_and_says_what_to_do(db, subscriptions, shelf, status, says):
     await on_plan(db, shelf, "growth", status=status)
     with pytest.raises(LimitExceeded, match=says):
-        await subscriptions.add(shelf, wish(1))
+        await subscriptions.add(shelf, a_subscription(1))
 
 
 async def test_with_billing_off_nothing_is_limited_whatever_the_row_says(db, subscriptions, shelf):
     await on_plan(db, shelf, "free", status="delinquent", is_billed=False)
     for number in range(ROOM + 1):
-        await subscriptions.add(shelf, wish(number))
+        await subscriptions.add(shelf, a_subscription(number))
 
 
 async def test_the_unlimited_plan_has_room_for_all(db, shelf):

@@ -40,8 +40,8 @@ class Gallery(msgspec.Struct, frozen=True):
     async def manga(self, title: str) -> Manga:
         """The series with its details and chapters, as browsing finds it."""
         catalogue = self.app.catalogue
-        wish = ListRequest(kind="popular", shelf_id=self.shelf, refresh=True)
-        listed = (await catalogue.browsing.browse(self.site, wish)).value.manga
+        request = ListRequest(kind="popular", shelf_id=self.shelf, refresh=True)
+        listed = (await catalogue.browsing.browse(self.site, request)).value.manga
         found = next(one for one in listed if one.title == title)
         await catalogue.details.show(found.id, self.shelf)
         await catalogue.chapter_lists.list(found.id, self.shelf, refresh=True)

@@ -142,14 +142,14 @@ async def test_tokens_end_with_the_password_unless_they_are_kept(app, guest):
     ids=str,
 )
 async def test_what_is_wrong_with_a_token_stands_beside_its_field(guest, wrong, field):
-    wish = {"name": "mine", "scopes": ("write",), "life": "365"} | wrong
-    pairs = [("name", wish["name"]), ("life", wish["life"]), *(("scopes", scope) for scope in wish["scopes"])]
+    form = {"name": "mine", "scopes": ("write",), "life": "365"} | wrong
+    pairs = [("name", form["name"]), ("life", form["life"]), *(("scopes", scope) for scope in form["scopes"])]
     answer = await guest.send("/account/tokens", pairs)
     assert answer.status == 400
     assert focus_of(answer) == ([field] if field else [])
     assert error_of(answer, field) if field else 'role="alert"' in answer.text
-    assert value_of(answer, "name") == wish["name"]
-    assert ('value="write" checked' in answer.text) == ("write" in wish["scopes"])
+    assert value_of(answer, "name") == form["name"]
+    assert ('value="write" checked' in answer.text) == ("write" in form["scopes"])
     assert ids(answer, "tokens") == []
 
 

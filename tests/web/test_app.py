@@ -47,11 +47,11 @@ async def test_settings_are_kept_and_shown_by_the_first_paint(reader):
 
 
 async def test_a_channel_shows_its_secret_once(reader):
-    wish = {"kind": "webhook", "name": "Mine"}
-    refused = await reader.guest.send("/notifications", wish | {"config.url": "http://127.0.0.1/"})
+    form = {"kind": "webhook", "name": "Mine"}
+    refused = await reader.guest.send("/notifications", form | {"config.url": "http://127.0.0.1/"})
     assert (refused.status, value_of(refused, "name")) == (400, "Mine")
     assert error_of(refused, "config.url") is not None
-    made = await reader.guest.send("/notifications", wish | {"config.url": "http://93.184.216.34/hook"})
+    made = await reader.guest.send("/notifications", form | {"config.url": "http://93.184.216.34/hook"})
     [secret] = re.findall(r'<output class="secret" id="secret">([^<]+)<', made.text)
     listed = await reader.guest.see("/notifications")
     assert "Remove Mine" in listed.text
@@ -59,8 +59,8 @@ async def test_a_channel_shows_its_secret_once(reader):
 
 
 async def test_who_tries_a_channel_too_often_is_told_how_long_to_wait_and_one_that_is_off_is_not_tried(reader):
-    wish = {"kind": "webhook", "name": "Mine", "config.url": "http://93.184.216.34/hook"}
-    await reader.guest.send("/notifications", wish)
+    form = {"kind": "webhook", "name": "Mine", "config.url": "http://93.184.216.34/hook"}
+    await reader.guest.send("/notifications", form)
     path = re.findall(r'action="(/notifications/[\w-]+)/test"', (await reader.guest.see("/notifications")).text)[0]
     sent = [await reader.guest.send(f"{path}/test") for _ in range(11)]
     assert [answer.status for answer in sent] == [303] * 10 + [429]
@@ -91,13 +91,13 @@ async def test_the_form_of_a_channel_has_the_fields_of_its_config(reader):
     fields = {kind: re.findall(r'name="config\.(\w+)"', form) for kind, form in forms.items()}
     assert (fields["webhook"], fields["ntfy"]) == (["url"], ["topic", "url", "token", "priority"])
     assert fields.keys() == {name for name, kind in KINDS.items() if not kind.is_browser}
-    wish = {"kind": "ntfy", "name": "Phone", "config.url": "http://93.184.216.34/", "config.token": "tk_1"}
-    wrong = await reader.guest.send("/notifications", wish | {"config.topic": "my-topic", "config.priority": "9"})
+    form = {"kind": "ntfy", "name": "Phone", "config.url": "http://93.184.216.34/", "config.token": "tk_1"}
+    wrong = await reader.guest.send("/notifications", form | {"config.topic": "my-topic", "config.priority": "9"})
     assert (wrong.status, value_of(wrong, "config.priority")) == (400, "9")
     assert error_of(wrong, "config.priority") is not None
     assert "tk_1" not in wrong.text  # no secret is shown again
     assert value_of(wrong, "config.topic") == "my-topic"  # to be typed once, and seen: who mistypes it hears nothing
-    right = wish | {"config.topic": "news", "config.priority": "5"}
+    right = form | {"config.topic": "news", "config.priority": "5"}
     made = await follow_to(reader.guest, await reader.guest.send("/notifications", right))
     assert "Channel added." in made.text
     assert "Remove Phone" in made.text
@@ -128,15 +128,15 @@ def odd_kind(monkeypatch):
 
 @pytest.mark.usefixtures("odd_kind")
 async def test_a_channel_form_has_ticks_choices_and_lists(reader):
-    wish = {"kind": "odd", "name": "Mine", "config.markdown": "on", "config.size": "large", "config.rooms": "a\nb"}
-    wish |= {"config.access_token": "s3cret", "config.url": "http://127.0.0.1/"}
-    wrong = await reader.guest.send("/notifications", wish)
+    form = {"kind": "odd", "name": "Mine", "config.markdown": "on", "config.size": "large", "config.rooms": "a\nb"}
+    form |= {"config.access_token": "s3cret", "config.url": "http://127.0.0.1/"}
+    wrong = await reader.guest.send("/notifications", form)
     assert wrong.status == 400
     assert re.search(r'type="checkbox" name="config.markdown" checked', wrong.text)
     assert "<option selected>large</option>" in wrong.text
     assert re.search(r'<textarea[^>]* name="config.rooms"[^>]*>a\nb</textarea>', wrong.text)
     assert "s3cret" not in wrong.text
-    assert (await reader.guest.send("/notifications", wish | {"config.url": "http://93.184.216.34/"})).status == 303
+    assert (await reader.guest.send("/notifications", form | {"config.url": "http://93.184.216.34/"})).status == 303
     [channel] = await reader.app.channels.list(reader.sample_shelf.shelf, reader.user.id)
     assert channel.config["markdown"] is True
     assert (channel.config["size"], channel.config["rooms"]) == ("large", ["a", "b"])

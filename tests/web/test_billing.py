@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.api.people import a_running_app
-from tests.billing.builders import a_request
+from tests.billing.builders import a_request, adds_up
 from tests.web.guests import a_guest, error_of, value_of
 from tests.web.payers import HOME, a_payer
 from tsuzuki.billing.books import OPERATOR
@@ -150,7 +150,7 @@ async def test_invoices_open_paid_and_void_are_listed_and_the_statement_adds_up(
     assert re.search(r"Credit used \S{0,4} ?\S?1\.23", await payer.text(f"/invoices/{show_id(opened.public_id)}"))
     shown = await payer.text(f"{HOME}/statement")
     totals = (await app.billing.books.tenant(OPERATOR, payer.tenant.public_id))[1]
-    assert totals.adds_up
+    assert adds_up(totals)
     balance = f"USD {totals.balance / 100:,.2f}"
     assert shown.count(f"Total owed {balance}") == 2
     assert "for the trouble" in shown

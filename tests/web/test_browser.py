@@ -264,7 +264,7 @@ async def test_the_setup_page_fits_on_a_phone(browser, tmp_path):
 async def test_sec_41_a_real_browser_reads_every_answer_as_a_place_of_ours(browser):
     """The table is about what browsers make of a Location; this asks one."""
     async with a_page(browser) as page:
-        answers = [local_path(wish) for wish in (*EVIL, *KEPT)]
+        answers = [local_path(path) for path in (*EVIL, *KEPT)]
         origins = await page.evaluate(
             "paths => paths.map(path => new URL(path, 'https://reader.example.org/sign-in').origin)", answers
         )

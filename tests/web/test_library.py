@@ -165,13 +165,13 @@ async def test_how_a_series_is_followed_is_kept(library):
     group = await library.app.reading.groups.add(library.gallery.shelf, "Sea")
     public_id = read_id(series)
     await library.guest.send(f"/series/{series}/reading", {"mode": "rtl", "fit": "width"}, accept="application/json")
-    wishes = {
+    preferences = {
         "status": "plan",
         "group": show_id(group.public_id),
         "source": str(library.gallery.site),
         "language": "en",
     }
-    saved = await library.guest.send(f"/series/{series}/settings", wishes)
+    saved = await library.guest.send(f"/series/{series}/settings", preferences)
     assert "done=series_saved" in saved.headers["location"]
     follow = (await library.app.reading.series.get(library.gallery.shelf, public_id)).follow
     assert (follow.status, follow.group_id, follow.notify) == ("plan", group.id, False)

@@ -182,17 +182,17 @@ async def test_sec_41_no_redirect_leads_anywhere_but_to_our_own_paths(app):
     signed_in = await a_guest(app, await app.admin())
     stranger = Guest(app.client)
     wrong = {}
-    for wish, expected in [*((wish, "/") for wish in EVIL), *((wish, wish) for wish in KEPT)]:
-        query = urlencode({"next": wish})
+    for path, expected in [*((path, "/") for path in EVIL), *((path, path) for path in KEPT)]:
+        query = urlencode({"next": path})
         form = await stranger.see(f"/sign-in?{query}")
-        posted = await Guest(app.client).send("/sign-in", ADMIN | {"next": wish})
+        posted = await Guest(app.client).send("/sign-in", ADMIN | {"next": path})
         found = [
             value_of(form, "next"),
             (await signed_in.see(f"/sign-in?{query}")).headers["location"],
-            expected if "\0" in wish and posted.status == 400 else posted.headers["location"],
+            expected if "\0" in path and posted.status == 400 else posted.headers["location"],
         ]
         if found != [expected] * 3:
-            wrong[wish] = found
+            wrong[path] = found
     assert wrong == {}
 
 

@@ -18,7 +18,7 @@ TYPED_BYTES = 16
 
 
 def session_key(random_bytes: RandomBytes) -> str:
-    """The value of a cookie."""
+    """A new session key, which the browser's cookie holds."""
     return _dense(random_bytes)
 
 
@@ -93,7 +93,7 @@ class Passwords:
         self._turn = asyncio.Semaphore(at_once)
 
     async def hash(self, password: str) -> str:
-        """What to store."""
+        """The hash of a password, to be stored."""
         async with self._turn:
             return await asyncio.to_thread(self._hash.hash, _bytes(password))
 

@@ -22,5 +22,5 @@ class AccountDeps(msgspec.Struct, frozen=True):
     """Those that this server answers."""
 
     def new_id(self, now: Millis) -> PublicId:
-        """A public id that nothing has."""
+        """A new public id."""
         return uuid7(now, self.random_bytes(10))

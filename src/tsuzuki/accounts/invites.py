@@ -130,5 +130,5 @@ class Invites:
 
 
 def _hash_of(code: str) -> bytes:
-    """Of a code as people type it."""
+    """The hash of a code as people type it."""
     return hash_of(code.strip().lower())

@@ -48,7 +48,7 @@ async def get_preferences_tx(tx: Tx, user_id: UserId) -> dict[str, Any]:
 
 
 async def set_preferences_tx(tx: Tx, user_id: UserId, preferences: Preferences, now: Millis) -> None:
-    """Store all of them."""
+    """Store the preferences, all of them."""
     await tx.run(q.set_preferences, id=user_id, preferences=msgspec.to_builtins(preferences), now=now)
 
 

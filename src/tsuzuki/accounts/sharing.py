@@ -64,7 +64,7 @@ class Sharing:
     # -- looking
 
     async def shelf(self, who: ShelfUser, shelf_id: PublicId) -> MemberShelf:
-        """One of this person's."""
+        """The shelf; NotFound if this person has no access to it."""
         return await self._deps.db.read(lambda tx: _mine_tx(tx, who, shelf_id))
 
     async def people(self, who: ShelfUser, shelf_id: PublicId) -> list[Member]:

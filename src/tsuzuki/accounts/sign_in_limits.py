@@ -112,7 +112,7 @@ class Limiter:
         return SignInAttempt(budgets, now)
 
     async def forgive(self, attempt: SignInAttempt) -> None:
-        """The attempt was right."""
+        """Forget the failures of this address and name: the password was right."""
         await self._db.with_tx(lambda tx: self._forgive_tx(tx, attempt))
 
     async def forget_old(self) -> int:

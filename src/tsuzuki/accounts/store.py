@@ -42,7 +42,7 @@ async def list_tenants_tx(tx: Tx, part: Slice, text: str | None = None) -> tuple
 
 
 async def count_tenant_contents_tx(tx: Tx, tenant_id: TenantId) -> TenantContents:
-    """How much hangs on it."""
+    """How much is deleted with a tenant."""
     return await tx.one(TenantContents, q.count_tenant_contents, id=tenant_id)
 
 
@@ -124,7 +124,7 @@ async def set_identity_tx(tx: Tx, user_id: UserId, *, issuer: str | None, subjec
 
 
 async def count_user_contents_tx(tx: Tx, user_id: UserId) -> UserContents:
-    """How much goes with this person."""
+    """How much is deleted with a user."""
     return await tx.one(UserContents, q.count_user_contents, id=user_id)
 
 
@@ -137,7 +137,7 @@ async def delete_user_tx(tx: Tx, user_id: UserId) -> None:
 
 
 class TakenInvite(msgspec.Struct, frozen=True):
-    """What an invitation is good for."""
+    """An invitation that was just used: whom it admits, and as what."""
 
     tenant_id: TenantId
     role: Role

@@ -39,7 +39,7 @@ class TenantChanged(msgspec.Struct, frozen=True):
 
 
 class Tenants:
-    """What the operator does with tenants."""
+    """Adds, lists, renames and deletes tenants."""
 
     def __init__(self, deps: AccountDeps) -> None:
         self._deps = deps
@@ -49,7 +49,7 @@ class Tenants:
         return await self._deps.db.read(lambda tx: list_tenants_tx(tx, part, text))
 
     async def get(self, public_id: PublicId) -> Tenant:
-        """One, or NotFound."""
+        """The tenant, or NotFound."""
         return await self._deps.db.read(lambda tx: tenant_tx(tx, public_id))
 
     async def contents(self, public_id: PublicId) -> TenantContents:

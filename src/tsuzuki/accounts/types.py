@@ -188,7 +188,7 @@ SYSTEM = Actor(None, "system")
 
 
 class Slice(msgspec.Struct, frozen=True):
-    """A part of a list."""
+    """A page of a list, by offset and length."""
 
     most: int = 50
     skip: int = 0

@@ -53,7 +53,7 @@ class UserChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Users:
-    """What the operator does with people."""
+    """Adds, lists, changes and deletes users."""
 
     def __init__(self, deps: AccountDeps, passwords: Passwords) -> None:
         self._deps = deps
@@ -75,7 +75,7 @@ class Users:
         return await self._deps.db.read(read)
 
     async def find(self, username: str) -> User:
-        """By name, or NotFound."""
+        """The user of this name, or NotFound."""
         user = await self._deps.db.read(lambda tx: find_user_by_name_tx(tx, plain_name(username)))
         if user is None:
             raise NotFound(f"There is no user {username}.")

@@ -165,7 +165,7 @@ class BindingError(Exception):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """What a handler wants and gives."""
+    """The parameters of a handler, and the type of its answer."""
 
     path: dict[str, Any]
     ids: dict[str, Callable[[str], Any]]

@@ -89,7 +89,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 
 
 class Api(msgspec.Struct, frozen=True):
-    """What the edge serves, and what the pages tell about it."""
+    """What the server serves, and what pages say of it."""
 
     resources: tuple[Resource, ...]
     document: Callable[[], Json]

@@ -241,12 +241,12 @@ async def follow_crawl_job(job_id: JobPath, request: Request, jobs: Jobs, follow
     return event_stream(follower.follow(job.public_id, after), partial(_event, job.public_id))
 
 
-def _event(public_id: PublicId, told: Job | JobLogRow) -> bytes:
+def _event(public_id: PublicId, item: Job | JobLogRow) -> bytes:
     """JSON of ours has no line breaks."""
-    if isinstance(told, Job):
-        return b"event: status\ndata: " + msgspec.json.encode(job_view(told)) + b"\n\n"
-    data = msgspec.json.encode(log_view(told, public_id))
-    return f"id: {show_place(told)}\nevent: log\ndata: ".encode() + data + b"\n\n"
+    if isinstance(item, Job):
+        return b"event: status\ndata: " + msgspec.json.encode(job_view(item)) + b"\n\n"
+    data = msgspec.json.encode(log_view(item, public_id))
+    return f"id: {show_place(item)}\nevent: log\ndata: ".encode() + data + b"\n\n"
 
 
 _admin = declaring("crawler", Access.ADMIN)

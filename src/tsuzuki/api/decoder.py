@@ -121,7 +121,7 @@ def decode(form: type[F], raw: Any, *, texts: bool = False) -> F:
 
 
 def decode_text(kind: Any, text: str, name: str) -> Any:
-    """One value out of a path."""
+    """Read a value from the path of a request."""
     problems = list(_value_problems(kind, text, name, texts=True))
     if problems:
         raise CheckedValue(*problems)

@@ -51,7 +51,7 @@ _download_view = view_of(DownloadView, Download, chapter_id="release_id", group=
 
 async def keep_chapter(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads) -> DownloadView:
     """Downloads every page and keeps it. Call it again to see the progress; after a failure it tries again."""
-    return _download_view(await downloads.keep(shelf.id, kept_id))
+    return _download_view(await downloads.add(shelf.id, kept_id))
 
 
 async def show_download(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads) -> DownloadView:
@@ -61,7 +61,7 @@ async def show_download(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads
 
 async def drop_download(kept_id: ReleasePath, shelf: Shelf, downloads: Downloads) -> None:
     """Removes the download from the shelf. Reading progress is kept."""
-    await downloads.drop(shelf.id, kept_id)
+    await downloads.remove(shelf.id, kept_id)
 
 
 async def list_downloads(

@@ -40,7 +40,7 @@ class PathId(msgspec.Struct, frozen=True):
 
 
 def public_id(what: str) -> PathId:
-    """The id of such a thing."""
+    """The type of a public id in a path; text that cannot be one is a NotFound that names `what`."""
     return PathId(IdText, lambda text: id_in_path(text, what))
 
 

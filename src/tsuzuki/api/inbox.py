@@ -179,10 +179,10 @@ async def show_counts(shelf: Shelf, inbox: Inbox) -> UnreadCounts:
     return await inbox.count(shelf.id)
 
 
-def _message(told: EventMessage) -> bytes:
+def _message(event: EventMessage) -> bytes:
     """The data is JSON of ours and has no line breaks."""
-    place = "" if told.id is None else f"id: {told.id}\n"
-    return f"{place}event: {told.kind}\ndata: {told.data}\n\n".encode()
+    place = "" if event.id is None else f"id: {event.id}\n"
+    return f"{place}event: {event.kind}\ndata: {event.data}\n\n".encode()
 
 
 _read = declaring("inbox", Access.READ)

@@ -12,9 +12,9 @@ from tsuzuki.model.errors import Unavailable
 
 LOOK_EVERY_S = 10.0
 QUIET_S = 0.25
-"""Of computing between two looks: with less, nothing is under way that would take the same memory again at once."""
+"""Seconds of computing between two looks: with less, nothing runs that would take the memory again at once."""
 WORTH_S = 0.5
-"""Of computing since it was last given back: with less, not much can have been taken."""
+"""Seconds of computing since memory was last given back: with less, not much can have been taken."""
 
 
 @asynccontextmanager

@@ -28,7 +28,6 @@ from tsuzuki.db import Database
 from tsuzuki.db.crawl_log import archive_months, maintain_partitions
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery import outages
-from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.delivery.portions import Deliverer
 from tsuzuki.delivery.tasks import DELIVERIES
 from tsuzuki.files.address import read_address
@@ -121,7 +120,7 @@ async def open_pipeline(
         looks, cache = RecentFetches(db, clock), _cache(db, redis)
         trier = Trier(fetching.driver, fetching.registry, pace_of(settings), looks)
         context = PollContext(pace_of(settings), clock, random.random, wakeup.wake)
-        fetching = _answering_to(fetching, Breakers(db, context, after_commit=cache.forget), trier)
+        fetching = _answering_to(fetching, Breakers(db, context, forget=cache.forget), trier)
         options = PollOptions(lease=settings.task_lease)
         poller = Poller(
             db,
@@ -168,7 +167,7 @@ def _crawler(
     clock: Clock,
     cache: Cache,
 ) -> Crawler:
-    """What does crawl jobs."""
+    """The handler of crawl jobs."""
     calls = SourceCalls(fetching.registry, fetching.poll_driver, folder_of)
     return Crawler(
         db,
@@ -183,7 +182,7 @@ def _crawler(
 
 
 def ids_of(clock: Clock) -> Callable[[], PublicId]:
-    """Makes the ids that people see."""
+    """Makes new public ids."""
     return lambda: uuid7(clock(), os.urandom(10))
 
 
@@ -267,12 +266,9 @@ def _handlers(pipeline: Pipeline, worker_context: WorkerContext, public_url: str
     """Every queue of the pipeline and who works it, in its order."""
     db, wakeup, clock = worker_context.db, pipeline.wakeup, worker_context.clock
 
-    def wake(delivered: Delivered) -> None:
-        wakeup.wake(*delivered.wakeups)
-
-    yield ITEMS, Ingest(db, FeedItems(pipeline.fetching.poll_parsers), clock=clock, after_commit=wake)
-    yield CHAPTERS, Ingest(db, SeriesChapters(), clock=clock, after_commit=wake)
-    yield DELIVERIES, Deliverer(db, clock, after_commit=wake)
+    yield ITEMS, Ingest(db, FeedItems(pipeline.fetching.poll_parsers), clock=clock, after_commit=wakeup.wake)
+    yield CHAPTERS, Ingest(db, SeriesChapters(), clock=clock, after_commit=wakeup.wake)
+    yield DELIVERIES, Deliverer(db, clock, after_commit=wakeup.wake)
     yield NOTICES, Announcer(db, wakeup, clock)
     yield SENDS, Sender(db, pipeline.fetching.client, clock, jitter=worker_context.jitter, public_url=public_url)
     yield CRAWLS, pipeline.crawler

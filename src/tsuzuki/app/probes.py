@@ -111,7 +111,7 @@ def _somebody_works(workers: Workers, worker_loops: WorkerLoops) -> Check:
 
 
 def timed_by(metrics: Metrics) -> Timed:
-    """Counts polls and tasks."""
+    """Count polls and tasks in these metrics."""
 
     def timed(queue: str, outcome: str, seconds: float) -> None:
         if queue == POLL_WAKEUP:

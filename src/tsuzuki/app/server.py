@@ -318,7 +318,7 @@ class _ProbeServer(Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """None: whoever works is told."""
+        """Install no signal handlers: the command has its own."""
         yield
 
 

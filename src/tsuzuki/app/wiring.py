@@ -88,7 +88,7 @@ def crawling_of(settings: Settings, pipeline: Pipeline, db: Database, clock: Clo
 
 
 def imports_of(settings: Settings, pipeline: Pipeline, reading: ShelfServices, crawling: Crawling) -> Imports:
-    """What takes in files from elsewhere."""
+    """The services of imports."""
     return Imports(
         reading.subscriptions,
         reading.follows,
@@ -119,7 +119,7 @@ def catalogue_of(
 
 
 def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, downloads: Downloads) -> ImageDeps:
-    """What images stand on."""
+    """The dependencies of images."""
     deps = catalogue.deps
     return ImageDeps(
         db=deps.db,

@@ -390,10 +390,6 @@ values (:dispute_id, :intent_id, :invoice_id, :amount_cents, :reason, :status, :
 on conflict (id) do update set status = excluded.status, updated_at = excluded.updated_at
 where dispute.status <> excluded.status and dispute.status not in ('won', 'lost', 'warning_closed');
 
--- name: list_intents
-select id, invoice_id, amount_cents, currency, outcome, created_at from intent
-where invoice_id = :invoice_id order by created_at, id;
-
 -- fragment: bolt11_columns
 id, invoice_id, request, payment_hash, amount_msat, created_at, expires_at, settled_at, amount_cents
 

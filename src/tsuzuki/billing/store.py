@@ -59,12 +59,12 @@ async def insert_part_tx(tx: Tx, part: InvoiceItem) -> None:
 
 
 async def find_invoice_tx(tx: Tx, public_id: PublicId) -> Invoice | None:
-    """By its public id."""
+    """An invoice by its public id."""
     return await tx.maybe(Invoice, q.find_invoice, public_id=public_id)
 
 
 async def get_invoice_tx(tx: Tx, invoice_id: InvoiceId) -> Invoice:
-    """By its id, or NotFound."""
+    """The invoice, or NotFound."""
     return await tx.one(Invoice, q.get_invoice, id=invoice_id)
 
 
@@ -190,7 +190,7 @@ async def list_shelves_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Rented
 
 
 async def get_rented_tx(tx: Tx, shelf_id: ShelfId) -> RentedShelf:
-    """By its id, or NotFound."""
+    """The rented shelf, or NotFound."""
     return await tx.one(RentedShelf, q.get_rented, id=shelf_id)
 
 
@@ -221,8 +221,3 @@ async def insert_intent_tx(tx: Tx, intent_id: str, invoice_id: InvoiceId, paymen
 async def find_intent_tx(tx: Tx, intent_id: str) -> Intent | None:
     """A payment by the id that Stripe has for it; None when we never heard of it."""
     return await tx.maybe(Intent, q.find_intent, id=intent_id)
-
-
-async def list_intents_tx(tx: Tx, invoice_id: InvoiceId) -> list[Intent]:
-    """The payments of an invoice that Stripe told us of."""
-    return await tx.many(Intent, q.list_intents, invoice_id=invoice_id)

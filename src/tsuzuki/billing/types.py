@@ -19,7 +19,7 @@ that had been paid."""
 
 
 def invoice_number(invoice_id: InvoiceId) -> str:
-    """What people call an invoice."""
+    """The number on an invoice."""
     return f"{invoice_id:06d}"
 
 
@@ -49,7 +49,7 @@ class Invoice(msgspec.Struct, frozen=True):
 
     @property
     def number(self) -> str:
-        """What people call it."""
+        """Its number, for people."""
         return invoice_number(self.id)
 
     def snapshot(self) -> InvoiceSnapshot:
@@ -131,10 +131,10 @@ class Refund(msgspec.Struct, frozen=True):
     intent_id: str
     invoice_id: InvoiceId
     total_cents: int
-    """Of this payment, by then."""
+    """What had been refunded of this payment by then."""
     amount_cents: int
     credit_cents: int
-    """Of this amount, what had become credit; the rest had paid the invoice, and is written off."""
+    """The part of this amount that had become credit; the rest had paid the invoice, and is written off."""
     created_at: Millis
 
     @property
@@ -164,22 +164,13 @@ class Totals(msgspec.Struct, frozen=True):
 
     @property
     def credit(self) -> int:
-        """What is left of it."""
+        """Credit that no invoice has used yet."""
         return self.credited - self.applied - self.settled
 
     @property
     def balance(self) -> int:
         """What the tenant owes in all; negative when we owe."""
         return self.charged - self.paid - self.written_off - self.credited
-
-    @property
-    def adds_up(self) -> bool:
-        """I10: every cent is accounted for, counted from either end."""
-        return (
-            self.charged == self.invoiced + self.applied + self.unbilled
-            and self.invoiced == self.paid + self.settled + self.written_off + self.open
-            and self.balance == self.open + self.unbilled - self.credit
-        )
 
 
 class RentedShelf(msgspec.Struct, frozen=True):
@@ -326,7 +317,7 @@ class PaymentProvider(Protocol):
 
     @property
     def name(self) -> str:
-        """What its attempts are filed under."""
+        """The payment provider's name, stored with each attempt."""
         ...
 
     async def charge(self, key: str, invoice: Invoice) -> Answer:

@@ -126,10 +126,11 @@ class ClosedBreaker(msgspec.Struct, frozen=True):
 class Breakers:
     """The breakers of every source's series."""
 
-    def __init__(self, db: Database, context: PollContext, *, after_commit: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, db: Database, context: PollContext, *, forget: Callable[[], Awaitable[None]]) -> None:
+        """`forget` drops cached answers once breakers are closed."""
         self._db = db
         self._context = context
-        self._after_commit = after_commit
+        self._forget = forget
 
     async def close(self, source_id: SourceId) -> None:
         """Look at its broken series again by their class. Nobody's call fails because this could not be written."""
@@ -141,7 +142,7 @@ class Breakers:
                 now = self._context.clock()
                 closed = [self._closed(watch, now) for watch in broken]
                 await self._db.with_tx(lambda tx: tx.bulk(int, q.close_breakers, closed, now=now))
-                await self._after_commit()
+                await self._forget()
 
     def _closed(self, watch: BrokenWatch, now: Millis) -> ClosedBreaker:
         watched = copied(WatchState, watch, kind="series")
@@ -171,7 +172,7 @@ class HeldLock(msgspec.Struct, frozen=True):
 
 
 LEASE = Millis(15 * SECOND)
-"""Of a process that dies; one that lives renews it."""
+"""How long a call stays locked after its process died; a living process renews the lock."""
 FAILURE_SHOWN = Millis(3 * SECOND)
 """To those who waited: they look more often than this."""
 LOOK_AGAIN = 0.1
@@ -375,5 +376,5 @@ class TtlCache:
 
 
 def _name(key: Hashable) -> str:
-    """The same in every process."""
+    """The name of the lock, the same in every process."""
     return hashlib.sha256(repr(key).encode()).hexdigest()

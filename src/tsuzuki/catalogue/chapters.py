@@ -43,7 +43,7 @@ DownloadedOf = Callable[[ShelfId, Sequence[ReleaseId]], Awaitable[Collection[Rel
 
 
 async def none_downloaded(_shelf_id: ShelfId, _releases: Sequence[ReleaseId]) -> Collection[ReleaseId]:
-    """Where nothing is kept."""
+    """Used where chapters cannot be downloaded: nothing is."""
     return ()
 
 
@@ -149,7 +149,7 @@ async def _target_tx(tx: Tx, manga: Manga) -> ChapterTarget:
 
 
 async def _fetched_tx(tx: Tx, manga: Manga, now: Millis) -> None:
-    """The whole list is stored."""
+    """Record that the whole chapter list was fetched."""
     await tx.run(q.chapters_fetched, id=manga.id, now=now)
     await tx.run(q.harvested, series_source_id=manga.id, now=now)
 

@@ -147,7 +147,7 @@ class MetaRow(msgspec.Struct, frozen=True):
     value: Annotated[str, Sealed(NOTE)]
 
 
-class SeriesFacts(msgspec.Struct, frozen=True, kw_only=True):
+class SeriesDescription(msgspec.Struct, frozen=True, kw_only=True):
     """What a series says of itself."""
 
     title: str
@@ -179,9 +179,9 @@ class MergeSeriesRow(msgspec.Struct, frozen=True):
     created_at: Millis
 
     @property
-    def about(self) -> SeriesFacts:
-        """What it says of itself."""
-        return msgspec.convert(self, SeriesFacts, from_attributes=True)
+    def about(self) -> SeriesDescription:
+        """Its own data, without its ids."""
+        return msgspec.convert(self, SeriesDescription, from_attributes=True)
 
 
 class MergeSourceRow(msgspec.Struct, frozen=True):
@@ -200,12 +200,12 @@ class FormerSeries(msgspec.Struct, frozen=True):
     """A series that was merged into another."""
 
     public_id: PublicId
-    details: SeriesFacts
+    details: SeriesDescription
     sources: list[SeriesSourceId]
 
 
 class MergeFollowRow(msgspec.Struct, frozen=True):
-    """Who follows."""
+    """A follow of a series that is merged."""
 
     shelf_id: ShelfId
     group_id: GroupId
@@ -236,7 +236,7 @@ class MergeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     other: PublicId
     """The one that goes, or that is new."""
     title: str
-    """Of the one that goes, or that is new."""
+    """The title of the one that goes, or that is new."""
     sources: int
     chapters_moved: int
     chapters_shared: int

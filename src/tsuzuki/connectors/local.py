@@ -159,7 +159,7 @@ class LocalFolder(Connector):
     )
 
     def popular(self, config: LocalConfig, page: int) -> Visit[SeriesPage]:
-        """By name."""
+        """All series of the folder, by name."""
         series = yield from self._series()
         return _page_of(sorted(series, key=lambda entry: natural(entry.name)), page)
 
@@ -171,7 +171,7 @@ class LocalFolder(Connector):
     def search(
         self, config: LocalConfig, page: int, *, text: str, filters: tuple[FilterValue, ...] = ()
     ) -> Visit[SeriesPage]:
-        """By a part of the name."""
+        """Series with this in their names."""
         series = yield from self._series()
         fitting = [entry for entry in series if text.casefold().strip() in entry.name.casefold()]
         return _page_of(sorted(fitting, key=lambda entry: natural(entry.name)), page)

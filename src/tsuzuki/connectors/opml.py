@@ -25,9 +25,9 @@ MAX_BYTES = 10 * 1024 * 1024
 MAX_FEEDS = 10_000
 LONGEST_NAME = 200
 MAX_ATTRIBUTES = 100
-"""Of one outline: to read them all takes the time of their number squared."""
+"""Attributes of one outline: reading them takes time by the square of their number."""
 MAX_REPAIRS = 100_000
-"""Of a list's bare ampersands; what has more is no list."""
+"""Bare ampersands of a list; a document with more is no list."""
 BETWEEN_GROUPS = " / "
 
 _ROOT = re.compile(r"<(?:opml)(?=[\s>])", re.IGNORECASE)

@@ -68,7 +68,7 @@ LONGEST_LABEL = 60
 """What is longer is a sentence that mentions a feed, and not the name of a link."""
 COMMON_PATHS = ("feed", "rss.xml", "atom.xml", "index.xml", "feed.xml", "rss")
 FOLDER_PATHS = COMMON_PATHS[:3]
-"""Of the page's own folder; fewer, for they are asked for before those of the site."""
+"""Paths tried in the page's own folder; fewer, because they are tried before those of the site."""
 
 _TYPES = frozenset(
     {"application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml", "application/rss"}

@@ -19,9 +19,9 @@ _MOST_LINKS = 1000
 _GOOD = 64
 """Pixels: at least so large is best, and of those the smallest."""
 _USUAL = 32
-"""Of one that does not say its size."""
+"""The size assumed for an icon that does not say it."""
 _TOUCH = 180
-"""Of the icon for phones, unless it says otherwise."""
+"""The size of the icon for phones, unless it says otherwise."""
 _SIZES = re.compile(r"(\d{1,4})x\d{1,4}", re.IGNORECASE)
 
 

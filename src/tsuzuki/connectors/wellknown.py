@@ -56,8 +56,8 @@ def feeds_told(page_url: str, text: str) -> tuple[str, ...]:
         for pattern in _YOUTUBE_IN_PAGE:
             if found := pattern.search(text):
                 return (f"{_YOUTUBE}?channel_id={found.group(1)}",)
-    told = feed_url_in(text)
-    return () if told is None else (told,)
+    feed_url = feed_url_in(text)
+    return () if feed_url is None else (feed_url,)
 
 
 def generator_paths(text: str) -> tuple[str, ...]:

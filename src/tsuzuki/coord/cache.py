@@ -38,10 +38,10 @@ class Writes(Protocol):
     """How often something was written that answers show, by any process."""
 
     async def count(self) -> int:
-        """Until now."""
+        """How many writes there were; Unavailable if the shared cache cannot be reached."""
 
     async def add(self) -> None:
-        """Once more; Unavailable."""
+        """Count one more write; Unavailable if the shared cache cannot be reached."""
 
 
 class MemoryCache:

@@ -43,7 +43,7 @@ class SingleFlight:
             flight.exception()  # seen, also when everybody who waited has left
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Cancel the calls that are under way."""
         flying = list(self._flying.values())
         for flight in flying:
             flight.cancel()

@@ -31,7 +31,7 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class PaceTurn(msgspec.Struct, frozen=True):
-    """What a reservation came to."""
+    """The answer to a reservation: how long to wait, and whether the turn is reserved."""
 
     wait: int
     """From now on, in microseconds."""

@@ -106,10 +106,10 @@ class WakeupConnection(Protocol):
     """An open connection on which everyone, the sender included, receives what anyone sends."""
 
     async def send(self, text: str) -> None:
-        """Send it to all; WireBroken."""
+        """Send to every process; raises WireBroken when the connection is gone."""
 
     async def receive(self) -> str:
-        """The next message; WireBroken."""
+        """Wait for the next message; raises WireBroken when the connection is gone."""
 
 
 class WakeupTransport(Protocol):

@@ -10,6 +10,7 @@ import msgspec
 from tsuzuki.accounts.audit import masked
 from tsuzuki.catalogue.calls import SourceCall, source_call
 from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.crawler.store import append_log_tx, move_job_tx
 from tsuzuki.crawler.types import BegunJob, JobLogLine, Level
 from tsuzuki.db import Database, Tx
@@ -21,6 +22,9 @@ from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.driver import Driver, FolderOf
 from tsuzuki.sources.types import Source
+
+JOB_WAKEUP = "crawl-job"
+"""Woken when a job has moved or said something."""
 
 
 class JobNotes:
@@ -37,11 +41,11 @@ class JobNotes:
         """Since this crawl was begun or gone on with."""
 
     def say(self, level: Level, message: str, **meta: Any) -> None:
-        """Remember a line."""
+        """Add a line to the job's log."""
         self._lines.append(JobLogLine(level, mask_text(message), masked(meta)))
 
     def count(self, *, pages: int = 0, errors: int = 0) -> None:
-        """Let the counters move."""
+        """Add to the job's counters."""
         self._pages += pages
         self._errors += errors
         self.pages_count += pages
@@ -107,15 +111,14 @@ class JobLog(JobNotes):
         clock: Callable[[], Millis],
         *,
         random_bytes: Callable[[int], bytes],
-        written: Callable[[], None],
+        after_commit: AfterCommit,
     ) -> None:
-        """`written` is called after each commit."""
         super().__init__(job.pages_count)
         self._db = db
         self._job = job
         self._clock = clock
         self._random_bytes = random_bytes
-        self._written = written
+        self._after_commit = after_commit
         self._turn = asyncio.Lock()
 
     async def write(self) -> None:
@@ -125,7 +128,7 @@ class JobLog(JobNotes):
             if not (lines or pages or errors):
                 return
             await self._db.with_tx(lambda tx: self._write_tx(tx, lines, pages, errors))
-            self._written()
+            self._after_commit(JOB_WAKEUP)
 
     async def write_rest_tx(self, tx: Tx) -> None:
         """The same, in the transaction that ends the job."""

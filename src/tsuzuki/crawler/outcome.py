@@ -45,14 +45,14 @@ async def end_tx(
     await journal.write_rest_tx(tx)
     if not await end_job_tx(tx, job, status, last_error=ending.error, now=now):
         raise LeaseLost([task.id])
-    told = NOTHING
+    counted = NOTHING
     if ending.error is None:
         await source_succeeded_tx(tx, job.source_id, now)
     elif ending.is_counted:
-        told = await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
+        counted = await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
     await finish_tx(tx, task, now=now)
     await publish_jobs_tx(tx, [job.id], now)
-    return told
+    return counted
 
 
 async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, threshold: int, now: Millis) -> Delivered:

@@ -54,7 +54,7 @@ class PollJob:
         await self._keep_tx(tx, None, now)
 
     async def failed_tx(self, tx: Tx, error: str, now: Millis) -> None:
-        """It did not."""
+        """End the job as failed."""
         self._is_eventful = True
         await self._keep_tx(tx, error, now)
 

@@ -8,7 +8,7 @@ import structlog
 from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.crawler.discovery import Discovery
-from tsuzuki.crawler.journal import JobLog
+from tsuzuki.crawler.journal import JOB_WAKEUP, JobLog
 from tsuzuki.crawler.outcome import JobEnding, end_tx, publish_jobs_tx
 from tsuzuki.crawler.store import begin_job_tx
 from tsuzuki.crawler.targeted import Targeted
@@ -22,9 +22,6 @@ from tsuzuki.queue.policy import CRAWL
 from tsuzuki.queue.tasks import Queue, Task, skip_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.sources.sites import find_source_tx, paused_since_tx
-
-JOB_WAKEUP = "crawl-job"
-"""Woken when a job has moved or said something."""
 
 
 class CrawlTask(msgspec.Struct, frozen=True):
@@ -67,18 +64,17 @@ class Crawler(msgspec.Struct, frozen=True):
         job = await self.db.with_tx(lambda tx: self._begin_tx(tx, task))
         if job is None:
             return
-        self._moved()
-        self.wakeup.wake(EVENTS_WAKEUP)
+        self.wakeup.wake(JOB_WAKEUP, EVENTS_WAKEUP)
         await self.cache.forget()
-        journal = JobLog(self.db, job, self.clock, random_bytes=self.random_bytes, written=self._moved)
+        journal = JobLog(self.db, job, self.clock, random_bytes=self.random_bytes, after_commit=self.wakeup.wake)
         async with journal.kept():
             ending = await self._run(job, journal)
         now = self.clock()
         journal.end(ending.error, took=Millis(now - job.started_at))
-        told = await self.db.with_tx(
+        outcome = await self.db.with_tx(
             lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=self.threshold, now=now)
         )
-        self.wakeup.wake(JOB_WAKEUP, EVENTS_WAKEUP, *told.wakeups)
+        self.wakeup.wake(JOB_WAKEUP, EVENTS_WAKEUP, *outcome.wakeups)
         await self.cache.forget()
 
     async def _begin_tx(self, tx: Tx, task: Task[CrawlTask]) -> BegunJob | None:
@@ -124,6 +120,3 @@ class Crawler(msgspec.Struct, frozen=True):
                 "info", f"Starting discovery on {source.name}", sourceid=source.id, frompage=job.resume_from or "1"
             )
             await self.discovery.run(job, journal)
-
-    def _moved(self) -> None:
-        self.wakeup.wake(JOB_WAKEUP)

@@ -9,8 +9,9 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.types import Actor, Slice
 from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
+from tsuzuki.crawler.journal import JOB_WAKEUP
 from tsuzuki.crawler.outcome import publish_jobs_tx
-from tsuzuki.crawler.runner import CRAWLS, JOB_WAKEUP, CrawlTask, task_key
+from tsuzuki.crawler.runner import CRAWLS, CrawlTask, task_key
 from tsuzuki.crawler.store import (
     NewJob,
     add_job_tx,
@@ -280,7 +281,7 @@ class CrawlerWrites:
         self._db = db
 
     async def count(self) -> int:
-        """Until now."""
+        """How many writes to sources there were."""
         return await self._db.read(count_writes_tx)
 
     async def add(self) -> None:

@@ -334,7 +334,7 @@ async def count_writes_tx(tx: Tx) -> int:
 
 
 async def add_write_tx(tx: Tx) -> None:
-    """Once more."""
+    """Count one more write to sources."""
     await tx.run(q.add_write)
 
 

@@ -38,7 +38,7 @@ class SourceTrial(msgspec.Struct, frozen=True):
 
     @property
     def is_good(self) -> bool:
-        """Whether the source would do."""
+        """Whether the source answered with what a source needs."""
         return self.trouble is None and self.trial.is_good
 
 

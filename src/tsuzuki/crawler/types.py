@@ -92,7 +92,7 @@ class JobLogLine(msgspec.Struct, frozen=True):
 
 
 class JobLogRow(msgspec.Struct, frozen=True):
-    """The same, written down."""
+    """A stored line of a job's log."""
 
     id: PublicId
     level: Level
@@ -106,7 +106,7 @@ class LogPage(msgspec.Struct, frozen=True):
 
     rows: list[JobLogRow]
     total: int
-    """Of that level, or of any."""
+    """How many lines the log has of that level, or of any."""
     archived: int
     """R52: lines that have left the database for a file."""
 

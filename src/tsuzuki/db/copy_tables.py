@@ -132,14 +132,14 @@ class ChecksumBuilder:
         self._sum = 0
 
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Take these rows in."""
+        """Add these rows to the checksum."""
         for row in rows:
             text = msgspec.json.encode(self._canonical(row))
             self._sum += int.from_bytes(hashlib.blake2b(text, digest_size=16).digest())
             self._rows += 1
 
     def result(self) -> TableChecksum:
-        """What has been added up."""
+        """The checksum of all rows so far."""
         return TableChecksum(self._rows, f"{self._sum % _ROOM:032x}")
 
 

@@ -37,12 +37,12 @@ class Month(msgspec.Struct, frozen=True, order=True):
 
     @property
     def start(self) -> Millis:
-        """Its first millisecond."""
+        """The month's first millisecond."""
         return from_datetime(datetime(self.year, self.number, 1, tzinfo=UTC))
 
     @property
     def end(self) -> Millis:
-        """The first millisecond after it."""
+        """The first millisecond after the month."""
         return self.plus(1).start
 
     @property
@@ -159,7 +159,7 @@ class LogArchiveWriter:
             self._write(new)
 
     def finish(self) -> None:
-        """Make it the archive."""
+        """Close the file and put it in the archive's place."""
         self._write_old()
         self._gzip.close()
         self._raw.flush()
@@ -228,7 +228,7 @@ async def partitions(db: Database) -> list[Month]:
 
 
 async def drop_partition_tx(tx: Tx, month: Month) -> None:
-    """Its rows go with it."""
+    """Drop the month's partition, and with it its rows."""
     await tx.run(statement(f"alter table crawl_log detach partition {month.table}"))
     await tx.run(statement(f"drop table {month.table}"))
 

@@ -70,7 +70,7 @@ ORDER = (
 
 
 def refuse(held: Lock, wanted: Lock) -> None:
-    """Raise, in tests."""
+    """Make tests fail when a lock is taken out of order."""
     raise MisuseError(f"the lock {wanted.name} was taken while {held.name} was held: see the order in db/locks.py")
 
 
@@ -108,7 +108,7 @@ async def lock_people_tx(tx: Tx) -> None:
 
 
 async def lock_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Lock the shelf against whoever adds to it or changes its plan; NotFound."""
+    """Lock the shelf against whoever adds to it or changes its plan; NotFound if there is none."""
     check_order(tx, SHELF, shelf_id)
     await tx.one(ShelfId, q.lock_shelf, shelf_id=shelf_id)
 
@@ -154,7 +154,7 @@ async def lock_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
 
 
 async def lock_feeds_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
-    """`lock_feed_tx` of several."""
+    """Lock several feeds, in the order of their ids."""
     await _take_tx(tx, FEED, feeds)
 
 

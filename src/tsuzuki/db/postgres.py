@@ -52,10 +52,10 @@ _PROOF = "create temporary table proof on commit drop as select repeat('x', 8000
 _KEY = re.compile(r'\(([\w, "]+)\)=\(')
 
 
-async def connect_once(url: str, patience: float = CONNECT_TIMEOUT) -> "asyncpg.Connection[asyncpg.Record]":
+async def connect_once(url: str) -> "asyncpg.Connection[asyncpg.Record]":
     """A connection of its own, outside the pool; DatabaseUnavailable says in one line why there is none."""
     try:
-        return await asyncpg.connect(url, timeout=patience)
+        return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT)
     except _REFUSED as error:
         raise _unreachable(error) from error
 
@@ -219,7 +219,7 @@ class PostgresDatabase:
             _throw_away(connection)
 
     async def _replace(self, held: "_Held") -> None:
-        """Another connection instead of this one."""
+        """Replace a dead connection."""
         await self._expire(held.connection)
         await self._release(held.connection)
         held.connection = await self._acquire()

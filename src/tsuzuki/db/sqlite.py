@@ -37,7 +37,7 @@ class _Job:
 
     __slots__ = ("_writer", "context", "drive", "error", "future", "loop")
 
-    def __init__(self, work: Work[Any], writer: "_Writer", vault: Vault) -> None:
+    def __init__(self, work: Work[Any], writer: "_WriterThread", vault: Vault) -> None:
         self._writer = writer
         self.drive = TxDriver(work, "sqlite", self.execute, vault=vault)
         self.loop = asyncio.get_running_loop()
@@ -79,7 +79,7 @@ class SqliteDatabase:
         self._vault = vault
         self._vfs = vfs
         self._gate = UseGate()
-        self._writer = _Writer(path, vfs)
+        self._writer = _WriterThread(path, vfs)
         self._inline = InlineReader(connect(path, read_only=True, vfs=vfs))
         self._inline_reading = self._inline.read  # bound once
         self._local = threading.local()
@@ -190,7 +190,7 @@ class _ThreadedRead:
                 self._drive.answer(answer)
 
 
-class _Writer:
+class _WriterThread:
     """The thread that writes, and its connection."""
 
     def __init__(self, path: Path, vfs: str | None) -> None:
@@ -205,7 +205,7 @@ class _Writer:
         self._thread = threading.Thread(target=self._write_for_ever, name="tsuzuki-write", daemon=True)
 
     def start(self) -> None:
-        """Begin to take what waits."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -24,7 +24,7 @@ BUSY_TIMEOUT_MS = 30_000
 STATEMENT_CACHE = 500
 WRITER_CACHE_KB = 16_000
 READER_CACHE_KB = 4_000
-"""Of each of them: there are three, and the machine's own cache of the file is behind them."""
+"""The cache of each of three readers, in front of the machine's own cache of the file."""
 KEPT_WAL_BYTES = 64 * 1024 * 1024
 CHECKPOINT_PAGES = 4000
 """SQLite's own 1,000 made every other claim of 500 among a million pay for a checkpoint (27 ms against 12)."""

@@ -59,7 +59,7 @@ class InlineReader:
         self._connection.release_memory()
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the connection."""
         self._connection.close()
 
     def _is_late(self) -> bool:

@@ -160,11 +160,11 @@ class TxDriver(Tx):
         self._coroutine = work(self)
 
     def start(self) -> Statement | None:
-        """The first statement."""
+        """Run the function up to its first statement."""
         return self._step(self._coroutine.send, None)
 
     def answer(self, answer: Answer) -> Statement | None:
-        """The next statement, after this answer."""
+        """Give it the answer, and run it up to its next statement."""
         return self._step(self._coroutine.send, answer)
 
     def fail(self, error: Exception) -> Statement | None:
@@ -172,7 +172,7 @@ class TxDriver(Tx):
         return self._step(self._coroutine.throw, error)
 
     def answer_by(self, execute: Execute) -> None:
-        """From here on this answers."""
+        """Run the statements by `execute` from now on."""
         self._execute = execute
 
     def refuse(self, message: str) -> MisuseError:

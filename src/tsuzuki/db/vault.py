@@ -50,7 +50,7 @@ class Vault:
     # -- texts
 
     def seal(self, text: str, place: str) -> str:
-        """Another text each time."""
+        """Encrypt a text; the same one gives another result each time."""
         return self._seal(text, place, os.urandom(_NONCE))
 
     def open(self, stored: str, place: str) -> str:

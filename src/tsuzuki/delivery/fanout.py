@@ -166,7 +166,7 @@ async def _large_feeds_tx(tx: Tx, batches: Iterable[NewBatch], most: int) -> set
 
 
 def large_ones(entries: Mapping[int, int], most: int) -> set[int]:
-    """Of feeds with so many entries each, those with more than `most`, and those beyond what goes together."""
+    """Which feeds are too large for this transaction: with more than `most` entries, or too many beside the others."""
     large, total = set(), 0
     for of_id, count in entries.items():
         if count > most or total + count > TOGETHER * most:
@@ -260,7 +260,7 @@ async def _deliver_later_tx(
 
 
 async def add_arrivals_tx(tx: Tx, arrivals: Iterable[ShelfArrival], now: Millis) -> None:
-    """An event for each."""
+    """Write an event for each shelf."""
     await add_events_tx(tx, [_event(arrival) for arrival in arrivals], now)
 
 

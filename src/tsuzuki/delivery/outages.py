@@ -100,8 +100,8 @@ async def _alert_tx(
     message = word(origin.name)
     readers = await _readers_tx(tx, origin, message.at)
     await add_events_tx(tx, [_event(origin, reader, reason) for reader in readers], message.at)
-    told = await notify_tx(tx, await outage_recipients_tx(tx, origin), about, word, now=message.at)
-    return Delivered(0, ((EVENTS_WAKEUP,) if readers else ()) + told)
+    wakeups = await notify_tx(tx, await outage_recipients_tx(tx, origin), about, word, now=message.at)
+    return Delivered(0, ((EVENTS_WAKEUP,) if readers else ()) + wakeups)
 
 
 async def _readers_tx(tx: Tx, origin: Origin, now: Millis) -> list[Reader]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_feeds_shared_tx, lock_series_merges_shared_tx, lock_series_tx
@@ -41,7 +42,7 @@ class Deliverer:
         db: Database,
         clock: Callable[[], Millis],
         *,
-        after_commit: Callable[[Delivered], None],
+        after_commit: AfterCommit,
         most: int = PORTION,
     ) -> None:
         self._db = db
@@ -60,7 +61,8 @@ class Deliverer:
                 await enqueue_tx(tx, DELIVERIES, task.key, left, now=now, priority=task.priority)
             return delivered
 
-        self._after_commit(await with_tx_again(self._db, deliver))
+        delivered = await with_tx_again(self._db, deliver)
+        self._after_commit(*delivered.wakeups)
 
 
 async def deliver_portion_tx(

@@ -22,7 +22,7 @@ class S3Address(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """For people; without credentials."""
+        """The address as logs and pages show it, without credentials."""
         return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
 
     def __repr__(self) -> str:

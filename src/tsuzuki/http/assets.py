@@ -56,7 +56,7 @@ class Assets:
         return self._by_name[name]
 
     def resource(self) -> Resource:
-        """All of them, below `/static/`."""
+        """The route of all assets, `/static/`."""
         return page(PREFIX + "{name:path}", self._answer)
 
     async def _answer(self, request: Request) -> Response:

@@ -30,11 +30,11 @@ class Cookie(msgspec.Struct, frozen=True):
         return request.cookies.get(self._full_name(request.scope)) or None
 
     def set(self, request: Request, value: str) -> None:
-        """Send it with the answer."""
+        """Set the cookie in the answer."""
         self._note(request.scope, f"{value}; Max-Age={self.max_age}")
 
     def clear(self, request: Request) -> None:
-        """Take it back with the answer."""
+        """Delete the cookie with the answer."""
         self._note(request.scope, "; Max-Age=0")
 
     def _note(self, scope: Scope, value_and_age: str) -> None:

@@ -121,7 +121,7 @@ def first_file(content_type: str, body: bytes) -> bytes:
 
 
 def first_upload(content_type: str, body: bytes) -> Upload:
-    """The same with its name."""
+    """The first upload with its name."""
     if not content_type.lower().startswith("multipart/"):
         return Upload("", body)
     found = _BOUNDARY.search(content_type)

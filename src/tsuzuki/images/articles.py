@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 q = load_queries("tsuzuki.images")
 
 LONGEST_WRITTEN = -(-MAX_ADDRESS * 4 * 4 // 3)
-"""Of an address in a URL of ours."""
+"""The longest form of a picture's address inside a URL of ours."""
 
 _SIGNATURE_SIZE = 18
 

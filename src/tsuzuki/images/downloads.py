@@ -61,7 +61,7 @@ class Download(msgspec.Struct, frozen=True):
 
 
 class DownloadTask(msgspec.Struct, frozen=True):
-    """Which copy to complete."""
+    """Which copy of a release to complete; shelves that download it share one."""
 
     copy_id: int
 
@@ -77,27 +77,27 @@ DOWNLOADS: Final[Queue[DownloadTask]] = Queue(
 )
 
 
-NOT_KEPT = "This chapter is not downloaded on this shelf."
+NOT_DOWNLOADED = "This chapter is not downloaded on this shelf."
 
 
 class Downloads:
-    """Adds, lists and drops downloads."""
+    """Adds, lists and removes downloads."""
 
     def __init__(self, db: Database, wakeup: Wakeup, clock: Callable[[], Millis]) -> None:
         self._db = db
         self._wakeup = wakeup
         self._clock = clock
 
-    async def keep(self, shelf_id: ShelfId, release_id: ReleaseId) -> Download:
+    async def add(self, shelf_id: ShelfId, release_id: ReleaseId) -> Download:
         """Download a chapter. After a failure it is tried again; else a repeat changes nothing."""
         now = self._clock()
 
-        async def keep(tx: Tx) -> Download:
-            kept = await find_download_tx(tx, shelf_id, release_id)
-            if kept is None:
+        async def add(tx: Tx) -> Download:
+            download = await find_download_tx(tx, shelf_id, release_id)
+            if download is None:
                 await check_shelf_limit_tx(tx, shelf_id, "kept_chapters")
-            elif kept.status == "done":
-                return kept
+            elif download.status == "done":
+                return download
             copy = await tx.maybe(ReleaseCopy, q.add_copy, release_id=release_id, now=now)
             if copy is None:
                 raise NotFound(NO_CHAPTER)
@@ -107,23 +107,23 @@ class Downloads:
                 await enqueue_tx(tx, DOWNLOADS, f"copy-{copy.id}", DownloadTask(copy.id), now=now)
             return _there(await find_download_tx(tx, shelf_id, release_id))
 
-        kept = await self._db.with_tx(keep)
+        download = await self._db.with_tx(add)
         self._wakeup.wake(DOWNLOADS.name)
-        return kept
+        return download
 
-    async def drop(self, shelf_id: ShelfId, release_id: ReleaseId) -> None:
-        """Drop the download; NotFound. Pages that no other shelf downloaded may be evicted."""
+    async def remove(self, shelf_id: ShelfId, release_id: ReleaseId) -> None:
+        """Remove the download; NotFound. Pages that no other shelf downloaded may be evicted."""
 
-        async def drop(tx: Tx) -> None:
+        async def remove(tx: Tx) -> None:
             await lock_download_tx(tx, release_id)
             if not await tx.run(q.delete_download, shelf_id=shelf_id, release_id=release_id):
-                raise NotFound(NOT_KEPT)
+                raise NotFound(NOT_DOWNLOADED)
             await drop_unused_copy_tx(tx, release_id)
 
-        await self._db.with_tx(drop)
+        await self._db.with_tx(remove)
 
     async def get(self, shelf_id: ShelfId, release_id: ReleaseId) -> Download:
-        """The download's state; NotFound."""
+        """The download's state, or NotFound."""
         return _there(await self._db.read(lambda tx: find_download_tx(tx, shelf_id, release_id)))
 
     async def list(self, shelf_id: ShelfId, *, after: PageCursor, most: int) -> Page[Download]:
@@ -143,7 +143,7 @@ class Downloads:
         """The shelf's downloads among these releases."""
         wanted = {"shelf_id": shelf_id, "release_ids": list(release_ids)}
         found = await self._db.read(lambda tx: tx.many(Download, q.downloads_among, **wanted))
-        return {kept.release_id: kept for kept in found}
+        return {download.release_id: download for download in found}
 
     async def whole_of_chapters(self, shelf_id: ShelfId, chapters: Iterable[ChapterId]) -> Sequence[Download]:
         """The shelf's complete downloads of these chapters, also where their source is gone."""
@@ -161,10 +161,10 @@ async def find_download_tx(tx: Tx, shelf_id: ShelfId, release_id: ReleaseId) -> 
     return await tx.maybe(Download, q.find_download, shelf_id=shelf_id, release_id=release_id)
 
 
-def _there(kept: Download | None) -> Download:
-    if kept is None:
-        raise NotFound(NOT_KEPT)
-    return kept
+def _there(download: Download | None) -> Download:
+    if download is None:
+        raise NotFound(NOT_DOWNLOADED)
+    return download
 
 
 NOT_WANTED = "no shelf wants it any more"
@@ -176,19 +176,19 @@ class _Dropped(Exception):
 
 
 async def find_copy_tx(tx: Tx, copy_id: int) -> ReleaseCopy | None:
-    """A copy; None when nobody wants it any more."""
+    """The copy, or None when no shelf wants it any more."""
     return await tx.maybe(ReleaseCopy, q.find_copy, id=copy_id)
 
 
 async def set_copy_tx(
     tx: Tx, copy_id: int, status: CopyStatus, *, now: Millis, total: int | None = None, error: str | None = None
 ) -> None:
-    """How far a copy is."""
+    """Store how far a copy is."""
     await tx.run(q.set_copy, id=copy_id, status=status, total=total, error=error, now=now)
 
 
 class ChapterDownloader:
-    """Handles `keep-chapters`."""
+    """Downloads chapters page by page: handles `keep-chapters`."""
 
     def __init__(self, db: Database, images: Images, chapters: Chapters, clock: Callable[[], Millis]) -> None:
         self._db = db

@@ -84,7 +84,7 @@ class Arrival:
         self.image.set_result(image)
 
     def fail(self, error: BaseException) -> None:
-        """Nothing more comes."""
+        """End the image: the rest will not come."""
         for future in (self.head, self.image):
             if not future.done():
                 future.set_exception(error)
@@ -99,7 +99,7 @@ class Arrival:
         self._listeners += 1
 
     def leave(self) -> None:
-        """A listener reads no more."""
+        """A reader has gone; without readers the fetch ends."""
         self._listeners -= 1
         self._let_go()
 
@@ -186,7 +186,7 @@ class ImageFetcher:
         self._telling: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
-        """Tell nobody anything more."""
+        """Cancel the reports of fetched images that are under way."""
         telling = list(self._telling)
         for task in telling:
             task.cancel()

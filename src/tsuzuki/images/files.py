@@ -47,11 +47,11 @@ class ImageSubject(msgspec.Struct, frozen=True):
 
     @property
     def whole(self) -> "ImageSubject":
-        """The same, as it came."""
+        """The image in its original size."""
         return msgspec.structs.replace(self, thumbnail=0)
 
     def at(self, thumbnail: int) -> "ImageSubject":
-        """The same, so wide."""
+        """The image in this width."""
         return msgspec.structs.replace(self, thumbnail=thumbnail)
 
     def as_jpeg(self, width: int) -> "ImageSubject":
@@ -70,7 +70,7 @@ def cover_of(series_source_id: SeriesSourceId) -> ImageSubject:
 
 
 def at_address(url: str) -> ImageSubject:
-    """Whatever an article shows from there."""
+    """The image at this address, for articles."""
     return ImageSubject(f"address:{hashlib.sha256(url.encode()).hexdigest()}")
 
 
@@ -281,7 +281,7 @@ class ImageReader:
             yield piece
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 

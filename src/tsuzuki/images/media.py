@@ -116,7 +116,7 @@ class StreamLimits(msgspec.Struct, frozen=True):
     """What one stream may take. A browser that is cut off asks for the rest by itself."""
 
     size: int = 4 * 1024 * 1024 * 1024
-    """Of the whole: a long film, well recorded."""
+    """The largest file: a long film, well recorded."""
     seconds: float = 4 * 3600.0
     """From the first byte to the last, pauses included: longer than anything is listened to in one piece."""
     beginning: float = 20.0

@@ -48,7 +48,7 @@ _TALLEST_JPEG = 65_500
 
 
 ICON_PIXELS: Final = 16_000_000
-"""Of an icon: podcasts name covers of three thousand pixels square."""
+"""The most pixels of an icon: podcasts name covers of three thousand pixels square."""
 LARGEST_ICON: Final = 64
 SMALLEST_ICON: Final = 32
 _LEAST_SIDE: Final = 8

@@ -16,7 +16,7 @@ IMAGE_CAP: Final = 32 * 1024 * 1024
 """Bytes of one image."""
 
 WIDTHS: Final = (160, 320, 640)
-"""Of thumbnails. A few fixed ones: a free choice would fill the disk (SEC-24)."""
+"""The widths of thumbnails. They are few and fixed: a free choice would fill the disk (SEC-24)."""
 Width = Literal[160, 320, 640]
 
 COARSE: Final = HOUR
@@ -86,7 +86,7 @@ class Container(msgspec.Struct, frozen=True):
     video: str
 
     def called(self, kind: Kind) -> str:
-        """The type that goes out."""
+        """The media type that the answer names."""
         return self.audio if kind == "audio" else self.video
 
 

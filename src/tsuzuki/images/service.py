@@ -59,7 +59,7 @@ class OpenImage(msgspec.Struct, frozen=True):
         return self.image.media_type
 
     async def pieces(self, start: int, end: int) -> AsyncGenerator[bytes, None]:
-        """These bytes."""
+        """The bytes of the image, in pieces."""
         if isinstance(self.body, bytes):
             yield self.body[start:end]
             return
@@ -67,7 +67,7 @@ class OpenImage(msgspec.Struct, frozen=True):
             yield piece
 
     def close(self) -> None:
-        """It is read no more."""
+        """Close the image: it is read no more."""
         if isinstance(self.body, ImageReader):
             self.body.close()
 
@@ -84,12 +84,12 @@ class ArrivingImage(msgspec.Struct, frozen=True):
         return self.head.media_type
 
     def close(self) -> None:
-        """It is not wanted after all."""
+        """Close the image without reading it."""
         self.arrival.leave()
 
 
 class PagePicture(msgspec.Struct, frozen=True):
-    """Of what type a page is, and how large; only its type, by its address, where it is not here yet."""
+    """A page's media type and size; of one that is not stored yet only the type that its address suggests."""
 
     media_type: str
     width: int | None = None
@@ -98,7 +98,7 @@ class PagePicture(msgspec.Struct, frozen=True):
 
 
 class PagePictureRow(msgspec.Struct, frozen=True):
-    """The same as it is stored."""
+    """A page's picture as it is stored."""
 
     subject: str
     media_type: MediaType

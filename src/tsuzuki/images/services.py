@@ -38,7 +38,7 @@ class ImageDeps(msgspec.Struct, frozen=True, kw_only=True):
     random_bytes: Callable[[int], bytes]
     files: ImageFiles
     size: int
-    """Of the cache, in bytes."""
+    """The size of the cache, in bytes."""
 
 
 class ImageServices(msgspec.Struct, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True):
     # -- of an item
     item_id: ItemId | None
     feed_id: PublicId | None
-    """Of the shelf's subscription; None when it is gone."""
+    """The shelf's subscription; None when it is gone."""
     feed_name: str | None
     link: str | None
     author: str | None
@@ -84,7 +84,7 @@ class EntryFilter(msgspec.Struct, frozen=True, kw_only=True):
     search: str | None = None
     """Of items: words, "phrases", -word, pre*."""
     read_since: Millis | None = None
-    """Of unread ones: what was read after this moment is still a neighbour, as it was when the list was made."""
+    """Among unread entries, what was read after this moment is still a neighbour, as it was when the list was made."""
     by_published: bool = False
     """R92: in the order of the publishers' dates, instead of that of arrival."""
     detail: Detail = "title"

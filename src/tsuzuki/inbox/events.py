@@ -25,7 +25,7 @@ _QUIET = 15.0
 _PAGE = 100
 _SIGHTINGS = 1_000
 MOST_STREAMS = 64
-"""Of one shelf, in one process: more pages than anybody opens, and no way to use up the connections of all others."""
+"""Streams of one shelf in one process: more pages than anybody opens, too few to use up everyone's connections."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.events")
 
@@ -69,7 +69,7 @@ class ShelfCursor(msgspec.Struct, frozen=True):
 
     @property
     def cursor(self) -> EventCursor:
-        """Where looking goes on after it."""
+        """The cursor after this event."""
         return EventCursor(self.txid, self.id)
 
 
@@ -234,7 +234,7 @@ async def settled_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> EventCursor:
 
 
 async def newest_event_tx(tx: Tx) -> EventCursor:
-    """The same for all shelves."""
+    """The newest event of any shelf."""
     return await tx.maybe(EventCursor, q.newest_event, horizon=await _horizon_tx(tx)) or EventCursor()
 
 

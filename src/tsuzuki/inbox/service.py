@@ -112,7 +112,7 @@ class Inbox:
         return await self._db.read(read)
 
     async def get_item(self, shelf_id: ShelfId, item_id: ItemId) -> Entry:
-        """The entry of one of the shelf's items, with its content; NotFound otherwise."""
+        """The entry of one of the shelf's items, with its content, or NotFound."""
         found = await self._db.read(lambda tx: find_item_tx(tx, shelf_id, item_id))
         if found is None:
             raise NotFound("There is no such item.")

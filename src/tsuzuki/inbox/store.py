@@ -140,7 +140,7 @@ class UnreadRow(msgspec.Struct, frozen=True):
     kind: Kind
     of_id: int
     shown_id: PublicId | None
-    """Of the subscription, or of the series; None where the subscription is gone and its entries are not."""
+    """The public id of the subscription or series; None where the subscription is gone and its entries are not."""
     group_id: PublicId | None
     unread: int
 

@@ -48,7 +48,7 @@ class SyncFeed(msgspec.Struct, frozen=True):
     number: int
     kind: Kind
     public_id: PublicId
-    """Of the subscription or the follow."""
+    """The public id of the subscription or the follow."""
     of_id: int
     """The feed, or the series."""
     group_id: GroupId
@@ -199,7 +199,7 @@ class SyncInbox:
         return await self._db.read(lambda tx: tx.many(SyncFeed, q.feeds, shelf_id=shelf_id, kind=kind, number=number))
 
     async def feed(self, shelf_id: ShelfId, kind: Kind | None, number: int) -> SyncFeed:
-        """One of the shelf's; NotFound otherwise."""
+        """One of the shelf's, or NotFound."""
         found = await self.feeds(shelf_id, kind, number) if 0 < number < LARGEST else []
         if not found:
             raise NotFound("There is no such feed.")

@@ -26,7 +26,7 @@ q = load_queries("tsuzuki.ingest")
 
 INDEXED_TITLE = 300
 INDEXED_TITLES = 2_000
-"""Of a series, all that it is called by."""
+"""Characters of all titles of a series."""
 INDEXED_DESCRIPTION = 5_000
 INDEXED_AT_ONCE = 5_000
 """Characters of titles: some stand for eighteen others, and to split these many then takes milliseconds."""
@@ -55,7 +55,7 @@ class ChapterBatch(InstallmentBatch, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """Releases."""
+        """How many releases it has."""
         return len(self.releases)
 
     @property

@@ -37,7 +37,7 @@ class ItemBatch(InstallmentBatch, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """Items."""
+        """How many items it has."""
         return len(self.items)
 
     @property
@@ -99,7 +99,7 @@ class FeedItems:
         self._parsers = parsers
 
     async def words_of(self, batches: Sequence[ItemBatch], engine: Engine) -> WordsByKey:
-        """Of titles and articles."""
+        """The search tokens of titles and articles."""
         found = {(batch.feed_id, item.key): (item.title, item.content) for batch in batches for item in batch.items}
         words = await self._parsers.run(split_words, (engine, list(found.values())))
         return dict(zip(found, words, strict=True))

@@ -134,7 +134,7 @@ def _previous_keys(
 
 
 async def known_releases_tx(tx: Tx, series_source_id: SeriesSourceId) -> list[KnownRelease]:
-    """All that are stored."""
+    """All stored releases of a series source."""
     return await tx.many(KnownRelease, q.known_releases, series_source_id=series_source_id)
 
 

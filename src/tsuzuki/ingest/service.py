@@ -14,6 +14,7 @@ from typing import Final, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.errors import DatabaseError
@@ -120,7 +121,7 @@ class SplitByNews(msgspec.Struct, Generic[Id], frozen=True):
     catalogue: list[Id] = []
     news: list[Id] = []
     harvested_at: Millis | None = None
-    """Of the first harvest."""
+    """The time of the first harvest."""
 
 
 class InstallmentKind(Protocol[B]):
@@ -142,7 +143,7 @@ class InstallmentKind(Protocol[B]):
 
 
 class Ingest(Generic[B]):
-    """Works the tasks of one kind. `after_commit` is told what was delivered, to wake who waits for it."""
+    """Works the tasks of one kind."""
 
     def __init__(
         self,
@@ -150,7 +151,7 @@ class Ingest(Generic[B]):
         kind: InstallmentKind[B],
         *,
         clock: Callable[[], Millis],
-        after_commit: Callable[[Delivered], None],
+        after_commit: AfterCommit,
     ) -> None:
         self._db = db
         self._kind = kind
@@ -184,7 +185,7 @@ class Ingest(Generic[B]):
                 raise
             await self._split(first, "one of its installments cannot be stored")
         else:
-            self._after_commit(delivered)
+            self._after_commit(*delivered.wakeups)
 
     def groups(self, tasks: Sequence[Task[B]]) -> list[list[Task[B]]]:
         """Which may share a transaction: what was tried before goes alone, and two of one feed or series never meet."""

@@ -9,7 +9,7 @@ SAMPLES: Final = (0, *(SAMPLE << 2 * power for power in range(11)))
 
 
 def partial_md5(file: BinaryIO) -> str:
-    """Of samples at growing distances; the last one may be shorter."""
+    """The MD5 of samples at growing distances, as KOReader takes it; the last sample may be shorter."""
     digest = hashlib.md5(usedforsecurity=False)
     for offset in SAMPLES:
         file.seek(offset)
@@ -21,5 +21,5 @@ def partial_md5(file: BinaryIO) -> str:
 
 
 def name_md5(name: str) -> str:
-    """Of a file's name with its ending, without folders."""
+    """The MD5 of a file's name with its ending, without folders."""
     return hashlib.md5(name.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()

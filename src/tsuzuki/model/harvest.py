@@ -83,7 +83,7 @@ class FeedHarvest(msgspec.Struct, frozen=True):
     unstable_keys: bool = False
     """True when the guids could not be trusted (R31), or several items had the same key (R93)."""
     digests: bytes = b""
-    """Of all its entries, those included that were known and so are not among `items`."""
+    """Digests of all its entries, also of known ones, which are not among `items`."""
 
 
 class FoundSeries(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ PublicId = NewType("PublicId", bytes)
 """A UUIDv7 in 16 bytes."""
 
 MOST_DIGITS = 18
-"""Of a number that surely fits a BIGINT."""
+"""Digits of the longest number that surely fits a BIGINT."""
 
 
 def uuid7(now: Millis, random_bytes: bytes) -> PublicId:

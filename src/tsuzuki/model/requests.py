@@ -121,13 +121,8 @@ class Reply(msgspec.Struct, frozen=True):
         return Validators() if etag is None and last_modified is None else Validators(etag, last_modified, self.url)
 
     @property
-    def content_type(self) -> str:
-        """Lower-case media type without parameters; empty when there is none."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-    @property
     def charset(self) -> str | None:
-        """As the answer's header names it."""
+        """The charset that the answer's header names."""
         return charset_of(self.headers.get("content-type", ""))
 
 

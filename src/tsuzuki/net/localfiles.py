@@ -28,7 +28,7 @@ MAX_ENTRIES = 5000
 MAX_RATIO = 100
 MAX_TOTAL = 2 * 1024**3
 MAX_DIRECTORY = 8 * 1024 * 1024
-"""Of an archive's table of contents, which is read as a whole."""
+"""Bytes of an archive's table of contents, which is read as a whole."""
 SMALL = 1024
 """Below this an entry counts as this large: a few bytes may be packed as well as they like."""
 CHUNK = 64 * 1024

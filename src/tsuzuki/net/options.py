@@ -47,6 +47,6 @@ class ClientOptions(msgspec.Struct, frozen=True):
     """After resets and short Retry-Afters only."""
     max_headers: int = 200
     max_header_bytes: int = 16 * 1024
-    """Of one header."""
+    """Bytes of one header, at most."""
     solver_url: str | None = None
     """FlareSolverr's endpoint, such as http://127.0.0.1:8191/v1; the operator's choice, hence not guarded."""

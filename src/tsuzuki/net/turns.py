@@ -69,7 +69,7 @@ class Spending:
             raise (self._too_late() if self._timeout.expired() else self._explained(error)) from error
 
     def _too_late(self) -> TimedOut:
-        """By which of the limits."""
+        """Which limit makes the wait too long."""
         deadlines, host = self._budget.deadlines, self._host
         sentences = [f"{host} took more than {deadlines.total:g} s in all."]
         if len(self._limits) == len((deadlines.total, deadlines.head)):

@@ -33,9 +33,9 @@ class NoticeSubject(msgspec.Struct, frozen=True):
     url: str | None
     number: str | None
     series_public_id: PublicId | None
-    """Of a chapter or a series."""
+    """Set for a chapter or a series."""
     beginning: str
-    """Of the text of an item that has no title."""
+    """The beginning of the text, for an item without a title."""
 
 
 async def notify_tx(

@@ -34,9 +34,9 @@ from tsuzuki.queue.tasks import TaskId, enqueue_tx
 q = load_queries("tsuzuki.notifications")
 
 TRIALS = FailureLimits(failures=10, window=MINUTE, block=MINUTE)
-"""Of a shelf: each is a request to somebody else's server, at once and before everything else."""
+"""Tests of a shelf's channels: each is a request to somebody else's server, at once and before everything else."""
 MOST_CHANNELS = 20
-"""Of a shelf: everything new is told on each of them, so each is a request to somebody else's server."""
+"""Channels of a shelf: everything new is sent to each, and each send is a request to somebody else's server."""
 
 
 PUSH = "push"
@@ -103,11 +103,11 @@ class Channels:
         self._trials = Limiter(db, clock, TRIALS, "A shelf can send 10 test messages a minute. Wait a little.")
 
     async def list(self, shelf_id: ShelfId, user_id: UserId | None = None) -> list[ShownChannel]:
-        """By name."""
+        """The shelf's channels, by name."""
         return [_shown(channel) for channel in await self._db.read(lambda tx: list_channels_tx(tx, shelf_id, user_id))]
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId, user_id: UserId | None = None) -> ShownChannel:
-        """One of them; NotFound."""
+        """One of them, or NotFound."""
         return _shown(await self._db.read(lambda tx: find_channel_tx(tx, shelf_id, user_id, public_id)))
 
     async def add(
@@ -208,7 +208,7 @@ class Channels:
         return _shown(await self._db.with_tx(lambda tx: change_channel_tx(tx, wanted, self._clock())))
 
     async def remove(self, shelf_id: ShelfId, public_id: PublicId, user_id: UserId | None = None) -> None:
-        """Its sends that still wait end as skipped; NotFound."""
+        """Its sends that still wait end as skipped; NotFound if there is none."""
         if not await self._db.with_tx(lambda tx: remove_channel_tx(tx, shelf_id, user_id, public_id)):
             raise NotFound("There is no such channel.")
 

@@ -25,7 +25,7 @@ _RECORD = 4096
 _SALT_SIZE = 16
 _CLAIMED_FOR: Final = Millis(12 * HOUR)
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-"""Of P-256: a private key is a number below it."""
+"""The order of P-256: a private key is a number below it."""
 
 
 class PushKeys(msgspec.Struct, frozen=True):

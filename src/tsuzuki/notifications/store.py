@@ -47,7 +47,7 @@ async def remove_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, p
 
 
 async def find_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, public_id: PublicId) -> StoredChannel:
-    """One of this person's on this shelf (I8); NotFound."""
+    """One of this person's on this shelf (I8), or NotFound."""
     return await tx.one(StoredChannel, q.find_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id)
 
 

@@ -83,7 +83,7 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
         return self.channel is None or self.channel == show_id(public_id)
 
     def task(self) -> NewTask["Send"]:
-        """To be enqueued."""
+        """The task to enqueue."""
         return NewTask(f"send-{self.delivery_id}", self)
 
 

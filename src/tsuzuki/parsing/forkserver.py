@@ -53,13 +53,13 @@ class ForkServer:
     def fork(self, request: ChildRequest) -> tuple[socket.socket, socket.socket]:
         """A new child's two sockets, for its work and for its end. Both are at their end when the server had left."""
         ours, theirs = socket.socketpair()
-        watch, told = socket.socketpair()
+        watch, ending = socket.socketpair()
         body = msgspec.msgpack.encode(request)
-        with theirs, told, self._lock:
+        with theirs, ending, self._lock:
             for _ in range(2):
                 requests = self._requests or self._start()
                 try:
-                    socket.send_fds(requests, [LENGTH.pack(len(body)), body], [theirs.fileno(), told.fileno()])
+                    socket.send_fds(requests, [LENGTH.pack(len(body)), body], [theirs.fileno(), ending.fileno()])
                     break
                 except OSError:
                     self._stop()
@@ -136,25 +136,25 @@ class _Server:
                 module = importlib.import_module(name)
                 for needed in getattr(module, "FOR_PARSERS", ()):
                     importlib.import_module(needed)
-        data, told = (socket.socket(fileno=one) for one in handed)
+        data, ending = (socket.socket(fileno=one) for one in handed)
         with data:
-            self._fork(data, told, request.memory)
+            self._fork(data, ending, request.memory)
 
-    def _fork(self, data: socket.socket, told: socket.socket, memory: int) -> None:
+    def _fork(self, data: socket.socket, ending: socket.socket, memory: int) -> None:
         pid = os.fork()
         if pid == 0:
-            self._serve(data, told, memory)
-        self._children[pid] = told
-        self._ready.register(told, selectors.EVENT_READ, lambda: self._kill(pid))
+            self._serve(data, ending, memory)
+        self._children[pid] = ending
+        self._ready.register(ending, selectors.EVENT_READ, lambda: self._kill(pid))
 
-    def _serve(self, data: socket.socket, told: socket.socket, memory: int) -> None:
+    def _serve(self, data: socket.socket, ending: socket.socket, memory: int) -> None:
         """As the child: it keeps nothing of the server's but the socket that it serves. Does not return."""
         status = 1
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self._ready.close()
-            for one in (self._requests, self._wakeup, self._ringing, told, *self._children.values()):
+            for one in (self._requests, self._wakeup, self._ringing, ending, *self._children.values()):
                 one.close()
             serve(data.detach(), memory)
             status = 0
@@ -176,10 +176,10 @@ class _Server:
         self._report_exit(pid, os.waitpid(pid, 0)[1])
 
     def _report_exit(self, pid: int, status: int) -> None:
-        told = self._children.pop(pid)
-        self._ready.unregister(told)
-        with told, suppress(OSError):
-            told.send(STATUS.pack(os.waitstatus_to_exitcode(status)))
+        ending = self._children.pop(pid)
+        self._ready.unregister(ending)
+        with ending, suppress(OSError):
+            ending.send(STATUS.pack(os.waitstatus_to_exitcode(status)))
 
 
 def main() -> None:

@@ -40,11 +40,11 @@ class PoolOptions(msgspec.Struct, frozen=True):
     processes: int = 2
     cpu_seconds: float = 3.0
     cpu_seconds_per_megabyte: float = 3.0
-    """Of what the call is given: large documents may take longer, small ones may not."""
+    """For each megabyte that the call is given: large documents may take longer, small ones may not."""
     wall_seconds: float = 60.0
     """Beyond computing: a child waits for a processor while others work."""
     memory_bytes: int = 512 * 1024 * 1024
-    """Of address space, interpreter and libraries included."""
+    """Address space, interpreter and libraries included."""
     answer_bytes: int = 64 * 1024 * 1024
     idle_seconds: float = 30.0
     """Until a child that has nothing to do is ended."""
@@ -258,9 +258,9 @@ class _Child:
         return await self._reader.readexactly(length)
 
 
-def _status(told: bytes) -> int:
+def _status(status: bytes) -> int:
     """What the fork server said; nothing when it was ended itself."""
-    return int(STATUS.unpack(told)[0]) if told else -signal.SIGKILL
+    return int(STATUS.unpack(status)[0]) if status else -signal.SIGKILL
 
 
 def _shut_down() -> Unavailable:

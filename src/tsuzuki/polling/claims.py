@@ -38,7 +38,7 @@ OF_THE_FREE = 2
 """A shelf may hold twice as many places as it leaves free: of ten seven, and the next one two of the other three."""
 MOST_ROUNDS = 8
 FOR_NEW = 0.6
-"""Of the free places, for what was never looked at, before what is looked at again has its turn."""
+"""The share of free places that watches never polled get before those that are polled again."""
 REFRESHES_SEEN = 10
 """For each place that the first requests left free: among so many some are for a host that has its share not yet."""
 MOST_HOSTS = 1000

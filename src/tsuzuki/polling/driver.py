@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 MOST_WANTS = 1000
 MOST_READS = 60_000
-"""Of local files, which cost little: a folder of thousands of archives takes three for each, with what is parsed."""
+"""Reads of local files, which cost little: a folder of thousands of archives takes three for each, parsing included."""
 
 
 class SourceFetcher(Protocol):
@@ -67,7 +67,7 @@ class _ListenedFetcher:
 
 MOST_BYTES = 16 * 1024 * 1024
 LARGEST_BODY = 1024 * 1024
-"""Of what is remembered, and of what is handled in the same step of the event loop."""
+"""Bytes of remembered answers, and of one answer: it is handled in one step of the event loop."""
 OLDEST = DAY
 """R26: validators may be frozen; once a day everything is asked for as a whole."""
 

@@ -219,12 +219,12 @@ class FeedPoll:
 
     def _freshness(self, fetched: FeedOutcome, now: Millis) -> tuple[str | None, Millis | None]:
         """R26, R94: a 304 keeps what it does not tell: what was good for an hour is so for another."""
-        told = freshness(fetched.headers, now)
-        if told is None and fetched.status == NOT_MODIFIED and "cache-control" not in fetched.headers:
+        fresh_for = freshness(fetched.headers, now)
+        if fresh_for is None and fetched.status == NOT_MODIFIED and "cache-control" not in fetched.headers:
             kept = self._target.cache_control
             again = freshness({"cache-control": kept}, now) if kept is not None else None
             return kept, self._target.expires_at if again is None else Millis(now + again)
-        return fetched.headers.get("cache-control"), None if told is None else Millis(now + told)
+        return fetched.headers.get("cache-control"), None if fresh_for is None else Millis(now + fresh_for)
 
     @property
     def _watched(self) -> WatchState:

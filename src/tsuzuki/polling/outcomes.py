@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.batcher import Batcher
 from tsuzuki.db.tx import Work
@@ -61,8 +62,7 @@ class PollContext(msgspec.Struct, frozen=True):
     clock: Callable[[], Millis]
     jitter: Callable[[], float]
     """In [0, 1)."""
-    after_commit: Callable[..., None] = _nobody
-    """Wakes those who wait for what a poll wrote, by their names."""
+    after_commit: AfterCommit = _nobody
 
 
 class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +125,7 @@ class FeedMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedDigests(msgspec.Struct, frozen=True):
-    """Of the entries in a feed's document, and when all of one was compared with what is stored."""
+    """Digests of the entries in a feed's document, and when a whole document was last compared with what is stored."""
 
     feed_id: FeedId
     digests: bytes
@@ -174,7 +174,7 @@ class EndedPoll(msgspec.Struct, frozen=True):
 
     @property
     def lease(self) -> WatchLease:
-        """By which it is written."""
+        """The lease under which the outcome is saved."""
         return WatchLease(self.watch.id, self.watch.lease_token)
 
     @property

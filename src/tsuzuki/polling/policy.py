@@ -135,8 +135,8 @@ def _after_answer(
     """R94: a reader's own interval wins over what the publisher wishes, but never over Retry-After."""
     bounds = PullPace(plan.interval, pace.ceiling)
     wishes = PollAnswered(answered.retry_after) if plan.is_own else answered
-    wait, told = success_delay(wishes, bounds, ttl=None if plan.is_own else watched.ttl)
-    look = NextPoll(Millis(now + add_jitter(wait, bounds, jitter)), HOT, told or plan.why)
+    wait, why = success_delay(wishes, bounds, ttl=None if plan.is_own else watched.ttl)
+    look = NextPoll(Millis(now + add_jitter(wait, bounds, jitter)), HOT, why or plan.why)
     if not plan.is_own:
         look = outside_skipped(look, watched, jitter=jitter)
     assert look.at is not None
@@ -167,7 +167,7 @@ def end_of_skipped(moment: Millis, hours: Iterable[int], days: Iterable[int], *,
 
 
 def mask_of(numbers: Iterable[int]) -> int:
-    """Hours or days as bits."""
+    """A bit mask of hours or days."""
     return sum(1 << number for number in set(numbers))
 
 
@@ -217,12 +217,12 @@ def _allowed(plan: NextInterval, watched: WatchState, pace: PullPace) -> NextInt
 
 def success_delay(answered: PollAnswered, pace: PullPace, *, ttl: Millis | None = None) -> tuple[Millis, str | None]:
     """The longest of interval, Retry-After and wishes, within the ceiling; why, unless it is the interval."""
-    told = {
+    reasons = {
         "the source asked us to wait": answered.retry_after or 0,
         "its answer is fresh until then": min(answered.fresh_for or 0, LONGEST_WISH),
         "the publisher asks for this pause": min(ttl or 0, LONGEST_WISH),
     }
-    why, longest = max(told.items(), key=lambda pair: pair[1])
+    why, longest = max(reasons.items(), key=lambda pair: pair[1])
     if longest <= pace.interval:
         return pace.interval, None
     return Millis(min(longest, pace.ceiling)), why
@@ -347,7 +347,7 @@ class FeedTarget(msgspec.Struct, frozen=True):
     has_letters: bool
     """Something of the last poll was given up by ingest."""
     digests: bytes | None
-    """Of the entries that its document had when it was last read."""
+    """Digests of the entries that its document had when it was last read."""
     compared_at: Millis | None
     """When all of a document was last compared with what is stored."""
 

@@ -16,7 +16,7 @@ q = load_queries("tsuzuki.polling")
 LOOK_AHEAD = 200
 """So many watches of full hosts a claim passes over in the line."""
 CLOCKS_DIFFER = MINUTE
-"""Of the machines that share a database: by so much none of them is wrong."""
+"""By how much the clocks of machines that share a database may differ."""
 
 
 class ClaimGate(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ class BusyHosts(msgspec.Struct, frozen=True):
     shelves: Collection[ShelfId] = ()
 
     def as_rows(self) -> dict[str, list[list[Any]]]:
-        """For a claim."""
+        """The rows that the claiming statement takes."""
         return {"hosts": [[host] for host in self.hosts], "shelves": [[shelf] for shelf in self.shelves]}
 
 

@@ -36,7 +36,7 @@ class Postponed(TsuzukiError):
 
 
 class NotRetryable(TsuzukiError):
-    """It will never work."""
+    """The task failed for good: it is not tried again."""
 
     code = "not_retryable"
 

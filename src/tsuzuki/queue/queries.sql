@@ -161,10 +161,6 @@ select payload from (
 ) as unfinished
 order by id;
 
--- name: find_task
-select id, queue, key, priority, run_at, status, attempts, losses, worker, error, created_at, finished_at
-from task where id = :id;
-
 -- name: last_run_at
 -- When the newest of the tasks under this key that are over was due; 0 when none is remembered.
 select coalesce(max(run_at), 0) from task where queue = :queue and key = :key and finished_at is not null;

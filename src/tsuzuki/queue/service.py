@@ -1,34 +1,15 @@
-"""The service of queues: enqueue, cancel, dead letters, replay, prune."""
-
-from collections.abc import Iterable
-from typing import TypeVar
-
-import msgspec
+"""The service of queues: their state, dead letters, replay, pruning. Areas enqueue with `queue/tasks.py`."""
 
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.leases import Clock, cancel_wakeup
+from tsuzuki.queue.leases import Clock
 from tsuzuki.queue.policy import KEPT
 from tsuzuki.queue.store import discard_tx, lock_letter_tx, prune_tx, queue_names_tx, replay_tx, stats_tx
-from tsuzuki.queue.tasks import (
-    DeadLetter,
-    DeadLetterId,
-    Enqueued,
-    LetterFilter,
-    NewTask,
-    Queue,
-    QueueStats,
-    TaskId,
-    TaskRow,
-    cancel_tx,
-    enqueue_many_tx,
-)
+from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, Enqueued, LetterFilter, QueueStats, TaskId
 
 q = load_queries("tsuzuki.queue")
-
-P = TypeVar("P", bound=msgspec.Struct)
 
 ANY = LetterFilter()
 _CHUNK = 500
@@ -36,37 +17,12 @@ _NEWEST = 2**62
 
 
 class Tasks:
-    """The queues of one database. Whoever enqueues inside a transaction of their own wakes its workers after it."""
+    """The queues of one database."""
 
     def __init__(self, db: Database, wakeup: Wakeup, clock: Clock) -> None:
         self._db = db
         self._wakeup = wakeup
         self._clock = clock
-
-    async def enqueue(
-        self, queue: Queue[P], key: str, payload: P, *, run_at: Millis | None = None, priority: int = 2
-    ) -> Enqueued:
-        """The task under this key: a new one, or the one that is queued or running already."""
-        return (await self.enqueue_many(queue, [NewTask(key, payload, priority, run_at)]))[0]
-
-    async def enqueue_many(self, queue: Queue[P], wanted: Iterable[NewTask[P]]) -> list[Enqueued]:
-        """One answer for each, in their order."""
-        now, tasks = self._clock(), list(wanted)
-        answers = await self._db.with_tx(lambda tx: enqueue_many_tx(tx, queue, tasks, now=now))
-        self._wakeup.wake(queue.name)
-        return answers
-
-    async def find(self, task_id: TaskId) -> TaskRow:
-        """The task; NotFound once it is forgotten."""
-        return await self._db.read(lambda tx: tx.one(TaskRow, q.find_task, id=task_id))
-
-    async def cancel(self, task_id: TaskId) -> bool:
-        """Cancel what is queued, and stop what is running, within a second; False when it was over (R45)."""
-        now = self._clock()
-        queue = await self._db.with_tx(lambda tx: cancel_tx(tx, task_id, now=now))
-        if queue is not None:
-            self._wakeup.wake(cancel_wakeup(queue))
-        return queue is not None
 
     async def stats(self) -> list[QueueStats]:
         """The state of every queue."""
@@ -84,7 +40,7 @@ class Tasks:
         )
 
     async def letter(self, letter_id: DeadLetterId) -> DeadLetter:
-        """One, whatever became of it; NotFound."""
+        """The dead letter, open or not; NotFound if there is none."""
         return await self._db.read(lambda tx: tx.one(DeadLetter, q.find_letter, id=letter_id))
 
     async def replay(self, letter_id: DeadLetterId, *, run_at: Millis | None = None) -> TaskId:

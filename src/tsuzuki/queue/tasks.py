@@ -102,23 +102,6 @@ class Task(msgspec.Struct, Generic[P], kw_only=True):
     """Set by `finish_tx`, so that a handler that forgot it is seen."""
 
 
-class TaskRow(msgspec.Struct, frozen=True):
-    """A task as people see it."""
-
-    id: TaskId
-    queue: str
-    key: str
-    priority: int
-    run_at: Millis
-    status: Status
-    attempts: int
-    losses: int
-    worker: str | None
-    error: str | None
-    created_at: Millis
-    finished_at: Millis | None
-
-
 class DeadLetter(msgspec.Struct, frozen=True):
     """A task that was given up, with all that is needed to replay it (R55)."""
 
@@ -147,7 +130,7 @@ class LetterFilter(msgspec.Struct, frozen=True):
     key: str | None = None
 
     def parameters(self) -> dict[str, Any]:
-        """As the queries take it."""
+        """The parameters of the queries."""
         return {"queue": self.queue, "error_code": self.error_code, "key": self.key}
 
 

@@ -80,7 +80,7 @@ class Workforce(msgspec.Struct, frozen=True):
     lost: Sequence[SeenWorker]
 
     def working_on(self, queue: str) -> int:
-        """How many work on this queue."""
+        """How many workers this queue has."""
         return sum(queue in worker.queues for worker in self.live)
 
 

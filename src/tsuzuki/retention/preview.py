@@ -81,7 +81,7 @@ class Preview:
 
     @property
     def rules(self) -> RetentionRules:
-        """The server's settings."""
+        """The retention that the settings say."""
         return self._rules
 
     async def steps(self) -> list[StepRow]:

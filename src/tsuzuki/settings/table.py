@@ -345,7 +345,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def _fields() -> Mapping[str, Variable]:
-    """By the name of the field."""
+    """The settings by their field names."""
     found = {field.name: field.type.__metadata__[0] for field in msgspec.structs.fields(Settings)}
     return MappingProxyType(found)
 

@@ -25,7 +25,7 @@ class Bookmark(msgspec.Struct, frozen=True):
     public_id: PublicId
     item_id: ItemId | None
     feed_id: PublicId | None
-    """Of the shelf's subscription, while it has one."""
+    """The shelf's subscription, while there is one."""
     link: str
     title: str
     content: str
@@ -49,7 +49,7 @@ class NewBookmark(msgspec.Struct, frozen=True):
 
 
 class BookmarkFilter(msgspec.Struct, frozen=True):
-    """Of one feed or group, or of all."""
+    """Which bookmarks: of one feed or group, or all."""
 
     feed_id: FeedId | None = None
     group_id: GroupId | None = None
@@ -105,7 +105,7 @@ class Bookmarks:
         return await self._deps.db.read(collect)
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Bookmark:
-        """One of the shelf's; NotFound otherwise."""
+        """One of the shelf's, or NotFound."""
         return await self._deps.db.read(lambda tx: _own_tx(tx, shelf_id, public_id))
 
     async def add_item(self, shelf_id: ShelfId, item_id: ItemId, note: str = "") -> Bookmark:

@@ -11,7 +11,7 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.shelves.documents")
 
 MOST_DOCUMENTS: Final = 10_000
-"""Of a shelf; beyond it those are forgotten that nobody told of for longest."""
+"""Documents of a shelf; beyond it those are forgotten that were reported longest ago."""
 
 
 class DocumentProgress(msgspec.Struct, frozen=True):
@@ -37,11 +37,11 @@ class Documents:
         wanted = {"shelf_id": shelf_id, "document": document}
         return await self._db.read(lambda tx: tx.maybe(DocumentProgress, q.find_document, **wanted))
 
-    async def tell(self, shelf_id: ShelfId, told: DocumentProgress) -> None:
+    async def tell(self, shelf_id: ShelfId, place: DocumentProgress) -> None:
         """Keep what a device says: nothing is compared."""
 
         async def tell(tx: Tx) -> None:
-            await tx.run(q.write_document, **q.write_document.values_of(told, shelf_id=shelf_id))
+            await tx.run(q.write_document, **q.write_document.values_of(place, shelf_id=shelf_id))
             await tx.run(q.forget_documents, shelf_id=shelf_id, most=self._most - 1)
 
         await self._db.with_tx(tell)

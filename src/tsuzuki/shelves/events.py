@@ -22,7 +22,7 @@ class Arrived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     kind: Kind
     id: str
-    """Of the shelf's subscription, or of the series."""
+    """The public id of the shelf's subscription, or of the series."""
     name: str
     count: int = 0
     """How many entries."""

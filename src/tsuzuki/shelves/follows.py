@@ -128,7 +128,7 @@ class Follows:
         return await self._deps.db.read(collect)
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Follow:
-        """One of the shelf's; NotFound otherwise."""
+        """One of the shelf's, or NotFound."""
 
         async def read(tx: Tx) -> Follow:
             return await show_follow_tx(tx, shelf_id, (await own_follow_tx(tx, shelf_id, public_id)).id)

@@ -68,7 +68,7 @@ class Groups:
         return await self._deps.db.read(lambda tx: list_groups_tx(tx, shelf_id))
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Group:
-        """One of the shelf's; NotFound otherwise."""
+        """One of the shelf's, or NotFound."""
         return await self._deps.db.read(lambda tx: own_group_tx(tx, shelf_id, public_id))
 
     async def add(self, shelf_id: ShelfId, name: str) -> Group:

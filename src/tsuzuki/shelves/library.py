@@ -67,7 +67,7 @@ class ChapterFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     words: str = ""
     allowed: Mapping[SeriesId, Sequence[ReadState]] | None = None
-    """Of which series, each with the states that its chapters may be in."""
+    """The series, each with the states that its chapters may be in."""
     is_ready: bool | None = None
     """Whether there is something to read them from."""
     order: Sequence[tuple[ChapterSort, bool]] = ()
@@ -163,7 +163,7 @@ class LibraryChapter(msgspec.Struct, frozen=True):
     author: str | None
     artist: str | None
     language: str | None
-    """Of its series."""
+    """The language of its series."""
     cover_id: int | None
     """The series source whose cover stands for its series."""
 
@@ -230,7 +230,7 @@ class Library:
         return await self._db.read(read)
 
     async def get(self, shelf_id: ShelfId, series: PublicId) -> LibrarySeries:
-        """One that the shelf follows; NotFound otherwise."""
+        """One that the shelf follows, or NotFound."""
 
         async def read(tx: Tx) -> LibrarySeries:
             series_id = await known_series_tx(tx, series)
@@ -252,15 +252,15 @@ class Library:
         return await self._db.read(read)
 
     async def genres(self, shelf_id: ShelfId) -> Sequence[str]:
-        """Of all that the shelf follows."""
+        """The genres of all series that the shelf follows."""
         return await self._db.read(lambda tx: tx.many(str, q.all_genres, shelf_id=shelf_id))
 
     async def authors(self, shelf_id: ShelfId) -> Sequence[Author]:
-        """Of all that the shelf follows."""
+        """The authors of all series that the shelf follows."""
         return await self._db.read(lambda tx: tx.many(Author, q.all_authors, shelf_id=shelf_id))
 
     async def languages(self, shelf_id: ShelfId) -> Sequence[str]:
-        """Of all that the shelf follows."""
+        """The languages of all series that the shelf follows."""
         return await self._db.read(lambda tx: tx.many(str, q.all_languages, shelf_id=shelf_id))
 
     async def grouped(self, shelf_id: ShelfId) -> Sequence[GroupedSeries]:
@@ -297,7 +297,7 @@ class Library:
         return await self._db.read(read)
 
     async def chapter(self, shelf_id: ShelfId, chapter_id: ChapterId) -> LibraryChapter:
-        """One of a followed series, also by an id from before its series was merged; NotFound otherwise."""
+        """One of a followed series, also by an id from before its series was merged, or NotFound."""
 
         async def read(tx: Tx) -> LibraryChapter:
             known = await _known_chapter_tx(tx, shelf_id, chapter_id)

@@ -161,29 +161,29 @@ class ReadingProgress:
             self._deps.after_commit(EVENTS_WAKEUP)
         return progress
 
-    async def report_many(self, shelf_id: ShelfId, told: Sequence[ReportedProgress]) -> Sequence[ProgressResult]:
+    async def report_many(self, shelf_id: ShelfId, reports: Sequence[ReportedProgress]) -> Sequence[ProgressResult]:
         """Store what a device collected while offline, each with its own result; bad ones spoil no good ones."""
 
         async def write(tx: Tx) -> tuple[list[ProgressResult], bool]:
             await begin_reading_tx(tx, shelf_id)
             touched: set[SeriesId] = set()
-            answers = [await self._report_one_tx(tx, shelf_id, each, touched) for each in told]
+            answers = [await self._report_one_tx(tx, shelf_id, each, touched) for each in reports]
             return answers, await self._settle_tx(tx, shelf_id, touched)
 
         answers, is_told = await self._deps.db.with_tx(write)
-        if is_told or any(each.reading.is_bookmarked is not None for each in told):
+        if is_told or any(each.reading.is_bookmarked is not None for each in reports):
             self._deps.after_commit(EVENTS_WAKEUP)
         return answers
 
     async def _report_one_tx(
-        self, tx: Tx, shelf_id: ShelfId, told: ReportedProgress, touched: set[SeriesId]
+        self, tx: Tx, shelf_id: ShelfId, report: ReportedProgress, touched: set[SeriesId]
     ) -> ProgressResult:
         try:
-            chapter = await _reported_chapter_tx(tx, told)
+            chapter = await _reported_chapter_tx(tx, report)
         except (NotFound, Invalid) as error:
-            return ProgressResult(told.chapter, error=error)
+            return ProgressResult(report.chapter, error=error)
         touched.add(chapter.series_id)
-        return ProgressResult(chapter.id, await self._write_tx(tx, shelf_id, chapter, told.reading))
+        return ProgressResult(chapter.id, await self._write_tx(tx, shelf_id, chapter, report.reading))
 
     async def _write_tx(
         self, tx: Tx, shelf_id: ShelfId, chapter: ReadChapter, reading: ReportedReading
@@ -255,7 +255,7 @@ class ReadingProgress:
     # -- history
 
     async def history(self, shelf_id: ShelfId, *, after: PageCursor, most: int) -> Page[HistoryRow]:
-        """What was opened, the last first."""
+        """Opened chapters, the last opened first."""
 
         async def read(tx: Tx) -> Page[HistoryRow]:
             found = await history_tx(tx, shelf_id, after=after, most=most + 1)
@@ -275,7 +275,7 @@ class ReadingProgress:
         return await self._deps.db.read(read)
 
     async def forget(self, shelf_id: ShelfId, chapter_id: ChapterId) -> Millis:
-        """Take a chapter out of the history; how far it was read stays. Says when it was opened; NotFound."""
+        """Take a chapter out of the history and say when it was opened; NotFound if it was not. Its progress stays."""
 
         async def forget(tx: Tx) -> Millis | None:
             opened_at = await tx.maybe(Millis, q.find_opened, shelf_id=shelf_id, chapter_id=chapter_id)
@@ -304,14 +304,14 @@ async def _chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) -> Rea
     return chapter
 
 
-async def _reported_chapter_tx(tx: Tx, told: ReportedProgress) -> ReadChapter:
+async def _reported_chapter_tx(tx: Tx, report: ReportedProgress) -> ReadChapter:
     """By its id; by its number where that is gone or unknown."""
-    series_id = await known_series_tx(tx, told.series)
-    chapter = None if told.chapter is None else await find_chapter_tx(tx, series_id, told.chapter)
-    if chapter is None and told.number is not None:
-        number = parse_number(told.number)
+    series_id = await known_series_tx(tx, report.series)
+    chapter = None if report.chapter is None else await find_chapter_tx(tx, series_id, report.chapter)
+    if chapter is None and report.number is not None:
+        number = parse_number(report.number)
         if number is None:
-            raise Invalid(f"{told.number!r} is not a chapter number.")
+            raise Invalid(f"{report.number!r} is not a chapter number.")
         chapter = await tx.maybe(ReadChapter, q.find_chapter_keyed, series_id=series_id, key=number_key(number))
     if chapter is None:
         raise NotFound(NO_CHAPTER)

@@ -126,7 +126,7 @@ class SeriesService:
         return await self._db.read(read) if chapters else {}
 
     async def get(self, shelf_id: ShelfId, series: PublicId) -> SeriesOverview:
-        """The series without its chapters; NotFound."""
+        """The series without its chapters, or NotFound."""
 
         async def read(tx: Tx) -> SeriesOverview:
             series_id = await known_series_tx(tx, series)
@@ -155,7 +155,7 @@ class SeriesService:
         return await self._db.read(read)
 
     async def chapter(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId) -> ChapterWithReleases:
-        """One of its chapters; NotFound otherwise."""
+        """One of its chapters, or NotFound."""
 
         async def read(tx: Tx) -> ChapterWithReleases:
             series_id = await known_series_tx(tx, series)

@@ -151,7 +151,7 @@ class Subscriptions:
         return sorted(wanted, key=lambda one: natural(one.shown_name))
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
-        """One of the shelf's; NotFound otherwise."""
+        """One of the shelf's, or NotFound."""
         return await self._deps.db.read(lambda tx: own_subscription_tx(tx, shelf_id, public_id))
 
     async def followed(self, shelf_id: ShelfId, links: Iterable[str]) -> dict[str, PublicId]:

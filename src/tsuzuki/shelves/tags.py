@@ -150,13 +150,8 @@ class Tags:
         return await self._deps.db.read(lambda tx: list_tags_tx(tx, shelf_id))
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> ShelfTag:
-        """One of the shelf's; NotFound otherwise."""
+        """One of the shelf's, or NotFound."""
         return await self._deps.db.read(lambda tx: _show_tx(tx, shelf_id, public_id))
-
-    async def find(self, shelf_id: ShelfId, name: str) -> TagId | None:
-        """The shelf's tag of this name, whatever its case."""
-        found = await self._deps.db.read(lambda tx: find_tags_named_tx(tx, shelf_id, [name]))
-        return next(iter(found.values()), None)
 
     async def of_entries(self, shelf_id: ShelfId, ids: Sequence[EntryId]) -> dict[EntryId, Sequence[EntryTag]]:
         """The tags of each of these entries that has some; of no other shelf's."""

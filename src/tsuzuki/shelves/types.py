@@ -451,7 +451,7 @@ class ReportedReading(msgspec.Struct, frozen=True, kw_only=True):
     """When, by the device's clock; now, when None."""
     device: str | None = None
     page_count: int | None = None
-    """Of the release that was read; else the largest that is known counts."""
+    """Pages of the release that was read; without it the largest that is known counts."""
 
 
 class ReportedProgress(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,7 +49,7 @@ async def change_mapping_tx(tx: Tx, changed: Mapping, *, host: str, now: Millis)
 
 
 async def delete_mapping_tx(tx: Tx, mapping_id: SeriesSourceId) -> None:
-    """With its watch and releases."""
+    """Delete a mapping with its watch and releases."""
     await tx.run(q.delete_mapping, id=mapping_id)
 
 

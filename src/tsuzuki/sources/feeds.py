@@ -87,9 +87,9 @@ async def relink_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now
     return True
 
 
-async def new_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title: str = "") -> FeedId | None:
+async def new_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "") -> FeedId | None:
     """A new feed behind this link; None when there is one already."""
-    return await tx.maybe(FeedId, q.add_feed, link=link, proxy=tx.vault.seal_proxy(proxy), title=title, now=now)
+    return await tx.maybe(FeedId, q.add_feed, link=link, proxy=tx.vault.seal_proxy(proxy), now=now)
 
 
 async def find_feed_tx(tx: Tx, link: str, proxy: str = "") -> FeedId | None:

@@ -1,7 +1,7 @@
 -- name: add_feed
 -- R70: a feed that is known is shared, not stored again; a repeat returns no row.
 insert into feed (link, proxy, title, created_at, updated_at)
-values (:link, :proxy, :title, :now, :now)
+values (:link, :proxy, '', :now, :now)
 on conflict (link, proxy) do nothing
 returning id;
 

@@ -59,7 +59,7 @@ async def find_source_tx(tx: Tx, source_id: int) -> Source | None:
 
 
 async def source_tx(tx: Tx, source_id: int) -> Source:
-    """The same, or NotFound."""
+    """One source, or NotFound."""
     return _there(await find_source_tx(tx, source_id))
 
 
@@ -117,7 +117,7 @@ async def paused_since_tx(tx: Tx) -> Millis | None:
 
 
 async def show_pause_tx(tx: Tx) -> Pause | None:
-    """The same, with its reason."""
+    """Whether crawling is paused, since when and why."""
     return await tx.maybe(Pause, q.show_pause)
 
 
@@ -428,8 +428,8 @@ def info_of(registry: Registry, connector: str | None) -> ConnectorInfo | None:
 def proposed_name(registry: Registry, info: ConnectorInfo, config: Mapping[str, Any]) -> str:
     """What a source is called that nobody named (R9); Invalid with all that is wrong with its config."""
     asked = _asked_language(info, config)
-    told = source_info(registry, info.id, config) or info
-    return default_name(told, language_of("", told, asked))
+    described = source_info(registry, info.id, config) or info
+    return default_name(described, language_of("", described, asked))
 
 
 def _with_language(

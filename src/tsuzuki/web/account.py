@@ -65,7 +65,7 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Acco
 
 
 def token_row(token: Token, now: Millis) -> TokenRow:
-    """As a list shows it."""
+    """A token as a list shows it."""
     is_over = token.expires_at is not None and token.expires_at <= now
     return TokenRow(show_id(token.public_id), token, token.revoked_at is None and not is_over)
 

@@ -36,7 +36,7 @@ class TypePart(msgspec.Struct, frozen=True):
     model: str | None = None
 
 
-class Field(msgspec.Struct, frozen=True):
+class DocumentedField(msgspec.Struct, frozen=True):
     """A parameter, or a key of an object."""
 
     name: str
@@ -63,7 +63,7 @@ class Operation(msgspec.Struct, frozen=True):
     summary: str
     description: str
     needs: str
-    fields: list[Field]
+    fields: list[DocumentedField]
     body: list[TypePart]
     answers: list[DocumentedAnswer]
 
@@ -80,7 +80,7 @@ class Model(msgspec.Struct, frozen=True):
 
     name: str
     says: str
-    fields: list[Field]
+    fields: list[DocumentedField]
     kind: list[TypePart]
 
 
@@ -129,9 +129,11 @@ def _operation(method: str, path: str, operation: Json) -> Operation:
     )
 
 
-def _parameter(parameter: Json) -> Field:
+def _parameter(parameter: Json) -> DocumentedField:
     schema = parameter["schema"]
-    return Field(parameter["name"], list(_kind(schema)), _notes(schema), parameter["required"], parameter["in"])
+    return DocumentedField(
+        parameter["name"], list(_kind(schema)), _notes(schema), parameter["required"], parameter["in"]
+    )
 
 
 def _content_kind(holder: Json) -> list[TypePart]:
@@ -144,7 +146,7 @@ def _content_kind(holder: Json) -> list[TypePart]:
 def _model(name: str, schema: Json) -> Model:
     needed = schema.get("required", ())
     fields = [
-        Field(key, list(_kind(inner)), _notes(inner), key in needed)
+        DocumentedField(key, list(_kind(inner)), _notes(inner), key in needed)
         for key, inner in schema.get("properties", {}).items()
     ]
     return Model(name, schema.get("description", ""), fields, [] if fields else list(_kind(schema)))

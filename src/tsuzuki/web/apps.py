@@ -23,7 +23,7 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str
     account: str
     path: str = ""
-    """Of the address, after the server's; empty where the app adds the rest by itself."""
+    """What follows the server's address; empty where the app adds it."""
     menu: Menu = ()
     """What to tap, as the app says it in English; empty where its menus are not known."""
     fields: Fields = ("", "", "")

@@ -87,5 +87,5 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _title(bookmark: Bookmark, locale: Locale) -> str:
-    """As an item's (R103)."""
+    """The title, made as an item's is (R103)."""
     return title_of(bookmark.title, bookmark.content) or locale.moment(bookmark.published_at or bookmark.created_at)

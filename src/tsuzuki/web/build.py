@@ -47,7 +47,7 @@ from tsuzuki.web.styleguide import styleguide_page
 
 
 class Web(msgspec.Struct, frozen=True):
-    """What the edge serves, and how it shows an error to a person."""
+    """What the server serves, and how it shows an error to a person."""
 
     resources: tuple[Resource, ...]
     error_page: ErrorPage

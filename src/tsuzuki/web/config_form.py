@@ -45,7 +45,7 @@ class ConfigField(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def input_type(self) -> str:
-        """Of a field that is one line."""
+        """The `type` of the input, for a field of one line."""
         return "password" if self.is_secret else "url" if self.label == "url" else "text"
 
 

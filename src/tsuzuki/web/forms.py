@@ -69,7 +69,7 @@ class FormState(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
 
     def value(self, name: str, default: str = "") -> str:
-        """What stands in the field."""
+        """The text in the field."""
         return next(iter(self.values.get(name, ())), default)
 
     @property

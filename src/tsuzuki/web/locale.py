@@ -19,7 +19,7 @@ _FAR = 7 * DAY
 
 
 class Locale(msgspec.Struct, frozen=True, kw_only=True):
-    """How this reader writes."""
+    """How numbers, dates and times are written for this reader."""
 
     is_twelve: bool = False
     writing: str = _BRITISH

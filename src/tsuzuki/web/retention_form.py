@@ -46,7 +46,7 @@ def keep_choices(
 
 
 def chosen_keep(own: Millis | None) -> str:
-    """Which of them is set."""
+    """Which of the choices is selected."""
     if own is None:
         return "usual"
     return str(own // DAY) if own % DAY == 0 and own // DAY in SPANS else "own"

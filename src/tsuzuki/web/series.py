@@ -72,12 +72,12 @@ class ChapterLine(msgspec.Struct, frozen=True, kw_only=True):
     at: Millis
     releases: list[ReleaseLine]
     release: SeriesRelease | None
-    kept: Download | None
+    download: Download | None
     above: Gap | None
 
 
 def chapter_lines(
-    chapters: Sequence[ChapterWithReleases], gaps: Gaps, kept: Mapping[ReleaseId, Download], *, series_id: str
+    chapters: Sequence[ChapterWithReleases], gaps: Gaps, downloads: Mapping[ReleaseId, Download], *, series_id: str
 ) -> list[ChapterLine]:
     """In their order; each gap is told once, above the chapter that it follows."""
     missing = {gap.first - 1: gap for gap in gaps.ranges} if gaps.of == "chapters" else {}
@@ -85,7 +85,7 @@ def chapter_lines(
     for chapter in chapters:
         number = None if chapter.row.number is None else parse_number(chapter.row.number)
         above = None if number is None else missing.pop(int(number), None)
-        lines.append(_line(chapter, kept, series_id, above))
+        lines.append(_line(chapter, downloads, series_id, above))
     return lines
 
 
@@ -108,7 +108,7 @@ def release_lines(chapter: ChapterWithReleases, series_id: str) -> list[ReleaseL
 
 
 def _line(
-    chapter: ChapterWithReleases, kept: Mapping[ReleaseId, Download], series_id: str, above: Gap | None
+    chapter: ChapterWithReleases, downloads: Mapping[ReleaseId, Download], series_id: str, above: Gap | None
 ) -> ChapterLine:
     row = chapter.row
     return ChapterLine(
@@ -118,7 +118,7 @@ def _line(
         at=row.published_at if row.published_at is not None else row.first_seen_at,
         releases=release_lines(chapter, series_id),
         release=chapter.preferred,
-        kept=next((kept[release.id] for release in chapter.releases if release.id in kept), None),
+        download=next((downloads[release.id] for release in chapter.releases if release.id in downloads), None),
         above=above,
     )
 
@@ -178,11 +178,11 @@ async def _show(site: Site, request: Request, caller: Caller, form_state: FormSt
 async def _listed(site: Site, request: Request, frame: Frame, series: SeriesOverview) -> dict[str, Any]:
     public_id, shelf_id = series.details.public_id, frame.shelf.id
     chapters, total = await site.reading.series.chapters(shelf_id, public_id, slice_of(request, PAGE))
-    kept = await site.pictures.downloads.among(shelf_id, [one.id for each in chapters for one in each.releases])
+    downloads = await site.pictures.downloads.among(shelf_id, [one.id for each in chapters for one in each.releases])
     return {
         "id": show_id(public_id),
         "series": series,
-        "lines": chapter_lines(chapters, series.gaps, kept, series_id=show_id(public_id)),
+        "lines": chapter_lines(chapters, series.gaps, downloads, series_id=show_id(public_id)),
         "total": total,
         "page": page_of(request.query_params),
         "pages": -(-total // PAGE),
@@ -249,9 +249,9 @@ def _notes(request: Request, frame: Frame, series_id: str) -> InboxNotes:
     return InboxNotes(find_label("done", query.get("done")))
 
 
-def back_to(series_id: str, **told: str) -> str:
+def back_to(series_id: str, **query: str) -> str:
     """The page of a series with what was done to it."""
-    return f"{series_path(series_id)}?{urlencode(told)}"
+    return f"{series_path(series_id)}?{urlencode(query)}"
 
 
 def linking_page(site: Site) -> Resource:
@@ -302,25 +302,25 @@ def chapter_acts(site: Site) -> tuple[Resource, ...]:
         return see(back_to(series_id, done="refreshed") if any(came) else back_to(series_id, fail="refresh"))
 
     async def keep(request: Request, shelf: MemberShelf) -> Response:
-        """`keep` or `drop` names a release."""
+        """Download a release, or remove its download."""
         form = await read_form(request)
         series_id = show_id(id_of(request, "series_id"))
         wanted, dropped = number_of(form.one("keep")), number_of(form.one("drop"))
         if wanted is not None:
             try:
-                await downloads.keep(shelf.id, ReleaseId(wanted))
+                await downloads.add(shelf.id, ReleaseId(wanted))
             except LimitExceeded:
                 if wants_json(request):
                     raise
                 return see(back_to(series_id, fail="keep_full"))
         elif dropped is not None:
-            await downloads.drop(shelf.id, ReleaseId(dropped))
+            await downloads.remove(shelf.id, ReleaseId(dropped))
         else:
             raise Invalid(_("The form could not be read."))
         if wants_json(request):
             return data_of({"dropped": dropped} if wanted is None else {})
-        told = back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, dropped=str(dropped))
-        return see(told)
+        target = back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, dropped=str(dropped))
+        return see(target)
 
     return (
         Resource(f"{PATH}/mark", {"POST": site.on_shelf(mark, LIBRARY)}),
@@ -352,12 +352,12 @@ def _meant(form: Form) -> tuple[ChapterSelection, bool]:
 
 def _answered(request: Request, form: Form, changed: int, **undo: str) -> Response:
     """What was done, with the way back where something was."""
-    told = "unmarked" if "again" in undo else "marked"
+    outcome = "unmarked" if "again" in undo else "marked"
     undo = undo if changed else {}
     if wants_json(request):
         return data_of({"changed": changed, **undo})
     place = {} if number_of(form.one("page")) is None else {"page": form.one("page")}
-    return see(back_to(show_id(id_of(request, "series_id")), **{told: str(changed)}, **place, **undo))
+    return see(back_to(show_id(id_of(request, "series_id")), **{outcome: str(changed)}, **place, **undo))
 
 
 def following_acts(site: Site) -> tuple[Resource, ...]:

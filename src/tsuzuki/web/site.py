@@ -85,7 +85,7 @@ class Site(Services, frozen=True, kw_only=True):
         return self.signed_in(ask, back)
 
     def operator(self, handler: Owned, back: str | None = None) -> Handler:
-        """For administrators; other people are refused."""
+        """Make a handler for administrators; other people are refused."""
 
         async def ask(request: Request, caller: Caller) -> Response:
             if not caller.may("admin"):

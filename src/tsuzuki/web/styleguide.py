@@ -19,7 +19,7 @@ _SHEET = FormState(values={"wrong": ("half past",)}, errors={"": "", "wrong": "T
 
 
 def styleguide_page(site: Site) -> Resource:
-    """For administrators."""
+    """The page of components, for administrators."""
     icons = re.findall(r'<symbol id="([\w-]+)"', site.pages.assets.get("icons.svg").content.decode())
 
     async def show_styleguide(request: Request, caller: Caller) -> Response:

@@ -54,10 +54,14 @@ class Loop(Protocol):
     """Runs until it is stopped, and then finishes what it began."""
 
     @property
-    def problem(self) -> str | None: ...
+    def problem(self) -> str | None:
+        """Why it cannot work; none of a loop that needs nothing but the database, which has a check of its own."""
+        return None
+
     @property
     def doing(self) -> Mapping[str, int]:
-        """What is under way, by queue."""
+        """What is under way, by queue; nothing where that takes a moment."""
+        return {}
 
     def stop(self) -> None: ...
     async def run(self, *, patience: float = ...) -> None: ...

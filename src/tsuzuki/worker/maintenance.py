@@ -18,6 +18,7 @@ from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.tasks import Queue, Task, enqueue_tx, finish_tx, last_run_at_tx, run_earlier_tx, skip_tx
+from tsuzuki.worker.loops import Loop
 
 LOOK_EVERY = MINUTE
 AT_ONCE = Millis(0)
@@ -39,7 +40,7 @@ class Chore(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """The payload: which chore."""
+    """The payload of a chore's task."""
 
     chore: str
 
@@ -47,7 +48,7 @@ class Due(msgspec.Struct, frozen=True):
 MAINTENANCE: Final[Queue[Due]] = Queue("maintenance", Due, QueueSettings(concurrency=1, is_routine=True))
 
 
-class Planner:
+class Planner(Loop):
     """Schedules the next task of every chore."""
 
     def __init__(self, db: Database, clock: Callable[[], Millis], chores: Sequence[Chore]) -> None:
@@ -56,16 +57,6 @@ class Planner:
         self._chores = chores
         self._is_stopping = False
         self._listener = Listener()
-
-    @property
-    def problem(self) -> str | None:
-        """A plan needs nothing but the database, which has a check of its own."""
-        return None
-
-    @property
-    def doing(self) -> Mapping[str, int]:
-        """Nothing: planning takes a moment."""
-        return {}
 
     def stop(self) -> None:
         """Plan nothing more."""

@@ -1,12 +1,13 @@
 """The loop that looks for what is new on shelves, soon after something happened on one."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 import structlog
 
 from tsuzuki.coord.wakeup import Listener, Wakeup
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.shelves.events import EVENTS_WAKEUP
+from tsuzuki.worker.loops import Loop
 
 GATHER_S = 1.0
 """What comes together is looked at together."""
@@ -16,7 +17,7 @@ FLOOR_S = 60.0
 _log = structlog.stdlib.get_logger("tsuzuki.worker")
 
 
-class NewsLoop:
+class NewsLoop(Loop):
     """Calls `look` when something happened on some shelf, at most once a second, and every minute."""
 
     def __init__(self, look: Callable[[], Awaitable[int]], wakeup: Wakeup) -> None:
@@ -24,16 +25,6 @@ class NewsLoop:
         self._wakeup = wakeup
         self._is_stopping = False
         self._listener = self._pause = Listener()
-
-    @property
-    def problem(self) -> str | None:
-        """It needs nothing but the database, which has a check of its own."""
-        return None
-
-    @property
-    def doing(self) -> Mapping[str, int]:
-        """Nothing: to look takes a moment."""
-        return {}
 
     def stop(self) -> None:
         """Look no more."""

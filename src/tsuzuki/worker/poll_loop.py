@@ -15,6 +15,7 @@ from tsuzuki.model.times import SECOND
 from tsuzuki.polling.policy import ClaimedWatch
 from tsuzuki.polling.service import Poller, PollResult
 from tsuzuki.queue.policy import FLOOR
+from tsuzuki.worker.loops import Loop
 
 _GATHER = 0.01
 """How long after its last claim a busy loop waits, at the most, until it may begin half as many as it has places."""
@@ -59,7 +60,7 @@ class StartPace:
         self._rate = max(SLOWEST_START, CATCHING_UP * per_second)
 
     def left(self, now: float) -> int:
-        """How many may begin now."""
+        """How many polls may start now."""
         passed = 0.0 if self._since is None else max(0.0, now - self._since)
         self._left = min(self._left + passed * self._rate, max(self._burst, self._rate))
         self._since = now
@@ -77,7 +78,7 @@ class StartPace:
         return frozenset(host for host, count in counts.items() if count * 2 > len(self._begun))
 
 
-class PollLoop:
+class PollLoop(Loop):
     """Claims due watches and polls them until it is stopped. `ingest_wakeups` are woken when a poll found something."""
 
     def __init__(
@@ -108,11 +109,6 @@ class PollLoop:
         self._most = concurrency
         self._has_room = asyncio.Event()
         self._last_claim = 0.0
-
-    @property
-    def problem(self) -> str | None:
-        """Polling needs nothing but the database, which has a check of its own."""
-        return None
 
     @property
     def doing(self) -> Mapping[str, int]:

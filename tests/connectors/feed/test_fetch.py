@@ -38,12 +38,6 @@ def test_the_validators_are_echoed_byte_for_byte():
     assert "application/rss+xml" in outside.asked[0].headers["Accept"]
 
 
-def test_the_headers_of_the_caller_go_along():
-    outside = Outside({URL: a_reply(SOUND)})
-    outside.run(visit(URL, headers={"X-Token": "t"}))
-    assert outside.asked[0].headers["X-Token"] == "t"
-
-
 def test_a_first_visit_brings_the_harvest_its_validators_and_its_hash():
     outcome, _ = visited(a_reply(SOUND, etag='"1"', last_modified="yesterday", cache_control="max-age=60"))
     assert outcome.harvest is not None

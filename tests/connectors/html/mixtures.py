@@ -1,4 +1,4 @@
-"""Markup as people write it and as nobody should, by the dice: mostly well nested, now and then not."""
+"""Markup as people write it and as nobody should, at random: mostly well nested, now and then not."""
 
 from random import Random
 

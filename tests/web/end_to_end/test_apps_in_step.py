@@ -102,10 +102,10 @@ Marker = FeverApp | GoogleReaderApp | OpenPage
 
 
 async def keep_marking(who: Marker, numbers: list[int], *, seed: int) -> None:
-    dice, ends_at = random.Random(seed), time.monotonic() + SECONDS
+    rng, ends_at = random.Random(seed), time.monotonic() + SECONDS
     while time.monotonic() < ends_at:
-        await who.mark(dice.choice(numbers), dice.choice(["read", "unread", "saved", "unsaved"]))
-        await asyncio.sleep(dice.random() * 0.05)
+        await who.mark(rng.choice(numbers), rng.choice(["read", "unread", "saved", "unsaved"]))
+        await asyncio.sleep(rng.random() * 0.05)
 
 
 @pytest.mark.soak

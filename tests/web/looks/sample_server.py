@@ -156,8 +156,8 @@ async def _shelf(app: RunningApp, articles: int) -> dict[str, str]:
 async def _keys(admin_site: AdminSite) -> dict[str, str]:
     """A token, a password of a device, a channel, a feed out, and an import."""
     admin = await admin_site.app.admin()
-    wish = {"name": "Phone", "protocols": "fever", "kinds": "both", "life": "never"}
-    made_one = await admin_site.operator.send("/account/device-passwords", wish)
+    form = {"name": "Phone", "protocols": "fever", "kinds": "both", "life": "never"}
+    made_one = await admin_site.operator.send("/account/device-passwords", form)
     assert made_one.status == 200, made_one.text
     kinds = ("token_id", "channel_id", "feed_out_id", "import_id")
     return {key: value for one in kinds for key, value in named(one, await OBJECTS[one](admin_site.app, admin)).items()}

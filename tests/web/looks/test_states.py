@@ -129,13 +129,13 @@ async def test_what_forms_of_readers_answer_is_accessible(browser: Browser, serv
         wrong |= await wrongs_everywhere(page, "a channel", ways=EACH_ONCE)
         await start(page, server, "/notifications")
         wrong |= await wrongs_everywhere(page, "channels", ways=EACH_ONCE)
-        for wish, seen in (("read", "output.secret"), ("", ".field.wrong, .error")):
+        for scope, seen in (("read", "output.secret"), ("", ".field.wrong, .error")):
             await start(page, server, "/account")
             await page.get_by_label("Token name").fill("backup")
-            await page.get_by_label("read", exact=True).set_checked(wish == "read")
+            await page.get_by_label("read", exact=True).set_checked(scope == "read")
             await press(page, "Create token")
             await page.locator(seen).first.wait_for()
-            wrong |= await wrongs_everywhere(page, f"token {wish}", ways=EACH_ONCE)
+            wrong |= await wrongs_everywhere(page, f"token {scope}", ways=EACH_ONCE)
     assert wrong == {}
 
 

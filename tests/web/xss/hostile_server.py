@@ -25,7 +25,7 @@ from tsuzuki.shelves.types import FollowRequest as Following
 from tsuzuki.shelves.types import NewSubscription, ReportedReading
 
 # Columns whose text comes from outside or from a person. Bodies are not here: they are stored sanitised, so they come
-# by the feed. What a service would refuse or mend is written all the same: pages must not rely on it.
+# by the feed. What a service would refuse or repair is written all the same: pages must not rely on it.
 TEXTS = {
     "feed": ("title", "description"),
     "item": ("title", "author"),

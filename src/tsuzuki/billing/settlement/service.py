@@ -141,19 +141,20 @@ def _refund(
 _log = structlog.stdlib.get_logger("tsuzuki.billing")
 
 
-async def note_dispute_tx(tx: Tx, told: StripeDispute, intent: Intent, now: Millis) -> Activity | None:
+async def note_dispute_tx(tx: Tx, dispute: StripeDispute, intent: Intent, now: Millis) -> Activity | None:
     """Write down where a dispute stands, and tell those who run this server; None when that is known."""
     invoice = await get_invoice_tx(tx, intent.invoice_id)
     await lock_account_tx(tx, invoice.tenant_id)
-    if not await tx.run(q.put_dispute, **msgspec.structs.asdict(told), invoice_id=invoice.id, now=now):
+    if not await tx.run(q.put_dispute, **msgspec.structs.asdict(dispute), invoice_id=invoice.id, now=now):
         return None
-    after = {"dispute": told.dispute_id, "cents": told.amount_cents, "status": told.status}
-    audit_event = AuditEvent("invoice.dispute", "invoice", show_id(invoice.public_id), after=after, reason=told.reason)
+    after = {"dispute": dispute.dispute_id, "cents": dispute.amount_cents, "status": dispute.status}
+    of_invoice = show_id(invoice.public_id)
+    audit_event = AuditEvent("invoice.dispute", "invoice", of_invoice, after=after, reason=dispute.reason)
     await record_tx(tx, SYSTEM, audit_event, now=now)
-    message = disputed(invoice, told.amount_cents, f"{told.reason}, {told.status}", now)
-    about = f"dispute-{told.dispute_id}-{told.status}"
+    message = disputed(invoice, dispute.amount_cents, f"{dispute.reason}, {dispute.status}", now)
+    about = f"dispute-{dispute.dispute_id}-{dispute.status}"
     await notify_tx(tx, await operator_recipients_tx(tx, invoice.number), about, lambda _: message, now=now)
-    _log.error("payment_disputed", invoice=invoice.number, dispute=told.dispute_id, status=told.status)
+    _log.error("payment_disputed", invoice=invoice.number, dispute=dispute.dispute_id, status=dispute.status)
     return await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.disputed", invoice.snapshot(), now=now)
 
 
@@ -249,7 +250,7 @@ class Settlement:
 
     @property
     def takes_stripe(self) -> bool:
-        """Whether Stripe's webhook is set up."""
+        """Whether the secret of Stripe's webhook is set."""
         return bool(self._stripe_secret)
 
     async def mark_paid(
@@ -290,12 +291,12 @@ class Settlement:
         """
         check_signature(self._stripe_secret, header, body, now=self._deps.clock())
         try:
-            told = read_event(body)
-            if told is None:
+            event = read_event(body)
+            if event is None:
                 return "ignored"
-            if isinstance(told, StripeDispute):
-                return await self._note_dispute(told)
-            return await self._refund(told) if isinstance(told, StripeRefund) else await self._settle(told)
+            if isinstance(event, StripeDispute):
+                return await self._note_dispute(event)
+            return await self._refund(event) if isinstance(event, StripeRefund) else await self._settle(event)
         except Invalid as error:
             await self._record_refusal(event_id(body), str(error))
             raise
@@ -305,51 +306,51 @@ class Settlement:
         audit_event = AuditEvent("stripe.refuse", "stripe_event", event or "unknown", reason=reason)
         await self._deps.db.with_tx(lambda tx: record_tx(tx, SYSTEM, audit_event, now=self._deps.clock()))
 
-    async def _settle(self, told: StripePayment) -> StripeOutcome:
+    async def _settle(self, paid: StripePayment) -> StripeOutcome:
         async def settle(tx: Tx) -> Receipt | StripeOutcome:
-            invoice = await find_invoice_tx(tx, told.invoice_id)
+            invoice = await find_invoice_tx(tx, paid.invoice_id)
             if invoice is None:
                 return "ignored"
             now = self._deps.clock()
             await lock_account_tx(tx, invoice.tenant_id)
-            if not await insert_intent_tx(tx, told.intent_id, invoice.id, told.payment, now=now):
+            if not await insert_intent_tx(tx, paid.intent_id, invoice.id, paid.payment, now=now):
                 return "known"
-            receipt = await receive_payment_tx(tx, invoice.id, told.payment, now)
-            await tx.run(q.set_intent_outcome, id=told.intent_id, outcome=receipt.outcome)
+            receipt = await receive_payment_tx(tx, invoice.id, paid.payment, now)
+            await tx.run(q.set_intent_outcome, id=paid.intent_id, outcome=receipt.outcome)
             return receipt
 
         settled = await self._deps.db.with_tx(settle)
         if not isinstance(settled, Receipt):
             return settled
         if settled.outcome != "paid":
-            _log.warning("payment_mismatch", intent=told.intent_id, outcome=settled.outcome)
+            _log.warning("payment_mismatch", intent=paid.intent_id, outcome=settled.outcome)
         await self._publish(settled)
         return settled.outcome
 
-    async def _refund(self, told: StripeRefund) -> StripeOutcome:
-        async def refund(tx: Tx) -> Activity | StripeOutcome:
-            intent = await find_intent_tx(tx, told.intent_id)
+    async def _refund(self, refund: StripeRefund) -> StripeOutcome:
+        async def take_back(tx: Tx) -> Activity | StripeOutcome:
+            intent = await find_intent_tx(tx, refund.intent_id)
             if intent is None:
-                if told.invoice_id is not None and await find_invoice_tx(tx, told.invoice_id) is not None:
+                if refund.invoice_id is not None and await find_invoice_tx(tx, refund.invoice_id) is not None:
                     raise Unavailable("The payment that this refunds is not known yet. Send it again later.")
                 return "ignored"
-            if intent.currency != told.currency:
-                raise Invalid(f"The payment was in {intent.currency}, not in {told.currency}.")
-            return await refund_payment_tx(tx, intent, told.total_cents, self._deps.clock()) or "known"
+            if intent.currency != refund.currency:
+                raise Invalid(f"The payment was in {intent.currency}, not in {refund.currency}.")
+            return await refund_payment_tx(tx, intent, refund.total_cents, self._deps.clock()) or "known"
 
-        done = await self._deps.db.with_tx(refund)
+        done = await self._deps.db.with_tx(take_back)
         if not isinstance(done, Activity):
             return done
-        _log.info("payment_refunded", intent=told.intent_id, cents=told.total_cents)
+        _log.info("payment_refunded", intent=refund.intent_id, cents=refund.total_cents)
         await self._deps.publisher.publish(done)
         return "refunded"
 
-    async def _note_dispute(self, told: StripeDispute) -> StripeOutcome:
+    async def _note_dispute(self, dispute: StripeDispute) -> StripeOutcome:
         async def note(tx: Tx) -> Activity | StripeOutcome:
-            intent = await find_intent_tx(tx, told.intent_id)
-            return (
-                "ignored" if intent is None else await note_dispute_tx(tx, told, intent, self._deps.clock()) or "known"
-            )
+            intent = await find_intent_tx(tx, dispute.intent_id)
+            if intent is None:
+                return "ignored"
+            return await note_dispute_tx(tx, dispute, intent, self._deps.clock()) or "known"
 
         done = await self._deps.db.with_tx(note)
         if not isinstance(done, Activity):

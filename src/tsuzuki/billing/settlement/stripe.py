@@ -18,7 +18,7 @@ from tsuzuki.model.times import MINUTE, SECOND, Millis
 
 TOLERANCE = Millis(5 * MINUTE)
 MOST_CENTS = 10**12
-"""Of one payment: Stripe itself takes no more in any currency, and a million of them still add up within 64 bits."""
+"""The largest payment: Stripe takes no more in any currency, and a million of them still add up within 64 bits."""
 SIGNATURE = "stripe-signature"
 _LONGEST_WORD = 100
 
@@ -110,19 +110,19 @@ def read_event(body: bytes) -> StripePayment | StripeRefund | StripeDispute | No
         kind = msgspec.json.decode(body, type=_Kind).type
         if kind not in (_SUCCEEDED, _REFUNDED, *_DISPUTES, *_CHECKOUTS):
             return None
-        told = msgspec.json.decode(body, type=_Event).data.object
+        found = msgspec.json.decode(body, type=_Event).data.object
     except msgspec.DecodeError as error:
         raise Invalid(f"This is not a Stripe event: {error}.") from error
-    invoice = (told.metadata or {}).get("invoice") or told.client_reference_id
+    invoice = (found.metadata or {}).get("invoice") or found.client_reference_id
     if kind == _REFUNDED:
-        return _refund(told)
+        return _refund(found)
     if kind in _DISPUTES:
-        return _dispute(told)
+        return _dispute(found)
     if kind == _SUCCEEDED:
-        return _payment(told.id, invoice, told.amount_received, told.currency)
-    if told.payment_status != "paid":
+        return _payment(found.id, invoice, found.amount_received, found.currency)
+    if found.payment_status != "paid":
         return None  # the money comes later, and an event of its own with it
-    return _payment(told.payment_intent or told.id, invoice, told.amount_total, told.currency)
+    return _payment(found.payment_intent or found.id, invoice, found.amount_total, found.currency)
 
 
 def event_id(body: bytes) -> str:
@@ -133,23 +133,23 @@ def event_id(body: bytes) -> str:
         return ""
 
 
-def _refund(told: _Object) -> StripeRefund | None:
-    if not told.payment_intent:
+def _refund(charge: _Object) -> StripeRefund | None:
+    if not charge.payment_intent:
         return None  # a charge of another kind than those that pay our invoices
-    if not told.amount_refunded or told.amount_refunded < 0 or not told.currency:
+    if not charge.amount_refunded or charge.amount_refunded < 0 or not charge.currency:
         raise Invalid("This refund lacks its amount or currency.")
-    invoice = (told.metadata or {}).get("invoice")
+    invoice = (charge.metadata or {}).get("invoice")
     invoice_id = None if invoice is None else read_id(invoice)
-    return StripeRefund(told.payment_intent, told.amount_refunded, told.currency.upper(), invoice_id)
+    return StripeRefund(charge.payment_intent, charge.amount_refunded, charge.currency.upper(), invoice_id)
 
 
-def _dispute(told: _Object) -> StripeDispute | None:
-    if not told.payment_intent:
+def _dispute(dispute: _Object) -> StripeDispute | None:
+    if not dispute.payment_intent:
         return None
-    if not told.amount or told.amount < 0 or not told.status:
+    if not dispute.amount or dispute.amount < 0 or not dispute.status:
         raise Invalid("This dispute lacks its amount or status.")
-    words = [text[:_LONGEST_WORD] for text in (told.status, told.reason or "no reason")]
-    return StripeDispute(told.id, told.payment_intent, told.amount, *words)
+    words = [text[:_LONGEST_WORD] for text in (dispute.status, dispute.reason or "no reason")]
+    return StripeDispute(dispute.id, dispute.payment_intent, dispute.amount, *words)
 
 
 def _payment(intent_id: str, invoice: str | None, cents: int | None, currency: str | None) -> StripePayment | None:

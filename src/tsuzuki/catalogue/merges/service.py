@@ -30,7 +30,7 @@ from tsuzuki.catalogue.merges.store import (
     split_chapters_tx,
     split_sources_tx,
 )
-from tsuzuki.catalogue.types import FormerSeries, MergeOutcome, MergeSeriesRow, MergeSourceRow, SeriesFacts
+from tsuzuki.catalogue.types import FormerSeries, MergeOutcome, MergeSeriesRow, MergeSourceRow, SeriesDescription
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.locks import lock_series_merges_tx
@@ -216,7 +216,7 @@ class SeriesMerges(msgspec.Struct, frozen=True):
 
 def _about(
     whole: MergeSeriesRow, leaving: Sequence[MergeSourceRow], again: FormerSeries | None, title: str | None
-) -> SeriesFacts:
+) -> SeriesDescription:
     """What the new series says of itself: what it said before it was merged, or what its sources say."""
     if again is not None:
         named = title or again.details.title
@@ -267,10 +267,10 @@ def revived(
     return next((each for each in former if set(each.sources) & there == ids), None)
 
 
-def newly(series: MergeSeriesRow, leaving: Sequence[MergeSourceRow], match_key: str, title: str) -> SeriesFacts:
+def newly(series: MergeSeriesRow, leaving: Sequence[MergeSourceRow], match_key: str, title: str) -> SeriesDescription:
     """What a series says of itself that was never one: what the first source that leaves says."""
     first = leaving[0]
-    return SeriesFacts(
+    return SeriesDescription(
         title=title,
         match_key=match_key,
         author=first.author or series.author,

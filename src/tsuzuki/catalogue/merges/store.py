@@ -11,7 +11,7 @@ from tsuzuki.catalogue.types import (
     MergeFollowRow,
     MergeSeriesRow,
     MergeSourceRow,
-    SeriesFacts,
+    SeriesDescription,
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, ShelfId
@@ -65,7 +65,7 @@ async def join_entries_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> int:
 
 
 async def join_progress_tx(tx: Tx, gone: SeriesId, into: SeriesId) -> MovedRows:
-    """The same for progress."""
+    """Make one of two places in a chapter, and give the others to the chapter that stays; how many of each."""
     both = {"from_id": gone, "into_id": into}
     await tx.run(q.forget_own_logs, **both)
     await tx.run(q.add_joined_logs, **both)
@@ -129,7 +129,7 @@ async def end_series_tx(
 # -- splitting
 
 
-async def add_series_tx(tx: Tx, public_id: PublicId, about: SeriesFacts, now: Millis) -> SeriesId:
+async def add_series_tx(tx: Tx, public_id: PublicId, about: SeriesDescription, now: Millis) -> SeriesId:
     """A series that has nothing yet."""
     return await tx.one(SeriesId, q.add_series, public_id=public_id, now=now, **msgspec.structs.asdict(about))
 
@@ -173,7 +173,7 @@ async def chapters_of_tx(tx: Tx, series_id: SeriesId) -> list[CopiedChapter]:
 
 
 async def list_follows_tx(tx: Tx, series_id: SeriesId) -> list[MergeFollowRow]:
-    """Who follows."""
+    """The follows of a series."""
     return await tx.many(MergeFollowRow, q.list_follows, series_id=series_id)
 
 
@@ -200,7 +200,7 @@ async def point_former_series_tx(tx: Tx, public_id: PublicId, series_id: SeriesI
 
 
 async def delete_former_series_tx(tx: Tx, public_id: PublicId) -> None:
-    """A former series is one again."""
+    """Forget that this series was merged into another: it is a series again."""
     await tx.run(q.delete_former_series, public_id=public_id)
 
 

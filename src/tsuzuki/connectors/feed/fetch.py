@@ -29,7 +29,7 @@ class FeedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     moved_to: str | None = None
     """Where permanent redirects led, when the way there began with them (R29)."""
     headers: Mapping[str, str] = {}
-    """Of the last answer, for its freshness."""
+    """The headers of the last answer, for its freshness."""
     retry_after: str | None = None
     """Every Retry-After on the way, redirects included (REL-21)."""
 
@@ -39,7 +39,6 @@ def visit(
     validators: Validators = Validators(),  # noqa: B008 - frozen
     previous_body_hash: bytes | None = None,
     *,
-    headers: Mapping[str, str] | None = None,
     with_all_keys: bool = False,
     known: bytes = b"",
 ) -> Visit[FeedOutcome]:
@@ -47,7 +46,7 @@ def visit(
 
     `with_all_keys`: it gave several items the same key before (R93). `known` are digests of entries that are stored.
     """
-    reply: Reply = yield Ask(url, headers={"Accept": ACCEPT, **(headers or {})}, validators=validators)
+    reply: Reply = yield Ask(url, headers={"Accept": ACCEPT}, validators=validators)
     return (yield from read_outcome(reply, validators, previous_body_hash, with_all_keys=with_all_keys, known=known))
 
 

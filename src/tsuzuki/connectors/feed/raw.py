@@ -9,10 +9,10 @@ Kind = Literal["rss", "atom", "json", "rdf"]
 T = TypeVar("T")
 
 MAX_LIST = 100
-"""Of anything that an entry may have many of, as many are read."""
+"""How many are read of anything that an entry may have many of."""
 MAX_ITEMS = 10_000
 MAX_LISTED = 100_000
-"""Of each such list, as many in a whole feed: what is handed on is taken in by the event loop, in one step."""
+"""The same for a whole feed: the event loop takes in what was read in one step."""
 
 
 def add(values: list[T], value: T | None) -> None:
@@ -59,7 +59,7 @@ class RawItem:
     spare_title: RawText | None = None
     authors: list[str] = field(default_factory=list)
     source_authors: list[str] = field(default_factory=list)
-    """Of the feed that the entry was taken from."""
+    """The authors of the feed that the entry was taken from."""
     published: str | None = None
     updated: str | None = None
     created: str | None = None
@@ -89,7 +89,7 @@ class RawFeed:
     image: str | None = None
     authors: list[str] = field(default_factory=list)
     owner: str | None = None
-    """Of a podcast; stands in where nobody is named as its author."""
+    """The owner of a podcast, used where no author is named."""
     ttl_minutes: str | None = None
     update_period: str | None = None
     update_frequency: str | None = None

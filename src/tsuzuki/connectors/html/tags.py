@@ -73,7 +73,7 @@ _ODD = re.compile(
 _OPERATOR = re.compile(r"[^\w\s\"'/=:@.-]")
 """In no name of an attribute, but between the two sides of `a<b && c>d`."""
 MOST_ATTRIBUTES = 200
-"""Of one tag: parsers take time by the square of their number. One that has more loses them."""
+"""Attributes of one tag: parsers take time by the square of their number. A tag with more loses them."""
 
 
 def _set(names: str) -> frozenset[str]:
@@ -338,7 +338,7 @@ MAX_UNCLOSED = 5000
 """Such a page takes 30 ms; 200,000 `<div>`, one megabyte, take a minute and a half."""
 MAX_NESTING = 500
 MAX_ATTRIBUTES = 200
-"""Of one tag: a parser compares each with all the others."""
+"""Attributes of one tag: a parser compares each with all the others."""
 
 _TAG_NAME = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]{0,20})")
 _ANY_VALUE = r"""\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+)"""

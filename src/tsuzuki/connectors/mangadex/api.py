@@ -164,7 +164,7 @@ NSFW_RATINGS = frozenset({"erotica", "pornographic"})
 
 
 def series_of(manga: MangaDexManga, language: str) -> FoundSeries:
-    """As a list shows it."""
+    """A series as lists show it."""
     return FoundSeries(
         key=manga.id,
         url=f"{SITE}/title/{manga.id}",

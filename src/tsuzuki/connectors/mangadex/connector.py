@@ -123,7 +123,7 @@ class MangaDex(Connector):
         return search.declared(config.contentrating)
 
     def popular(self, config: MangaDexConfig, page: int) -> Visit[SeriesPage]:
-        """By followers."""
+        """Series by their number of followers."""
         query = [("order[followedCount]", "desc"), *_ratings(config)]
         return (yield from self._list(config, page, query))
 

@@ -123,7 +123,7 @@ class DetailsStep(DefinitionStep, frozen=True, kw_only=True, forbid_unknown_fiel
     status: StatusPick | None = None
     cover: Pick | None = None
     update_strategy: UpdateStrategy | None = None
-    """Of every series of the site."""
+    """The update strategy of every series of the site."""
 
 
 class ChaptersStep(DefinitionStep, frozen=True, kw_only=True, forbid_unknown_fields=True):

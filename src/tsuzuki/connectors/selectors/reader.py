@@ -40,7 +40,7 @@ class Node(msgspec.Struct, frozen=True):
     value: "bool | int | float | str | list[Node] | dict[str, Node] | None"
     text: str = ""
     keys: "dict[str, Node]" = {}
-    """Of a mapping: where each key stands."""
+    """For a mapping, where each key stands."""
 
 
 class BadDefinition(Invalid):

@@ -25,7 +25,7 @@ from tsuzuki.inbox.feeds_out.policy import (
     news_in,
 )
 from tsuzuki.inbox.feeds_out.service import ToldRow, feed_entries_tx, find_feed_tx, lock_feed_out_tx
-from tsuzuki.inbox.feeds_out.tasks import CHECKS, PUSHES, Check, Push
+from tsuzuki.inbox.feeds_out.tasks import CHECKS, PUSHES, HubCheck, HubPush
 from tsuzuki.inbox.feeds_out.types import FeedOut, FeedOutId, HubSubscriptionId, Topic, read_topic
 from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound
 from tsuzuki.model.secrets import HUB, Sealed
@@ -117,7 +117,7 @@ class Hub:
                 count += await self._db.with_tx(lambda tx: _enqueue_news_tx(tx, feed, now))  # noqa: B023
         if count:
             self._after_commit(PUSHES.name)
-        ended = await self._db.read(lambda tx: tx.many(Check, q.ended, now=now))
+        ended = await self._db.read(lambda tx: tx.many(HubCheck, q.ended, now=now))
         if ended:
             await self._db.with_tx(lambda tx: enqueue_many_tx(tx, CHECKS, [check.task() for check in ended], now=now))
             self._after_commit(CHECKS.name)
@@ -160,7 +160,7 @@ async def _store_tx(tx: Tx, request: HubRequest, callback: str, now: Millis) -> 
             asked_lease=request.lease,
             now=now,
         )
-    task = Check(subscription_id=found, asked_at=now).task()
+    task = HubCheck(subscription_id=found, asked_at=now).task()
     await enqueue_tx(tx, CHECKS, task.key, task.payload, now=now)
     return found
 
@@ -221,8 +221,8 @@ async def _enqueue_news_tx(tx: Tx, feed: FeedOut, now: Millis) -> int:
     change = hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:16]
     entries = tuple(row.id for row in news)
     subscribers = await tx.many(HubSubscriptionId, q.subscribers, feed_out_id=feed.id, now=now)
-    pushes: list[NewTask[Push]] = [
-        Push(subscription_id=one, change=change, entries=entries).task() for one in subscribers
+    pushes: list[NewTask[HubPush]] = [
+        HubPush(subscription_id=one, change=change, entries=entries).task() for one in subscribers
     ]
     await enqueue_many_tx(tx, PUSHES, pushes, now=now)
     await tx.run(q.store_told, id=feed.id, told=told)

@@ -13,7 +13,7 @@ from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis
 USUAL_ENTRIES: Final = 50
 MOST_ENTRIES: Final = 200
 MOST_FEEDS: Final = 50
-"""Of a person on a shelf."""
+"""Feeds out of one person on one shelf."""
 MOST_TEXT: Final = 2_000_000
 """Characters of articles in one document: what is longer ends early, so that nobody else waits for it to be made."""
 
@@ -23,7 +23,7 @@ LONGEST_LEASE: Final = Millis(30 * DAY)
 PATIENCE: Final = DAY
 """How long a request to subscribe may wait to be confirmed."""
 MOST_SUBSCRIBERS: Final = 20
-"""Of a feed out."""
+"""Subscribers of one feed out."""
 MOST_OF_HOST: Final = 200
 """A tenant's subscriptions with a callback at one host: each is a request to it at every change."""
 MOST_FAILURES: Final = 30

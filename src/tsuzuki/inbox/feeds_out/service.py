@@ -64,7 +64,7 @@ class FeedsOut:
         return await self._db.read(lambda tx: tx.many(FeedOut, q.list_feeds, shelf_id=shelf_id, user_id=user_id))
 
     async def get(self, shelf_id: ShelfId, user_id: UserId, public_id: PublicId) -> FeedOut:
-        """One of theirs; NotFound."""
+        """One of theirs, or NotFound."""
         return await self._db.read(lambda tx: _get_tx(tx, shelf_id, user_id, public_id))
 
     async def add(self, shelf_id: ShelfId, user_id: UserId, new: NewFeedOut) -> FeedOut:
@@ -103,7 +103,7 @@ class FeedsOut:
         return feed
 
     async def remove(self, shelf_id: ShelfId, user_id: UserId, public_id: PublicId) -> None:
-        """Its address leads nowhere from now on; NotFound."""
+        """Its address leads nowhere from now on; NotFound if there is none."""
 
         async def remove(tx: Tx) -> None:
             await tx.run(q.delete_feed, id=(await _get_tx(tx, shelf_id, user_id, public_id)).id)
@@ -167,7 +167,7 @@ async def lock_feed_out_tx(tx: Tx, feed_out_id: FeedOutId) -> ToldRow | None:
 
 
 async def find_feed_tx(tx: Tx, secret: str) -> FeedOut:
-    """The feed at the address with this secret; NotFound."""
+    """The feed at the address with this secret, or NotFound."""
     found = await tx.maybe(FeedOut, q.find_feed, secret_hash=hash_of(secret))
     if found is None:
         raise NotFound(MISSING)
@@ -188,7 +188,7 @@ async def _get_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId, public_id: PublicI
 
 
 def _new_secret(tx: Tx) -> dict[str, str | bytes]:
-    """Of an address that nobody guesses: 128 bits."""
+    """The secret of an address that nobody can guess: 128 bits."""
     secret = secrets.token_hex(16)
     return {"secret_hash": hash_of(secret), "secret": tx.vault.seal(secret, FEED_OUT)}
 

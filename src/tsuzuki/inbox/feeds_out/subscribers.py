@@ -12,7 +12,7 @@ from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.inbox.feeds_out.hub import StoredSubscription, know_all_tx
 from tsuzuki.inbox.feeds_out.policy import MOST_FAILURES
 from tsuzuki.inbox.feeds_out.service import FeedsOut
-from tsuzuki.inbox.feeds_out.tasks import CHECKS, Check, Push
+from tsuzuki.inbox.feeds_out.tasks import CHECKS, HubCheck, HubPush
 from tsuzuki.inbox.feeds_out.types import CONTENT_TYPES, FOLDER, FeedOut, Topic, WriteFeed, read_topic
 from tsuzuki.model.errors import Gone, HttpStatus, NotOurTurn, RefusedAddress, SourceError, Unavailable
 from tsuzuki.model.requests import Ask, Reply, SourceIdentity
@@ -41,7 +41,7 @@ class Checker:
         self._client = client
         self._clock = clock
 
-    async def handle(self, task: Task[Check]) -> None:
+    async def handle(self, task: Task[HubCheck]) -> None:
         """See `Handler`."""
         found, feed = await self._db.read(lambda tx: _find_tx(tx, task.payload.subscription_id))
         if found is None or found.asked_at != task.payload.asked_at or _is_unreadable(found):
@@ -54,7 +54,7 @@ class Checker:
             is_confirmed = await self._ask(task, found)
             await self._db.with_tx(lambda tx: self._settle_tx(tx, task, found, feed, is_confirmed=is_confirmed))
 
-    async def _ask(self, task: Task[Check], found: StoredSubscription) -> bool:
+    async def _ask(self, task: Task[HubCheck], found: StoredSubscription) -> bool:
         """Whether the subscriber repeats the challenge; a SourceError where it should be asked again."""
         challenge = secrets.token_urlsafe(24)
         said = {"hub.mode": str(found.asked_mode), "hub.topic": found.topic, "hub.challenge": challenge}
@@ -63,7 +63,7 @@ class Checker:
         reply = await self._get(task, found, said)
         return reply is not None and hmac.compare_digest(reply.body.strip(), challenge.encode())
 
-    async def _deny(self, task: Task[Check], found: StoredSubscription) -> None:
+    async def _deny(self, task: Task[HubCheck], found: StoredSubscription) -> None:
         reason = "There is no feed at this address any more."
         await self._get(task, found, {"hub.mode": "denied", "hub.topic": found.topic, "hub.reason": reason})
 
@@ -74,7 +74,7 @@ class Checker:
         await self._db.with_tx(end)
         _log.info("hub_subscription_ended", subscription=found.id, host=found.host, why="its feed has ended")
 
-    async def _get(self, task: Task[Check], found: StoredSubscription, said: dict[str, str]) -> Reply | None:
+    async def _get(self, task: Task[HubCheck], found: StoredSubscription, said: dict[str, str]) -> Reply | None:
         """The answer; None for one that means no. A SourceError while it is worth trying again."""
         try:
             reply = await _call(self._client, found, Ask(_with_query(found.callback, said), max_bytes=_ANSWER_CAP))
@@ -85,7 +85,7 @@ class Checker:
         return reply
 
     async def _settle_tx(
-        self, tx: Tx, task: Task[Check], found: StoredSubscription, feed: FeedOut, *, is_confirmed: bool
+        self, tx: Tx, task: Task[HubCheck], found: StoredSubscription, feed: FeedOut, *, is_confirmed: bool
     ) -> None:
         now = self._clock()
         if is_confirmed and found.asked_mode == "subscribe":
@@ -99,7 +99,7 @@ class Checker:
             await tx.run(q.forget_question, id=found.id)
         await finish_tx(tx, task, now=now, note=None if is_confirmed else "The subscriber did not confirm it.")
 
-    async def _skip(self, task: Task[Check], why: str) -> None:
+    async def _skip(self, task: Task[HubCheck], why: str) -> None:
         await self._db.with_tx(lambda tx: skip_tx(tx, task, now=self._clock(), why=why))
 
 
@@ -115,7 +115,7 @@ class Pusher:
         self._feeds = feeds
         self._write = write
 
-    async def handle(self, task: Task[Push]) -> None:
+    async def handle(self, task: Task[HubPush]) -> None:
         """See `Handler`."""
         now = self._clock()
         found, feed = await self._db.read(lambda tx: _find_tx(tx, task.payload.subscription_id))
@@ -153,12 +153,12 @@ class Pusher:
             _log.info("hub_subscription_ended", subscription=found.id, host=found.host, why=str(error))
         return is_over
 
-    async def _finish_tx(self, tx: Tx, task: Task[Push], found: StoredSubscription) -> None:
+    async def _finish_tx(self, tx: Tx, task: Task[HubPush], found: StoredSubscription) -> None:
         if found.failures:
             await tx.run(q.note_push, id=found.id, failures=0)
         await finish_tx(tx, task, now=self._clock())
 
-    async def _skip(self, task: Task[Push], why: str) -> None:
+    async def _skip(self, task: Task[HubPush], why: str) -> None:
         await self._db.with_tx(lambda tx: skip_tx(tx, task, now=self._clock(), why=why))
 
 

@@ -11,18 +11,18 @@ from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.tasks import NewTask, Queue
 
 
-class Check(msgspec.Struct, frozen=True):
+class HubCheck(msgspec.Struct, frozen=True):
     """To be asked of a subscriber. Its addresses and secrets are in its row, not here, where operators see them."""
 
     subscription_id: HubSubscriptionId
     asked_at: Millis
 
-    def task(self) -> NewTask["Check"]:
+    def task(self) -> NewTask["HubCheck"]:
         """To be enqueued with what was asked."""
         return NewTask(f"check-{self.subscription_id}-{self.asked_at}", self)
 
 
-class Push(msgspec.Struct, frozen=True, kw_only=True):
+class HubPush(msgspec.Struct, frozen=True, kw_only=True):
     """New entries for one subscriber."""
 
     subscription_id: HubSubscriptionId
@@ -30,15 +30,15 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
     """Names these entries as they are now."""
     entries: tuple[EntryId, ...]
 
-    def task(self) -> NewTask["Push"]:
+    def task(self) -> NewTask["HubPush"]:
         """To be enqueued when they came."""
         return NewTask(f"push-{self.subscription_id}-{self.change}", self)
 
 
-CHECKS: Final = Queue("hub-checks", Check, QueueSettings(attempts=3))
+CHECKS: Final = Queue("hub-checks", HubCheck, QueueSettings(attempts=3))
 PUSHES: Final = Queue(
     "hub-pushes",
-    Push,
+    HubPush,
     QueueSettings(
         attempts=6, delays=(Millis(5 * SECOND), Millis(30 * SECOND), Millis(2 * MINUTE), Millis(10 * MINUTE))
     ),

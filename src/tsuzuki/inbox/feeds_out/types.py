@@ -60,7 +60,7 @@ class FeedOut(msgspec.Struct, frozen=True):
 
     @property
     def wanted(self) -> EntryFilter:
-        """The same for the inbox."""
+        """The filter of the feed, as the inbox takes it."""
         return EntryFilter(
             kind=self.kind,
             unread=True if self.state == "unread" else None,

@@ -34,7 +34,7 @@ class ShownItem(msgspec.Struct, frozen=True):
 
     id: ItemId
     feed_id: PublicId
-    """Of the shelf's subscription."""
+    """The shelf's subscription."""
     title: str
     text: str
     published_at: Millis | None

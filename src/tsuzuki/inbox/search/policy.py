@@ -46,7 +46,7 @@ class ParsedSearch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> list[str]:
-        """All that must be there."""
+        """The words that every hit contains."""
         return [word for term in self.terms if not term.excluded for word in term.tokens]
 
     @property

@@ -137,7 +137,7 @@ def restored(kind: ChannelKind[Any], sent: Mapping[str, Any], stored: Mapping[st
 
 
 def _origin_only(url: str) -> str:
-    """Of what is no address, all: it will not be stored."""
+    """The address without its path; text that is no address stays whole, as it will not be stored."""
     try:
         address = parse(url)
     except RefusedAddress:

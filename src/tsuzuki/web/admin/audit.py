@@ -27,7 +27,7 @@ PLACES = {
     "deadletter": "/admin/dead-letters/",
 }
 BILLED_PLACES = PLACES | {"tenant": "/admin/tenants/", "invoice": "/admin/invoices/"}
-"""Of which there are none while billing is off."""
+"""With the pages that exist only while billing is on."""
 _SYSTEM = "system"
 
 

@@ -40,7 +40,7 @@ def span_of(text: str | None) -> Span:
 
 
 async def charts_of(figures: Figures, span: Span, now: Millis) -> Charts:
-    """Of the last day or week, which the charts show whole though figures are missing."""
+    """Charts of the last day or week; they span all of it, though figures may be missing."""
     length, step, row = WIDTHS[span]
     steps = await figures.figures(length, step)
     rows = await figures.figures(length, row)

@@ -202,9 +202,9 @@ def _filled(
             name=read_name(form, most=MOST_NAME), slug=_slug(form), base_url=_base_url(form), config=config
         )
     decode_config(info.config, config)  # what is wrong with the definition is said before anything that follows from it
-    told = source_info(registry, WRITTEN, config) or info
+    described = source_info(registry, WRITTEN, config) or info
     return SourceFormValues(
-        name=read_name(form, most=MOST_NAME), slug=_slug(form), base_url=told.base_url, config=config
+        name=read_name(form, most=MOST_NAME), slug=_slug(form), base_url=described.base_url, config=config
     )
 
 

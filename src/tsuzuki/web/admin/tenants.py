@@ -150,7 +150,7 @@ def _invoice(site: Site, billing: Billing) -> Resource:
 
 
 def _key(site: Site) -> str:
-    """Of one form as it is shown: sent twice, it acts once."""
+    """An idempotency key for one showing of the form: sent twice, it acts once."""
     return site.accounts.deps.random_bytes(16).hex()
 
 

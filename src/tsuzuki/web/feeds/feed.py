@@ -132,11 +132,11 @@ async def _answer_refresh(
     """What became of it; R96: where nothing is asked, why, and until when."""
     if not wants_json(request):
         return see(with_query(PATH, **why_not(asked) or {"done": done}))
-    told = why_not(asked)
-    if told is None:
+    refused = why_not(asked)
+    if refused is None:
         return data_of({"queued": asked.queued})
     frame = await site.frame(request, caller, "feeds")
-    return data_of({"queued": asked.queued, "text": feeds_done_text(told, frame.locale)})
+    return data_of({"queued": asked.queued, "text": feeds_done_text(refused, frame.locale)})
 
 
 def why_not(asked: RefreshOutcome) -> dict[str, str] | None:
@@ -203,7 +203,7 @@ class AddressResult(msgspec.Struct, frozen=True):
 
     @property
     def new(self) -> list[str]:
-        """Those that can be followed."""
+        """The feeds among these that are not followed yet."""
         return [link for link, _ in self.links if link not in self.followed]
 
 

@@ -95,12 +95,12 @@ def feeds_page(site: Site) -> Resource:
     return page(PATH, site.signed_in(show_feeds))
 
 
-def feeds_done_text(told: Mapping[str, str], locale: Locale) -> str | None:
+def feeds_done_text(said: Mapping[str, str], locale: Locale) -> str | None:
     """The message of an address, with the moment that it names."""
-    until = moment_of(told.get("until", ""))
-    if told.get("done") == "held" and until is not None:
+    until = moment_of(said.get("until", ""))
+    if said.get("done") == "held" and until is not None:
         return _("The publisher asks not to be checked before %(time)s.", time=locale.moment(until))
-    return find_label("done", told.get("done"))
+    return find_label("done", said.get("done"))
 
 
 def group_rows(

@@ -124,11 +124,11 @@ async def _unsave(site: Site, shelf_id: ShelfId, value: str) -> MarkResult:
     return MarkResult(1, note="" if gone is None else gone.note)
 
 
-def _answer(request: Request, form: Form, done: MarkResult, **told: str) -> Response:
+def _answer(request: Request, form: Form, done: MarkResult, **query_values: str) -> Response:
     if wants_json(request):
         return data_of(done)
     back = local_path(form.one("back") or "/")
-    query = "&".join(f"{name}={value}" for name, value in told.items() if value)
+    query = "&".join(f"{name}={value}" for name, value in query_values.items() if value)
     return see(f"{back}{'&' if '?' in back else '?'}{query}" if query else back)
 
 

@@ -129,7 +129,7 @@ async def _has_unread(inbox: Inbox, frame: Frame, view: InboxView, part: InboxPa
 
 
 async def _name(site: Site, frame: Frame, view: InboxView, part: InboxPage) -> str:
-    """What the list is called."""
+    """The heading of the list."""
     if view.feed is not None:
         public_id = read_id(view.feed)
         assert public_id is not None  # the list was found
@@ -170,7 +170,7 @@ def read_notes(query: QueryParams, frame: Frame) -> InboxNotes:
 
 
 def unread_again(count: int, frame: Frame) -> InboxNotes:
-    """What an undo did."""
+    """The message after marks were undone."""
     return InboxNotes(
         frame.locale.ngettext("%(count)s entry marked unread again.", "%(count)s entries marked unread again.", count)
     )

@@ -39,7 +39,7 @@ class Time(msgspec.Struct, frozen=True):
 
 
 def time_of(at: Millis, frame: Frame) -> Time:
-    """As this reader writes it."""
+    """The time as it is written for this reader."""
     said = _said(frame.locale, at)
     return Time(said.iso, said.words, frame.locale.ago(at, frame.now))
 

@@ -48,7 +48,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fields(self) -> dict[str, str]:
-        """Its query parameters, without defaults."""
+        """The list's query parameters, without those that have their default."""
         said = {"kind": self.kind, "group": self.group, "feed": self.feed, "series": self.series, "tag": self.tag}
         shown = {name: value for name, value in said.items() if value}
         if self.show != "unread":
@@ -68,7 +68,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """Its name in the navigation."""
+        """The list's name in the navigation."""
         if self.group:
             return f"group:{self.group}"
         if self.feed or self.series or self.tag:
