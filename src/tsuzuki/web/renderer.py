@@ -1,15 +1,13 @@
 """Renders templates. Everything is escaped, and a misspelt name in a template is an error."""
 
-import re
 from collections.abc import Callable, MutableMapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined, nodes
-from jinja2.compiler import CodeGenerator, Frame
-from markupsafe import Markup, escape
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from tsuzuki.http.assets import Assets
@@ -41,33 +39,8 @@ class PlaceLink(msgspec.Struct, frozen=True):
     counts: str | None
 
 
-_has_special = re.compile("[&<>'\"]").search
-
-
-def escaped(value: object) -> str:
-    """As `markupsafe.escape`, without an object of its own for a text that has nothing to escape, as most have: a list
-    has a thousand of them.
-    """
-    if type(value) is Markup or (type(value) is str and not _has_special(value)):
-        return value
-    return escape(value)
-
-
-class _Compiler(CodeGenerator):
-    """Templates escape by `escaped`. They only join what they put out."""
-
-    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: CodeGenerator._FinalizeInfo) -> None:
-        if frame.eval_ctx.volatile or not frame.eval_ctx.autoescape or finalize.src is not None:
-            super()._output_child_pre(node, frame, finalize)
-        else:
-            self.write("environment.escaped(")
-
-
 class Templates(Environment):
     """Templates with one set of globals. Jinja would give each a chain of two maps, which every render takes apart."""
-
-    code_generator_class = _Compiler
-    escaped = staticmethod(escaped)
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """Those of all templates: none has its own."""
