@@ -37,8 +37,8 @@ from bench._readers import (
     size_of,
 )
 from bench.fanout import ITEMS, insert_bare, store_tx
-from bench.footprint import a_process, family, footprint
-from bench.harness import a_postgres, say
+from bench.footprint import a_process, footprint
+from bench.harness import a_postgres, family, say
 from tests import databases
 from tests.app import in_settings
 from tests.builders import a_new_item, store_items_tx, stored_feed, stored_watch
@@ -211,12 +211,12 @@ async def measure_delivery(place: Place, db: Database, table: Table, readers: in
     ours, bare = await feed_of_crowd(db, readers), await feed_of_crowd(db, readers)
     await db.with_tx(lambda tx: store_items_tx(tx, bare, [a_new_item(str(n)) for n in range(ITEMS)], wall_clock()))
     wakeup = MemoryWakeup()
-    deliverer = Deliverer(db, wall_clock, after_commit=lambda delivered: wakeup.wake(*delivered.wakeups))
+    deliverer = Deliverer(db, wall_clock, after_commit=wakeup.wake)
     worker = Worker(WorkerContext(db=db, wakeup=wakeup, clock=wall_clock, name="bench"), DELIVERIES, deliverer)
     running = asyncio.create_task(worker.run())
     computing = Computing(place)
     wakeup.wake(*(await db.with_tx(lambda tx: store_tx(tx, ours))).wakeups)
-    while await db.read(lambda tx: tx.one(int, q.unfinished)):  # noqa: ASYNC110  a table rings no bell
+    while await db.read(lambda tx: tx.one(int, q.unfinished)):  # noqa: ASYNC110  nothing tells when it is done
         await asyncio.sleep(0.05)
     spent = computing.spent()
     worker.stop()
@@ -319,7 +319,7 @@ async def until_polled(place: Place, db: Database, more: dict[str, str], table: 
     before = seconds_of(place.postmaster)
     async with a_process(place.folder, in_settings(place.url), ("work",), **more) as (child, _):
         started = seconds_of(child.pid)
-        while await db.read(lambda tx: tx.one(int, q.unpolled)):  # noqa: ASYNC110  a table rings no bell
+        while await db.read(lambda tx: tx.one(int, q.unpolled)):  # noqa: ASYNC110  nothing tells when it is done
             await asyncio.sleep(0.2)
         spent = seconds_of(child.pid) - started + seconds_of(place.postmaster) - before
         table.add("a poll with a 304, ms", spent / options.polls * 1e3)
