@@ -19,7 +19,7 @@ demo: ## Serve a demo with sample comics and feeds; it makes no outside connecti
 
 test: check ## Everything: checks, then all tests on SQLite, PostgreSQL, Redis and Chromium
 	@tools/chromium
-	$(BIN)/pytest -n 3 --dist worksteal --ignore=tests/crash  # three keep two cores busy: tests wait a third of their time
+	$(BIN)/pytest -n 4 --dist worksteal --ignore=tests/crash  # four keep two cores busy: tests wait half of their time
 	$(BIN)/pytest tests/crash  # by itself: it times recoveries
 
 test-fast: ## The tests that need no server and no browser
@@ -29,7 +29,7 @@ test-fast: ## The tests that need no server and no browser
 coverage: ## What the tests run of src, in per cent of lines and branches; what child processes run is not seen
 	@tools/venv dev
 	@tools/chromium
-	$(BIN)/pytest -n 3 --dist worksteal --ignore=tests/crash --cov --cov-report=term
+	$(BIN)/pytest -n 4 --dist worksteal --ignore=tests/crash --cov --cov-report=term
 
 check: ## Format, lint, types, import contracts, dependencies
 	@tools/venv dev
