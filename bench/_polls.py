@@ -110,7 +110,7 @@ class Ours:
         began = time.perf_counter()
         worker_loops.start()
         await all_polled.wait()
-        while await self.db.read(lambda tx: tx.one(int, q.count_tasks)):  # noqa: ASYNC110  a table rings no bell
+        while await self.db.read(lambda tx: tx.one(int, q.count_tasks)):  # noqa: ASYNC110  nothing tells when it is done
             await asyncio.sleep(0.005)
         took = time.perf_counter() - began
         await worker_loops.stop()

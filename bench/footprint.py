@@ -25,12 +25,12 @@ import msgspec
 from bench._library import build, grow
 from bench._polls import a_publisher
 from bench._publisher import MANY, feed
-from bench.harness import a_postgres, aim, family, say, seconds_of
+from bench.harness import a_postgres, aim, family, opened, say, seconds_of
 from tests import databases
 from tests.app import in_settings
 from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader
-from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import connect
@@ -201,19 +201,10 @@ async def add_feeds(url: str, links: Sequence[str]) -> None:
 
 async def until_polled(url: str, feeds: int) -> None:
     async with opened(url) as db:
-        while await db.read(lambda tx: tx.one(int, q.count_polled)) < feeds:  # noqa: ASYNC110  a table rings no bell
+        while await db.read(lambda tx: tx.one(int, q.count_polled)) < feeds:  # noqa: ASYNC110  nothing tells when it is done
             await asyncio.sleep(1)
-        while await db.read(lambda tx: tx.one(int, q.count_tasks)):  # noqa: ASYNC110  a table rings no bell
+        while await db.read(lambda tx: tx.one(int, q.count_tasks)):  # noqa: ASYNC110  nothing tells when it is done
             await asyncio.sleep(1)
-
-
-@contextlib.asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Database]:
-    db = await open_database(DatabaseOptions(url))
-    try:
-        yield db
-    finally:
-        await db.close()
 
 
 async def disk(engine: str, url: str, size: Callable[[], Awaitable[int]], empty: int) -> None:

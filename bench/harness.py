@@ -9,12 +9,13 @@ import shutil
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from tests.servers import Postgres, shared_folder
+from tsuzuki.db import Database, DatabaseOptions, open_database
 
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -70,6 +71,16 @@ def a_postgres(*, memory: str = "64MB") -> Iterator[Postgres]:
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Database]:
+    """The database there, closed at the end."""
+    db = await open_database(DatabaseOptions(url))
+    try:
+        yield db
+    finally:
+        await db.close()
 
 
 def say(text: str) -> None:

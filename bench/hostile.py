@@ -96,7 +96,7 @@ async def attack(db: Database, publisher: str, *, hostile: int, healthy: int) ->
             await subscribe(db, owner, feed)  # type: ignore[arg-type]  # a shelf's id is a number
             await stored_watch(db, feed, host="127.0.0.1", next_check_at=since)
     async with asyncio.timeout(LONGEST_S):
-        while await db.read(lambda tx: tx.one(int, q.count_unpolled)):  # noqa: ASYNC110  a table rings no bell
+        while await db.read(lambda tx: tx.one(int, q.count_unpolled)):  # noqa: ASYNC110  nothing tells when it is done
             await asyncio.sleep(0.5)
     return [late / SECOND for late in await db.read(lambda tx: tx.many(int, q.lateness, since=since))]
 

@@ -38,7 +38,7 @@ from bench._readers import (
 )
 from bench.fanout import ITEMS, insert_bare, store_tx
 from bench.footprint import a_process, footprint
-from bench.harness import a_postgres, family, say
+from bench.harness import a_postgres, family, opened, say
 from tests import databases
 from tests.app import in_settings
 from tests.builders import a_new_item, store_items_tx, stored_feed, stored_watch
@@ -48,7 +48,7 @@ from tsuzuki.app.opening import wall_clock
 from tsuzuki.coord.pacer import MemoryPacer, Rate
 from tsuzuki.coord.redis_client import redis_client
 from tsuzuki.coord.wakeup import MemoryWakeup
-from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db import Database, DatabaseOptions
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.portions import Deliverer
@@ -372,15 +372,6 @@ async def measure(place: Place, base: str, options: Options, plain: Table | None
             await measure_pages(place, table, options.pages)
     table.show(plain)
     return table
-
-
-@contextlib.asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Database]:
-    db = await open_database(DatabaseOptions(url))
-    try:
-        yield db
-    finally:
-        await db.close()
 
 
 @contextlib.contextmanager

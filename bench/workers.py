@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.harness import a_postgres, aim, family, say, seconds_of
+from bench.harness import a_postgres, aim, family, opened, say, seconds_of
 from bench.peers.measure import Site, a_site
 from bench.peers.measure import Sizes as SiteSizes
 from bench.peers.publisher import NEW, Mode
@@ -29,7 +29,7 @@ from tests.app import in_settings
 from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader, subscribe
 from tsuzuki.app.opening import wall_clock
-from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db import Database, DatabaseOptions
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import ShelfId
@@ -87,15 +87,6 @@ async def add_feeds(db: Database, urls: Sequence[str], shelf: ShelfId) -> None:
         host = re.sub(r"^http://|[:/].*$", "", url)
         await stored_watch(db, feed, host=host, next_check_at=Millis(wall_clock() + HOUR))
         await subscribe(db, shelf, feed)
-
-
-@contextlib.asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Database]:
-    db = await open_database(DatabaseOptions(url))
-    try:
-        yield db
-    finally:
-        await db.close()
 
 
 async def one_round(case: Case, folder: Path, feeds: int, *, what: str) -> None:
