@@ -30,7 +30,12 @@ but not by much.
 """
 TICK_S = 0.01
 
-q = parse_queries("tests", "-- name: postgres_processes\nselect cast(pid as bigint) from pg_stat_activity;")
+q = parse_queries(
+    "tests",
+    """-- name: postgres_processes
+-- Of this database: other tests share the server.
+select cast(pid as bigint) from pg_stat_activity where datname = current_database();""",
+)
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 

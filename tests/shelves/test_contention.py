@@ -9,9 +9,14 @@ import pytest
 
 from tests.builders import NOON
 from tests.databases import until_blocked
-from tests.delivery.builders import a_reader
+from tests.delivery.builders import a_followed_feed, a_reader, publish
+from tests.inbox.builders import a_sync_inbox, items_of
 from tests.shelves.builders import shelf_deps
+from tsuzuki.db import Database
 from tsuzuki.db.locks import FEED
+from tsuzuki.inbox.entries import Entry
+from tsuzuki.model.ids import ItemId, ShelfId
+from tsuzuki.shelves.bookmarks import Bookmarks
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.shelves.types import NewSubscription, SubscriptionChange
 
@@ -119,6 +124,38 @@ async def test_whoever_comes_or_goes_while_something_is_delivered_has_it_or_leav
     entries = await onlooker.fetch("select shelf_id from entry")
     assert [entry["shelf_id"] for entry in entries] == ([shelf] if act is _return else [])
     await onlooker.close()
+
+
+async def _save_on_a_page(db: Database, shelf: ShelfId, entry: Entry) -> None:
+    await Bookmarks(shelf_deps(db)).add_item(shelf, ItemId(entry.item_id or 0))
+
+
+async def _read_and_save_in_an_app(db: Database, shelf: ShelfId, entry: Entry) -> None:
+    await a_sync_inbox(db).mark(shelf, [entry.id], None, unread=False, saved=True)
+
+
+@pytest.mark.parametrize("save", [_save_on_a_page, _read_and_save_in_an_app])
+async def test_whoever_saves_what_is_let_go_elsewhere_waits_and_keeps_nobody_waiting(db, database_url, save):
+    """A bookmark comes before its entry, wherever both are changed."""
+    feed, [shelf] = await a_followed_feed(db)
+    await publish(db, feed, "a")
+    [entry] = await items_of(db, shelf)
+    elsewhere, onlooker = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
+    await elsewhere.execute(
+        "insert into bookmark (public_id, shelf_id, item_id, link, title, feed_name, created_at)"
+        " select uuid_send(gen_random_uuid()), $1, id, coalesce(link, ''), title, '', 0 from item",
+        shelf,
+    )
+    async with elsewhere.transaction():
+        await elsewhere.execute("delete from bookmark where shelf_id = $1", shelf)
+        saving = asyncio.create_task(save(db, shelf, entry))
+        await until_blocked(onlooker, saving)
+        await elsewhere.execute("set local lock_timeout = '1ms'")
+        await elsewhere.execute("update entry set saved = false where shelf_id = $1", shelf)
+    await saving
+    assert [row["saved"] for row in await onlooker.fetch("select saved from entry")] == [True]
+    for connection in (elsewhere, onlooker):
+        await connection.close()
 
 
 async def test_a_subscription_moves_to_a_feed_that_is_older(db):

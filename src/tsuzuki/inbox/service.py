@@ -165,7 +165,6 @@ class Inbox:
         at = made_moment(made_at, self._clock())
 
         async def mark(tx: Tx, now: Millis) -> int:
-            await begin_reading_tx(tx, shelf_id)
             until = FAR if made_at is None else at
             changed = await mark_entries_tx(tx, shelf_id, ids, unread=unread, now=at, until=until)
             await progress_follows_tx(tx, shelf_id, ids, now)
@@ -194,7 +193,6 @@ class Inbox:
                     **mark_values(now, unread=unread),
                     before=scope.before,
                 )
-            await begin_reading_tx(tx, shelf_id)
             changed = await mark_all_tx(
                 tx, shelf_id, unread=unread, before=scope.before, now=now, with_chapters=scope.with_chapters
             )
@@ -219,7 +217,6 @@ class Inbox:
         """Make unread again what was marked read at that moment, chapters that never came into the inbox included."""
 
         async def mark(tx: Tx, now: Millis) -> int:
-            await begin_reading_tx(tx, shelf_id)
             changed = await tx.run(q.unmark_since, shelf_id=shelf_id, at=at)
             await progress_follows_all_tx(tx, shelf_id, unread=True, now=now)
             return changed + await unmark_chapters_since_tx(tx, shelf_id, at, now)
@@ -228,27 +225,20 @@ class Inbox:
 
     async def save_chapter(self, shelf_id: ShelfId, entry_id: EntryId, *, saved: bool) -> None:
         """Save an entry of a chapter, which bookmarks it in its series, or let it go; NotFound for anything else."""
-
-        async def save(tx: Tx, _now: Millis) -> int:
-            await begin_reading_tx(tx, shelf_id)
-            return await save_chapters_tx(tx, shelf_id, [entry_id], saved=saved)
-
-        if not (await self._mark(shelf_id, save)).changed:
+        if not await self.change_entries(
+            shelf_id, lambda tx, _now: save_chapters_tx(tx, shelf_id, [entry_id], saved=saved)
+        ):
             raise NotFound("There is no such chapter in the inbox.")
 
     async def change_entries(self, shelf_id: ShelfId, mark: Mark) -> int:
         """Do all of `mark` in one transaction, with what marks need locked; how many entries it changed."""
-
-        async def work(tx: Tx, now: Millis) -> int:
-            await begin_reading_tx(tx, shelf_id)
-            return await mark(tx, now)
-
-        return (await self._mark(shelf_id, work)).changed
+        return (await self._mark(shelf_id, mark)).changed
 
     async def _mark(self, shelf_id: ShelfId, mark: Mark) -> MarkedEntries:
         now = self._clock()
 
         async def work(tx: Tx) -> int:
+            await begin_reading_tx(tx, shelf_id)  # so nobody marks the same entries in another order
             changed = await mark(tx, now)
             if changed:
                 await counts_changed_tx(tx, [shelf_id], now)

@@ -310,12 +310,12 @@ class SyncInbox:
         async def mark(tx: Tx, now: Millis) -> int:
             seen = await tx.many(VisibleEntry, q.visible, shelf_id=shelf_id, ids=numbers, kind=kind)
             changed = 0
+            if saved is not None:  # first: see `Bookmarks`
+                changed += await self._save_tx(tx, shelf_id, [one for one in seen if one.saved != saved], saved=saved)
             if unread is not None and seen:
                 marked = [one.id for one in seen]
                 changed += await mark_entries_tx(tx, shelf_id, marked, unread=unread, now=now)
                 await progress_follows_tx(tx, shelf_id, marked, now)
-            if saved is not None:
-                changed += await self._save_tx(tx, shelf_id, [one for one in seen if one.saved != saved], saved=saved)
             return changed
 
         if numbers:

@@ -83,7 +83,10 @@ async def save_entry_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId, *, saved: bo
 
 
 class Bookmarks:
-    """What a reader keeps, whatever becomes of where it came from."""
+    """What a reader keeps, whatever becomes of where it came from.
+
+    Whoever changes a bookmark and its entry changes the bookmark first: in different order, two would deadlock.
+    """
 
     def __init__(self, deps: ShelfDeps) -> None:
         self._deps = deps
@@ -115,8 +118,9 @@ class Bookmarks:
             item = await tx.maybe(NewBookmark, q.snapshot, shelf_id=shelf_id, item_id=item_id, note=note)
             if item is None:
                 raise NotFound("There is no such item.")
+            made = await self._add_tx(tx, shelf_id, item)
             await self._save_tx(tx, shelf_id, item_id, saved=True)
-            return await self._add_tx(tx, shelf_id, item)
+            return made
 
         made = await self._deps.db.with_tx(snapshot)
         self._deps.after_commit(EVENTS_WAKEUP)

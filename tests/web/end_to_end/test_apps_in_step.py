@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from contextlib import suppress
 
 import pytest
 from playwright.async_api import Browser, Page
@@ -11,6 +12,7 @@ from tests.api.people import a_running_app
 from tests.app import in_settings
 from tests.protocols.people import AppReader, an_app_reader
 from tests.scale import scaled
+from tests.waiting import eventually
 from tests.web.browser import PHONE, browsing, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -126,9 +128,12 @@ async def test_apps_and_browsers_show_the_same_in_the_end(browser: Browser, empt
             numbers = sorted((await fever.shown())[0])
             assert len(numbers) == ENTRIES
             await asyncio.gather(*(keep_marking(who, numbers, seed=place) for place, who in enumerate(everyone)))
-            async with asyncio.timeout(30):
-                while True:  # a page hears of marks a moment after they are made
-                    expected, *others = [await who.shown() for who in everyone]
-                    if all(shown == expected for shown in others):
-                        break
-                    await asyncio.sleep(0.1)
+            shown: list[Shown] = []
+
+            async def is_equal() -> bool:
+                shown[:] = [await who.shown() for who in everyone]
+                return all(each == shown[0] for each in shown)
+
+            with suppress(AssertionError):  # a page hears of marks a moment after they are made
+                await eventually(is_equal, within=30)
+            assert shown == [shown[0]] * len(shown)
