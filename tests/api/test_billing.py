@@ -6,11 +6,10 @@ import re
 import pytest
 
 from tests.api.people import API, Visitor, a_running_app
-from tests.billing.builders import SECRET
+from tests.billing.builders import OPERATOR, SECRET
 from tests.billing.stripe import a_dispute, a_refund, an_event, signed
 from tests.web.guests import a_guest
 from tsuzuki.accounts.types import SYSTEM, Slice
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.settings.loader import BadSetting

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.api.people import API, RunningApp
+from tests.billing.builders import OPERATOR
 from tests.crawler.builders import a_dead_letter
 from tests.delivery.builders import publish
 from tests.images.builders import a_picture, stored_picture
@@ -13,7 +14,7 @@ from tests.shelves.library_builders import a_published_series, chapter_of
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import SYSTEM, Slice, User
-from tsuzuki.billing.books import OPERATOR, scope_of
+from tsuzuki.billing.books import scope_of
 from tsuzuki.catalogue.browse import ListRequest
 from tsuzuki.crawler.service import NewCrawlJob as CrawlWish
 from tsuzuki.images.media import MediaLink, MediaLinks

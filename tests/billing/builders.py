@@ -10,7 +10,7 @@ from tests.builders import NOON
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.accounts.types import SYSTEM, Slice, Tenant
-from tsuzuki.billing.books import OPERATOR, AccountStatement, BillingScope, IdempotentRequest
+from tsuzuki.billing.books import AccountStatement, BillingScope, IdempotentRequest
 from tsuzuki.billing.services import Billing, build_billing, switch_billing
 from tsuzuki.billing.types import Invoice, NewBolt11, RentedShelf, Totals
 from tsuzuki.db import Database
@@ -19,6 +19,7 @@ from tsuzuki.model.times import HOUR, Millis, from_iso
 
 SECRET = "whsec_a-secret-of-the-tests"
 EVERYTHING = Slice(most=1_000)
+OPERATOR = BillingScope(SYSTEM, None)
 
 
 def adds_up(totals: Totals) -> bool:

@@ -11,11 +11,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.billing.builders import BillingSetup, a_request, member_of
+from tests.billing.builders import OPERATOR, BillingSetup, a_request, member_of
 from tests.billing.stripe import a_refund, an_event, send
 from tests.billing.test_histories import PRICE, next_start, settle, starts
 from tsuzuki.accounts.types import Tenant
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.times import DAY, HOUR, Millis
 

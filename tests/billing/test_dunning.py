@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.billing.builders import a_request, member_of
-from tsuzuki.billing.books import OPERATOR
+from tests.billing.builders import OPERATOR, a_request, member_of
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.times import DAY
 

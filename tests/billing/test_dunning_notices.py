@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-from tests.billing.builders import a_request
+from tests.billing.builders import OPERATOR, a_request
 from tests.delivery.builders import task_keys
 from tests.notifications.receivers import a_notifier, a_receiver
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.dunning import apply_dunning_tx
 from tsuzuki.model.times import DAY
 from tsuzuki.notifications.sender import Sender

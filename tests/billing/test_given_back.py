@@ -2,10 +2,9 @@
 
 import pytest
 
-from tests.billing.builders import a_request, member_of
+from tests.billing.builders import OPERATOR, a_request, member_of
 from tests.billing.stripe import a_refund, an_event, send
 from tests.billing.test_dunning import pass_days, statuses
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.policy import ChargedPeriod, spread_credit
 from tsuzuki.billing.store import list_items_for_tenant_tx
 from tsuzuki.billing.types import NewBolt11

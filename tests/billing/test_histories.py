@@ -9,11 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.billing.builders import EVERYTHING, BillingSetup, a_request, member_of
+from tests.billing.builders import EVERYTHING, OPERATOR, BillingSetup, a_request, member_of
 from tests.scale import examples
 from tsuzuki.accounts.activity import BILLABLE, Activity, ShelfSnapshot
 from tsuzuki.accounts.types import Tenant
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.store import list_items_for_tenant_tx
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis, from_iso

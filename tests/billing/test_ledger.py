@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.billing.builders import EVERYTHING, BillingSetup, a_request, member_of
+from tests.billing.builders import EVERYTHING, OPERATOR, BillingSetup, a_request, member_of
 from tests.builders import NOON
 from tests.waiting import eventually
 from tsuzuki.accounts.activity import (
@@ -16,7 +16,6 @@ from tsuzuki.accounts.activity import (
     mark_activity_billed_tx,
 )
 from tsuzuki.accounts.types import SYSTEM
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.ledger import (
     create_invoice_tx,
     insert_invoice_item_for_activity_tx,

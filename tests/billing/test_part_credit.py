@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.billing.builders import BillingSetup, a_request, member_of
+from tests.billing.builders import OPERATOR, BillingSetup, a_request, member_of
 from tests.billing.stripe import a_refund, an_event, send
-from tsuzuki.billing.books import OPERATOR
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.billing.builders import BillingSetup
+from tests.billing.builders import OPERATOR, BillingSetup
 from tsuzuki.accounts.policy import FailureLimits
 from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import SYSTEM, Tenant, User
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.billing.books import OPERATOR, BillingScope
+from tsuzuki.billing.books import BillingScope
 from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
 
 

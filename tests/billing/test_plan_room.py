@@ -5,12 +5,11 @@ import secrets
 
 import pytest
 
-from tests.billing.builders import member_of
+from tests.billing.builders import OPERATOR, member_of
 from tests.builders import NOON, stored_series
 from tests.delivery.builders import entries_of, events_of, follow, publish, release, task_keys
 from tests.shelves.builders import on_plan, shelf_deps
 from tests.shelves.library_builders import a_published_series
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.notifications.tasks import NOTICES

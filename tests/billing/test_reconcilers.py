@@ -7,9 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from tests.billing.builders import EVERYTHING, BillingSetup
+from tests.billing.builders import EVERYTHING, OPERATOR, BillingSetup
 from tests.scale import scaled
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.policy import months_after
 from tsuzuki.billing.store import list_items_for_tenant_tx
 from tsuzuki.model.times import MINUTE

@@ -5,10 +5,9 @@ import itertools
 
 import pytest
 
-from tests.billing.builders import BillingSetup
+from tests.billing.builders import OPERATOR, BillingSetup
 from tests.billing.stripe import a_checkout, a_refund, an_event, send
 from tests.builders import a_public_id
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.errors import Invalid, Unavailable
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY

@@ -5,8 +5,7 @@ import os
 
 import pytest
 
-from tests.billing.builders import a_request
-from tsuzuki.billing.books import OPERATOR
+from tests.billing.builders import OPERATOR, a_request
 from tsuzuki.billing.settlement.service import CALL_TIME, receive_payment_tx
 from tsuzuki.billing.types import Answer, ChargeDeclined, ChargeSucceeded, ChargeUnknown, Invoice, NewBolt11, Payment
 from tsuzuki.db.queries import parse_queries

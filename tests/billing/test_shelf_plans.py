@@ -6,13 +6,12 @@ import msgspec
 import pytest
 
 from tests.accounts.builders import AccountServices
-from tests.billing.builders import EVERYTHING, BillingSetup, member_of
+from tests.billing.builders import EVERYTHING, OPERATOR, BillingSetup, member_of
 from tests.builders import a_public_id, stored_series, stored_series_source, stored_source
 from tests.delivery.builders import entries_of, follow, publish
 from tests.shelves.builders import on_plan, shelf_deps
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.shelf_plans.enforcer import NEVER
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model import plans

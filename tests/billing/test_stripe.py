@@ -4,12 +4,11 @@ import asyncio
 
 import pytest
 
-from tests.billing.builders import BillingSetup, a_request
+from tests.billing.builders import OPERATOR, BillingSetup, a_request
 from tests.billing.stripe import a_checkout, a_refund, an_event, send, signed
 from tests.builders import a_public_id
 from tsuzuki.accounts.audit import AuditFilter, AuditLog
 from tsuzuki.accounts.types import Slice
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.settlement.stripe import check_signature, read_event
 from tsuzuki.billing.store import find_intent_tx
 from tsuzuki.model.errors import Forbidden, Invalid

@@ -14,7 +14,7 @@ from tests.protocols.people import an_app_reader
 from tests.protocols.test_pictures import follow_gallery
 from tests.protocols.test_pictures import q as gallery_queries
 from tsuzuki.accounts.types import SYSTEM, Slice
-from tsuzuki.books.archives import Member, pack
+from tsuzuki.books.archives import ArchiveMember, pack
 from tsuzuki.books.chapters import ChapterFiles
 from tsuzuki.books.comic_info import ReleaseFacts, ascii_name, comic_info, device_names, file_name
 from tsuzuki.db.queries import parse_queries
@@ -301,12 +301,12 @@ def test_what_no_zip_can_hold_is_refused():
             return 2**32
 
     with pytest.raises(TooLarge):
-        pack("x.cbz", "application/zip", [Member("x", Huge())])
+        pack("x.cbz", "application/zip", [ArchiveMember("x", Huge())])
 
 
 async def test_ten_thousand_pages_are_one_file_and_a_hundred_thousand_none():
     nothing: Any = None
-    members = [Member(f"{place:05}.png", b"%d" % place) for place in range(10_000)]
+    members = [ArchiveMember(f"{place:05}.png", b"%d" % place) for place in range(10_000)]
     archive = pack("x.cbz", "application/zip", members)
     whole = b"".join([piece async for piece in archive.pieces(nothing)])
     assert len(whole) == archive.size

@@ -3,9 +3,9 @@
 import re
 from html import unescape
 
+from tests.billing.builders import OPERATOR
 from tests.web.guests import a_guest
 from tsuzuki.accounts.types import SYSTEM, Slice
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.ids import show_id
 
 HOME = "/account/billing"

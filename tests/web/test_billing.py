@@ -5,10 +5,9 @@ import re
 import pytest
 
 from tests.api.people import a_running_app
-from tests.billing.builders import a_request, adds_up
+from tests.billing.builders import OPERATOR, a_request, adds_up
 from tests.web.guests import a_guest, error_of, value_of
 from tests.web.payers import HOME, a_payer
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY
 from tsuzuki.shelves.types import NewSubscription

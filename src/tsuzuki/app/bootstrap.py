@@ -44,8 +44,8 @@ from tsuzuki.billing.services import started
 from tsuzuki.books.articles import ArticleFiles
 from tsuzuki.books.chapters import ChapterFiles
 from tsuzuki.books.export import FolderExport
-from tsuzuki.catalogue.linking import SeriesLinks
 from tsuzuki.catalogue.merges.service import SeriesMerges
+from tsuzuki.catalogue.series_links import SeriesLinks
 from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions
@@ -78,7 +78,7 @@ from tsuzuki.queue.workers import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
-from tsuzuki.transfer.imports.running import IMPORTS_QUEUE
+from tsuzuki.transfer.imports.runner import IMPORTS_QUEUE
 from tsuzuki.transfer.mihon.export import MihonExport
 from tsuzuki.transfer.opml import Lists
 from tsuzuki.transfer.synced import SyncedBackups

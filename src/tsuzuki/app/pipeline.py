@@ -55,7 +55,7 @@ from tsuzuki.queue.tasks import Queue
 from tsuzuki.queue.worker import Worker
 from tsuzuki.queue.workers import WorkerProcess, Workers
 from tsuzuki.settings import Settings
-from tsuzuki.transfer.imports.running import IMPORTS_QUEUE
+from tsuzuki.transfer.imports.runner import IMPORTS_QUEUE
 from tsuzuki.worker.loops import Heartbeat, Loop, WorkerLoops
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
 from tsuzuki.worker.poll_loop import PollLoop

@@ -17,7 +17,7 @@ from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.people import find_tenant_tx, get_tenant_tx
-from tsuzuki.accounts.types import SYSTEM, Actor, Slice, Tenant
+from tsuzuki.accounts.types import Actor, Slice, Tenant
 from tsuzuki.billing.ledger import write_off_tx
 from tsuzuki.billing.policy import DELINQUENT_AFTER, tenant_standing
 from tsuzuki.billing.store import (
@@ -62,10 +62,6 @@ class BillingScope(msgspec.Struct, frozen=True):
     def may_see(self, tenant_id: TenantId) -> bool:
         """I8."""
         return self.tenant_id is None or self.tenant_id == tenant_id
-
-
-OPERATOR = BillingScope(SYSTEM, None)
-"""The program itself."""
 
 
 def scope_of(caller: Caller) -> BillingScope:

@@ -32,7 +32,7 @@ _DATE = 1 << 5 | 1  # 1 January 1980, the first day there is
 Part = bytes | Image
 
 
-class Member(msgspec.Struct, frozen=True):
+class ArchiveMember(msgspec.Struct, frozen=True):
     """A file within an archive; the checksum of an image must be known. Names are ASCII."""
 
     name: str
@@ -113,14 +113,14 @@ async def _of_image(images: Images, image: Image, first: int, last: int) -> Asyn
         opened.close()
 
 
-def pack(name: str, media_type: str, members: Sequence[Member]) -> Archive:
+def pack(name: str, media_type: str, members: Sequence[ArchiveMember]) -> Archive:
     """The archive of these members, in this order; TooLarge."""
     if len(members) > MOST_MEMBERS or sum(member.size + 200 for member in members) > LARGEST:
         raise TooLarge("This is too large for one file.")
     return Archive(name, media_type, tuple(_parts(members)))
 
 
-def _parts(members: Sequence[Member]) -> Iterator[Part]:
+def _parts(members: Sequence[ArchiveMember]) -> Iterator[Part]:
     place, directory = 0, bytearray()
     for member in members:
         name, size = member.name.encode("ascii"), member.size

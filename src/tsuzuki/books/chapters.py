@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from tsuzuki.books.archives import Archive, Member, pack
+from tsuzuki.books.archives import Archive, ArchiveMember, pack
 from tsuzuki.books.comic_info import ReleaseFacts, ascii_name, comic_info, device_names
 from tsuzuki.catalogue.chapters import NO_CHAPTER, Chapters
 from tsuzuki.db import Database, load_queries
@@ -115,8 +115,10 @@ class ChapterFiles:
                 task.cancel()
 
 
-def _members(facts: ReleaseFacts, pages: Sequence[Image]) -> list[Member]:
+def _members(facts: ReleaseFacts, pages: Sequence[Image]) -> list[ArchiveMember]:
     """The pages first: what is corrected in the names of a chapter then leaves most of the file's samples alone."""
     digits = max(3, len(str(len(pages))))
-    members = [Member(f"{place:0{digits}}.{EXTENSIONS[page.media_type]}", page) for place, page in enumerate(pages, 1)]
-    return [*members, Member("ComicInfo.xml", comic_info(facts, len(pages)))]
+    members = [
+        ArchiveMember(f"{place:0{digits}}.{EXTENSIONS[page.media_type]}", page) for place, page in enumerate(pages, 1)
+    ]
+    return [*members, ArchiveMember("ComicInfo.xml", comic_info(facts, len(pages)))]

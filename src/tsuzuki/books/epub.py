@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from tsuzuki.books.archives import Archive, Member, pack
+from tsuzuki.books.archives import Archive, ArchiveMember, pack
 from tsuzuki.books.comic_info import file_name
 from tsuzuki.images.files import Image
 from tsuzuki.images.formats import EXTENSIONS
@@ -63,17 +63,17 @@ def end_of_book(articles: int) -> str:
 def write_epub(book: Book) -> Archive:
     """The file; `mimetype` stands first in it, as readers that look at no more want it."""
     members = [
-        Member("mimetype", EPUB.encode()),
-        Member("META-INF/container.xml", xml.document([_CONTAINER])),
-        Member("EPUB/package.opf", xml.document(_package(book))),
-        Member("EPUB/nav.xhtml", xml.document(_page(book.title, _contents(book)))),
-        Member("EPUB/style.css", _STYLE),
+        ArchiveMember("mimetype", EPUB.encode()),
+        ArchiveMember("META-INF/container.xml", xml.document([_CONTAINER])),
+        ArchiveMember("EPUB/package.opf", xml.document(_package(book))),
+        ArchiveMember("EPUB/nav.xhtml", xml.document(_page(book.title, _contents(book)))),
+        ArchiveMember("EPUB/style.css", _STYLE),
     ]
     members += [
-        Member(f"EPUB/{_document_name(place)}", xml.document(_page(one.title, _article(one))))
+        ArchiveMember(f"EPUB/{_document_name(place)}", xml.document(_page(one.title, _article(one))))
         for place, one in enumerate(book.articles, 1)
     ]
-    members += [Member(f"EPUB/{picture_path(place, one)}", one) for place, one in enumerate(book.pictures, 1)]
+    members += [ArchiveMember(f"EPUB/{picture_path(place, one)}", one) for place, one in enumerate(book.pictures, 1)]
     return pack(file_name(book.title, ".epub"), EPUB, members)
 
 

@@ -26,10 +26,10 @@ _PLAIN = frozenset({"title", "lang", "cite", "colspan", "rowspan", "start", "rev
 def to_xhtml(html: str, pictures: dict[str, str]) -> str:
     """The markup within a `div`; of images those that are in the book, at these places. Films and sounds are links."""
     body = parse_html(f"<div>{flattened(SafeHtml(html))}</div>").body
-    return "" if body is None or body.child is None else _Writer(pictures).written(body.child)
+    return "" if body is None or body.child is None else _XhtmlWriter(pictures).written(body.child)
 
 
-class _Writer:
+class _XhtmlWriter:
     """Writes a tree without recursion: it may nest deeper than Python likes to."""
 
     def __init__(self, pictures: Mapping[str, str]) -> None:

@@ -106,11 +106,11 @@ def with_values(filters: tuple[Filter, ...], values: tuple[FilterValue, ...]) ->
     return result
 
 
-Wanted = dict[tuple[str | None, str], int | str | bool | SortState]
+FilterStates = dict[tuple[str | None, str], int | str | bool | SortState]
 F = TypeVar("F", Filter, GroupedFilter)
 
 
-def _with_state(entry: F, group: str | None, wanted: Wanted, problems: list[Problem]) -> F:
+def _with_state(entry: F, group: str | None, wanted: FilterStates, problems: list[Problem]) -> F:
     if isinstance(entry, FilterGroup):
         inner = tuple(_with_state(part, entry.name, wanted, problems) for part in entry.filters)
         return msgspec.structs.replace(entry, filters=inner)

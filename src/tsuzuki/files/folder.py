@@ -66,7 +66,7 @@ class FolderStore:
 
         return await asyncio.to_thread(read)
 
-    async def open(self, key: str, *, size: int, digest: bytes) -> "_Opened | None":
+    async def open(self, key: str, *, size: int, digest: bytes) -> "_OpenFile | None":
         """As `FileStore` says. Whoever has begun reads on while the file is removed."""
         del digest  # parts do not tell
         opening = asyncio.ensure_future(asyncio.to_thread(self._opened, key, size))
@@ -75,7 +75,7 @@ class FolderStore:
         except asyncio.CancelledError:  # the thread opens it all the same
             opening.add_done_callback(_close_unused)
             raise
-        return None if descriptor is None else _Opened(descriptor)
+        return None if descriptor is None else _OpenFile(descriptor)
 
     async def find(self, key: str) -> StoredFile | None:
         """As `FileStore` says."""
@@ -173,7 +173,7 @@ def _close_unused(opening: asyncio.Future[int | None]) -> None:
         os.close(descriptor)
 
 
-class _Opened:
+class _OpenFile:
     """A descriptor."""
 
     piece = _PIECE

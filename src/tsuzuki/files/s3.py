@@ -75,10 +75,10 @@ class S3Store:
             raise DamagedFile("A stored file is damaged.")
         return data
 
-    async def open(self, key: str, *, size: int, digest: bytes) -> "_Opened | None":
+    async def open(self, key: str, *, size: int, digest: bytes) -> "_OpenObject | None":
         """As `FileStore` says."""
         found = await self.find(key)
-        return None if found is None or found.size != size else _Opened(self, found, digest)
+        return None if found is None or found.size != size else _OpenObject(self, found, digest)
 
     async def find(self, key: str) -> StoredFile | None:
         """As `FileStore` says."""
@@ -188,7 +188,7 @@ class S3Store:
             raise Unavailable(f"The file store does not answer as it should ({why}).") from None
 
 
-class _Opened:
+class _OpenObject:
     """A file that is read by requests for its parts."""
 
     piece = PIECE

@@ -6,8 +6,8 @@ from tsuzuki.accounts.services import Accounts
 from tsuzuki.billing.services import Billing
 from tsuzuki.books.articles import ArticleFiles
 from tsuzuki.books.chapters import ChapterFiles
-from tsuzuki.catalogue.linking import SeriesLinks
 from tsuzuki.catalogue.merges.service import SeriesMerges
+from tsuzuki.catalogue.series_links import SeriesLinks
 from tsuzuki.catalogue.services import Catalogue
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache

@@ -73,7 +73,7 @@ class IconPicture(msgspec.Struct, frozen=True):
     png: bytes
 
 
-class _Feed(msgspec.Struct, frozen=True):
+class _IconFeed(msgspec.Struct, frozen=True):
     id: FeedId
     icon_url: str | None
     site_url: str
@@ -148,7 +148,7 @@ class Icons:
         return await self._db.with_tx(lambda tx: tx.run(q.forget_unused))
 
     async def _choose_tx(self, tx: Tx) -> None:
-        for feed in await tx.many(_Feed, q.changed_feeds, most=MOST_CHOSEN):
+        for feed in await tx.many(_IconFeed, q.changed_feeds, most=MOST_CHOSEN):
             picture, site = _parsed(feed.icon_url), _parsed(feed.site_url)
             own = None if picture is None else await self._add_tx(tx, str(picture), is_wanted=True)
             of_site = None

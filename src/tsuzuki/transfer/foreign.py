@@ -10,7 +10,7 @@ from tsuzuki.transfer.archive.format import (
     ArchivedSource,
     ArchiveLine,
     BookmarkLine,
-    Feed,
+    FeedLine,
     GroupLine,
 )
 
@@ -36,7 +36,7 @@ class ForeignLines(msgspec.Struct, frozen=True, kw_only=True):
     groups: Sequence[GroupLine] = ()
     sources: Sequence[ArchivedSource] = ()
     """Those of this server that series are linked to."""
-    feeds: Sequence[Feed] = ()
+    feeds: Sequence[FeedLine] = ()
     series: Sequence[ArchivedSeries] = ()
     chapters: Sequence[ArchivedChapter] = ()
     bookmarks: Sequence[BookmarkLine] = ()

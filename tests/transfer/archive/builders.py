@@ -170,12 +170,12 @@ def told(shelf: Shelf) -> dict[str, list[dict[str, Any]]]:
     return {name: [msgspec.json.decode(msgspec.json.encode(line)) for line in shelf.get(name, ())] for name in PARTS}
 
 
-def a_feed(link: str = "https://example.org/feed", **over: Any) -> lines.Feed:
+def a_feed(link: str = "https://example.org/feed", **over: Any) -> lines.FeedLine:
     values: dict[str, Any] = {"link": link, "title": "A feed", "created_at": NOON, "is_harvested": True}
-    return lines.Feed(**values | over)
+    return lines.FeedLine(**values | over)
 
 
-def an_item(key: str = "1", feed: lines.Feed | None = None, **over: Any) -> lines.ItemLine:
+def an_item(key: str = "1", feed: lines.FeedLine | None = None, **over: Any) -> lines.ItemLine:
     entry = lines.EntryLine(sort_at=NOON, created_at=NOON, **over.pop("entry", {}))
     values: dict[str, Any] = {"feed": (feed or a_feed()).feed_key, "key": key, "title": f"Item {key}", "sort_at": NOON}
     return lines.ItemLine(**values | {"created_at": NOON, "entry": entry} | over)

@@ -54,7 +54,7 @@ def thought_up(draw: st.DrawFn) -> dict[str, list[Any]]:
 
 
 def _add_feed(draw: st.DrawFn, shelf: dict[str, list[Any]], link: str, groups: list[str]) -> None:
-    feed = lines.Feed(
+    feed = lines.FeedLine(
         link=link,
         title=draw(WORDS),
         site_url=draw(st.sampled_from([None, "https://example.org/"])),
@@ -81,7 +81,7 @@ def _add_feed(draw: st.DrawFn, shelf: dict[str, list[Any]], link: str, groups: l
     shelf["bookmarks.jsonl"].sort(key=lambda mark: mark.created_at)
 
 
-def _item(draw: st.DrawFn, feed: lines.Feed, key: str) -> lines.ItemLine:
+def _item(draw: st.DrawFn, feed: lines.FeedLine, key: str) -> lines.ItemLine:
     unread = draw(st.booleans())
     entry = lines.EntryLine(
         unread=unread,
@@ -111,7 +111,7 @@ def _item(draw: st.DrawFn, feed: lines.Feed, key: str) -> lines.ItemLine:
     )
 
 
-def _bookmark(draw: st.DrawFn, item: lines.ItemLine, feed: lines.Feed) -> lines.BookmarkLine:
+def _bookmark(draw: st.DrawFn, item: lines.ItemLine, feed: lines.FeedLine) -> lines.BookmarkLine:
     return lines.BookmarkLine(
         link=item.link or "",
         title=item.title,

@@ -26,7 +26,7 @@ from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.sources.sites import Sources
 from tsuzuki.sources.types import SourceRegistration
-from tsuzuki.transfer.imports.running import IMPORTS_QUEUE
+from tsuzuki.transfer.imports.runner import IMPORTS_QUEUE
 from tsuzuki.transfer.imports.service import Imports
 from tsuzuki.transfer.imports.types import ShelfImportRow
 

@@ -8,7 +8,7 @@ from tsuzuki.connectors.registry import Registry, builtin
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.transfer.mihon.export import MihonExport
 from tsuzuki.transfer.mihon.unpack import MERGED_SOURCE, unpack
-from tsuzuki.transfer.mihon.wire import Message, bytes_field, number_field, read_fields, text_field
+from tsuzuki.transfer.mihon.wire import ProtobufMessage, bytes_field, number_field, read_fields, text_field
 
 q = parse_queries(
     "tests",
@@ -32,12 +32,12 @@ def series_of(body):
     found = {}
     for portion in unpack(body).portions:
         for head, raw in zip(portion.heads, portion.series, strict=True):
-            found[head.title] = Message(raw, "a series")
+            found[head.title] = ProtobufMessage(raw, "a series")
     return found
 
 
 def chapters_of(series):
-    return {one.required(1): one for one in (Message(raw, "a chapter") for raw in series.messages(16))}
+    return {one.required(1): one for one in (ProtobufMessage(raw, "a chapter") for raw in series.messages(16))}
 
 
 def fields_of(series):
@@ -109,7 +109,7 @@ async def test_what_was_read_here_is_read_in_all_its_releases(db, tmp_path):
         "/c/1-b": (0, 0, 0),
         "/c/1-a": (0, 0, 0),
     }
-    opened = {one.required(1): one.number(2) for one in (Message(raw, "") for raw in after.messages(104))}
+    opened = {one.required(1): one.number(2) for one in (ProtobufMessage(raw, "") for raw in after.messages(104))}
     assert opened == {"/c/3-b": NOON, "/c/2-a": NOON, "/c/2-b": READ_AT - 2}
 
 
@@ -190,7 +190,7 @@ async def test_series_that_came_from_no_backup_go_out_as_their_extension_knows_t
         ("/chapter/2", 1, 2.0),
         ("/chapter/1", 2, 1.0),
     ]
-    assert [Message(raw, "").required(1) for raw in solo.messages(104)] == ["/chapter/2"]
+    assert [ProtobufMessage(raw, "").required(1) for raw in solo.messages(104)] == ["/chapter/2"]
 
 
 async def test_what_was_only_read_is_not_in_the_library(db, tmp_path):

@@ -13,7 +13,7 @@ from tsuzuki.model.ids import ChapterId, PublicId
 from tsuzuki.shelves.progress import ReadingProgress
 from tsuzuki.shelves.types import ReportedReading
 from tsuzuki.transfer.mihon.unpack import unpack
-from tsuzuki.transfer.mihon.wire import Message, bytes_field, number_field, read_fields, text_field
+from tsuzuki.transfer.mihon.wire import ProtobufMessage, bytes_field, number_field, read_fields, text_field
 
 pytestmark = pytest.mark.both_engines
 
@@ -139,7 +139,7 @@ async def test_what_forks_put_into_a_backup_survives_reading_on_here(db, tmp_pat
     [read_on] = chapters_of(out).values()
     assert read_on.number(6) == 6
     assert {each.raw for each in read_fields(NEKO)} <= {each.raw for each in read_on.fields}
-    [opened] = [Message(raw, "a line of the history") for raw in out.messages(104)]
+    [opened] = [ProtobufMessage(raw, "a line of the history") for raw in out.messages(104)]
     assert (opened.number(2), opened.number(3)) == (NOON, 60_000)
     assert {each.raw for each in read_fields(NEKO)} <= {each.raw for each in opened.fields}
 

@@ -4,7 +4,7 @@ import pytest
 
 from tsuzuki.model.errors import NotAFeed
 from tsuzuki.transfer.mihon.wire import (
-    Message,
+    ProtobufMessage,
     bytes_field,
     decimal_field,
     number_field,
@@ -40,16 +40,16 @@ def test_messages_are_written_as_mihon_writes_them(encoded, written):
 
 
 def test_numbers_text_and_lists_are_read_again():
-    manga = Message(bytes.fromhex("08ffffffffffffffffff01120175a00600b80600c80601"), "a series")
+    manga = ProtobufMessage(bytes.fromhex("08ffffffffffffffffff01120175a00600b80600c80601"), "a series")
     assert (manga.number(1), manga.required(2), manga.number(100, 1), manga.number(105)) == (-1, "u", 0, 1)
     assert manga.text(3) is None
-    chapter = Message(bytes.fromhex("0a016312016e200130054d00002841"), "a chapter")
+    chapter = ProtobufMessage(bytes.fromhex("0a016312016e200130054d00002841"), "a chapter")
     assert (chapter.number(4), chapter.number(6), chapter.decimal(9)) == (1, 5, 10.5)
 
 
 @pytest.mark.parametrize("encoded", ["08001201758801018801ac02", "08001201758a010301ac02"], ids=["unpacked", "packed"])
 def test_lists_of_numbers_are_read_either_way(encoded):
-    assert Message(bytes.fromhex(encoded), "a series").numbers(17) == [1, 300]
+    assert ProtobufMessage(bytes.fromhex(encoded), "a series").numbers(17) == [1, 300]
 
 
 def test_what_nobody_knows_is_written_again_as_it_was():
@@ -62,7 +62,7 @@ def test_what_nobody_knows_is_written_again_as_it_was():
 
 def test_fields_of_old_with_the_number_zero_do_no_harm():
     inside = bytes.fromhex("0201410801")  # field 0, then field 1
-    assert Message(number_field(1, 5) + bytes_field(100, inside), "a backup").number(1) == 5
+    assert ProtobufMessage(number_field(1, 5) + bytes_field(100, inside), "a backup").number(1) == 5
 
 
 DAMAGED = {
@@ -83,9 +83,9 @@ def test_damage_is_named(raw):
 @pytest.mark.parametrize("raw", [text_field(1, "x"), decimal_field(1, 1.0)], ids=["text", "decimal"])
 def test_a_field_of_the_wrong_kind_is_named(raw):
     with pytest.raises(NotAFeed, match="field 1 of a series is"):
-        Message(raw, "a series").number(1)
+        ProtobufMessage(raw, "a series").number(1)
 
 
 def test_text_that_is_none_is_named():
     with pytest.raises(NotAFeed, match="field 2 of a series is no UTF-8"):
-        Message(bytes_field(2, b"\xff\xfe"), "a series").text(2)
+        ProtobufMessage(bytes_field(2, b"\xff\xfe"), "a series").text(2)

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.people import RunningApp, a_running_app
+from tests.billing.builders import OPERATOR
 from tests.web.guests import a_guest, error_of
 from tsuzuki.accounts.types import Slice
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.types import Invoice
 from tsuzuki.model.ids import show_id
 

@@ -11,6 +11,7 @@ from playwright.async_api import Page
 
 from tests.api.people import RunningApp
 from tests.authorisation.objects import OBJECTS
+from tests.billing.builders import OPERATOR
 from tests.crawler.builders import a_dead_letter, a_source_body, made, the_admin, until_over
 from tests.delivery.builders import subscribe
 from tests.images.builders import a_picture
@@ -22,7 +23,6 @@ from tests.web.sample_shelf import PARAGRAPHS, a_feed, an_item, fill_shelf, rele
 from tests.web.xss.hostile_server import named
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.types import Slice, User
-from tsuzuki.billing.books import OPERATOR
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, show_id

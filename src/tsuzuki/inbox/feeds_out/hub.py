@@ -24,7 +24,7 @@ from tsuzuki.inbox.feeds_out.policy import (
     granted_lease,
     news_in,
 )
-from tsuzuki.inbox.feeds_out.service import ToldRow, feed_entries_tx, find_feed_tx, lock_feed_out_tx
+from tsuzuki.inbox.feeds_out.service import AnnouncedRow, feed_entries_tx, find_feed_tx, lock_feed_out_tx
 from tsuzuki.inbox.feeds_out.tasks import CHECKS, PUSHES, HubCheck, HubPush
 from tsuzuki.inbox.feeds_out.types import FeedOut, FeedOutId, HubSubscriptionId, Topic, read_topic
 from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound
@@ -207,7 +207,7 @@ async def know_all_tx(tx: Tx, feed: FeedOut, now: Millis) -> None:
 
 async def _has_news_tx(tx: Tx, feed: FeedOut) -> bool:
     """Asked first, for most that happens on a shelf is news to no feed, and writes nothing."""
-    known = await tx.maybe(ToldRow, q.get_told, id=feed.id)
+    known = await tx.maybe(AnnouncedRow, q.get_told, id=feed.id)
     return known is not None and bool(news_in(await _newest_tx(tx, feed), known.told)[0])
 
 

@@ -32,7 +32,7 @@ LONGEST_SECRET: Final = 199
 """Bytes."""
 LONGEST_CALLBACK: Final = 2_000
 
-Told = Sequence[tuple[int, int]]
+Announced = Sequence[tuple[int, int]]
 """Entries that subscribers know of, each with when it last changed; the newest first."""
 
 _ETAG = re.compile(r'"[^"]*"')
@@ -74,7 +74,7 @@ def is_unchanged(answer: Answerable, if_none_match: str | None, if_modified_sinc
     return answer.modified // SECOND <= if_modified_since // SECOND
 
 
-def news_in(rows: Sequence[Entry], told: Told) -> tuple[list[Entry], Told]:
+def news_in(rows: Sequence[Entry], told: Announced) -> tuple[list[Entry], Announced]:
     """The entries that subscribers do not know of, or not as they are now; and what they know of after that."""
     known = dict(told)
     now = {row.id: changed_at(row) for row in rows}

@@ -154,16 +154,16 @@ class FeedsOut:
             await self._db.with_tx(lambda tx: tx.run(q.touch_feed, id=feed.id, now=now))
 
 
-class ToldRow(msgspec.Struct, frozen=True):
+class AnnouncedRow(msgspec.Struct, frozen=True):
     """What the subscribers of a feed know of."""
 
     told: list[tuple[int, int]]
 
 
-async def lock_feed_out_tx(tx: Tx, feed_out_id: FeedOutId) -> ToldRow | None:
+async def lock_feed_out_tx(tx: Tx, feed_out_id: FeedOutId) -> AnnouncedRow | None:
     """What its subscribers know of; nobody else changes that, its address or who they are. None when it is gone."""
     check_order(tx, FEED_OUT_LOCK, feed_out_id)
-    return await tx.maybe(ToldRow, q.lock_feed_out, id=feed_out_id)
+    return await tx.maybe(AnnouncedRow, q.lock_feed_out, id=feed_out_id)
 
 
 async def find_feed_tx(tx: Tx, secret: str) -> FeedOut:

@@ -34,7 +34,7 @@ from tsuzuki.shelves.types import ReportedProgress, ReportedReading
 MOST_PAGES = 100_000
 
 
-class ProgressBody(msgspec.Struct, frozen=True):
+class BookProgressBody(msgspec.Struct, frozen=True):
     """How far a book was read; pages are counted from 1."""
 
     page: int | None = None
@@ -240,7 +240,7 @@ async def _file(asked: KomgaRequest) -> Response:
 
 async def _report(asked: KomgaRequest) -> Response:
     """The last page completes a book, unless that is denied; what is said of it is set, never toggled."""
-    body = await asked.body(ProgressBody)
+    body = await asked.body(BookProgressBody)
     if body.page is None and not body.completed:
         raise Invalid("Send the page, or that the book is completed.")
     chapter = await _chapter(asked)

@@ -10,7 +10,7 @@ from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.komga.books import page_pictures, releases_of
 from tsuzuki.protocols.komga.requests import KOMGA, KomgaRequest, KomgaResource, done, resource
 from tsuzuki.protocols.komga.views import book_view
-from tsuzuki.protocols.opds.progression import READ_ON, ProgressionBody, answer_progression, reading_of
+from tsuzuki.protocols.opds.progression import READ_ON, CantookProgression, answer_progression, reading_of
 from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease, counted
 from tsuzuki.shelves.library import LibraryChapter
 
@@ -82,7 +82,7 @@ async def _show(asked: KomgaRequest) -> Response:
 
 async def _store(asked: KomgaRequest) -> Response:
     """Conflict where something as new is known, so that the app fetches it."""
-    body = await asked.body(ProgressionBody)
+    body = await asked.body(CantookProgression)
     chapter, release = await _opened(asked)
     count = (await counted(asked.services, release)).page_count
     reading, is_known = reading_of(body, chapter, count)

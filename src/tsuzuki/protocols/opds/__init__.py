@@ -13,7 +13,7 @@ from tsuzuki.protocols.opds.articles import answer_article, answer_day, days, sa
 from tsuzuki.protocols.opds.atom import answer_atom, answer_search
 from tsuzuki.protocols.opds.catalogue import groups, root, series_list
 from tsuzuki.protocols.opds.chapters import chapter, continued, inbox, opened_chapter, publication, series
-from tsuzuki.protocols.opds.feeds import Feed
+from tsuzuki.protocols.opds.feeds import OpdsFeed
 from tsuzuki.protocols.opds.json_feeds import answer_feed, answer_json, answer_manifest
 from tsuzuki.protocols.opds.pages import answer_chapter_cover, answer_file, answer_page, answer_series_cover
 from tsuzuki.protocols.opds.progression import show_progress, show_progression, store_progress, store_progression
@@ -31,7 +31,7 @@ from tsuzuki.protocols.opds.requests import (
 
 __all__ = ["OPDS", "resources"]
 
-Build = Callable[[OpdsRequest], Awaitable[Feed]]
+Build = Callable[[OpdsRequest], Awaitable[OpdsFeed]]
 
 FEEDS: dict[str, Build] = {
     "catalog": root,

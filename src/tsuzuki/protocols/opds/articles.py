@@ -15,7 +15,16 @@ from tsuzuki.model.ids import ItemId
 from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import DAY, Millis, from_iso, iso
 from tsuzuki.model.titles import title_of
-from tsuzuki.protocols.opds.feeds import PAGE, Feed, Paging, Publication, cursor_of, list_feed, path_with, permanent_id
+from tsuzuki.protocols.opds.feeds import (
+    PAGE,
+    OpdsFeed,
+    Paging,
+    Publication,
+    cursor_of,
+    list_feed,
+    path_with,
+    permanent_id,
+)
 from tsuzuki.protocols.opds.requests import NOTHING, OpdsRequest
 
 DAYS: Final = 7
@@ -23,7 +32,7 @@ DAYS: Final = 7
 _SAVED = "articles/saved"
 
 
-async def saved_articles(asked: OpdsRequest) -> Feed:
+async def saved_articles(asked: OpdsRequest) -> OpdsFeed:
     """What was saved, each as a book."""
     asked.must_show("item")
     wanted = EntryFilter(kind="item", saved=True, detail="preview")
@@ -62,7 +71,7 @@ def _article(asked: OpdsRequest, row: Entry) -> Publication:
     )
 
 
-async def days(asked: OpdsRequest) -> Feed:
+async def days(asked: OpdsRequest) -> OpdsFeed:
     """The last days on which articles arrived, by UTC."""
     asked.must_show("item")
     now = asked.deps.clock()

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from tsuzuki.model import xml
 from tsuzuki.model.times import Millis, iso
-from tsuzuki.protocols.opds.feeds import PAGE, Feed, Place, Publication
+from tsuzuki.protocols.opds.feeds import PAGE, FeedLink, OpdsFeed, Publication
 from tsuzuki.protocols.opds.requests import FIRST, SECOND
 
 TYPES: Final = {
@@ -27,7 +27,7 @@ _OPEN = (
 )
 
 
-def answer_atom(feed: Feed) -> Response:
+def answer_atom(feed: OpdsFeed) -> Response:
     """The feed; without `Last-Modified`, since what was read in it changes at any time."""
     headers = {"content-type": f"{TYPES[feed.kind]};charset=utf-8", "cache-control": "private, no-cache"}
     return Response(xml.document(_feed(feed)), headers=headers)
@@ -47,7 +47,7 @@ def answer_search(base: str) -> Response:
     return Response(xml.document(parts), media_type=SEARCH_TYPE)
 
 
-def _feed(feed: Feed) -> Iterator[str]:
+def _feed(feed: OpdsFeed) -> Iterator[str]:
     yield _OPEN
     yield xml.element("id", feed.id)
     yield xml.element("title", feed.title)
@@ -65,12 +65,12 @@ def _feed(feed: Feed) -> Iterator[str]:
         yield xml.element("opensearch:startIndex", str(feed.paging.start + 1))
     for entry in feed.entries:
         yield "<entry>"
-        yield from _place(entry) if isinstance(entry, Place) else _publication(entry)
+        yield from _place(entry) if isinstance(entry, FeedLink) else _publication(entry)
         yield "</entry>"
     yield "</feed>"
 
 
-def _feed_links(feed: Feed) -> Iterator[str]:
+def _feed_links(feed: OpdsFeed) -> Iterator[str]:
     own = TYPES[feed.kind]
     yield _link("self", own, feed.path)
     yield _link("start", TYPES["navigation"], "catalog")
@@ -84,7 +84,7 @@ def _feed_links(feed: Feed) -> Iterator[str]:
         yield from (_link(rel, own, path) for rel, path in pages.items() if path is not None)
 
 
-def _place(place: Place) -> Iterator[str]:
+def _place(place: FeedLink) -> Iterator[str]:
     yield xml.element("id", place.id)
     yield xml.element("title", place.title)
     yield xml.element("updated", _time(place.updated))

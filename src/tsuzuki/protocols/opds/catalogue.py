@@ -5,7 +5,7 @@ from uuid import UUID
 from tsuzuki.accounts.types import Slice
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id, show_id
-from tsuzuki.protocols.opds.feeds import PAGE, Feed, Place, list_feed, numbered_pages, path_with, permanent_id
+from tsuzuki.protocols.opds.feeds import PAGE, FeedLink, OpdsFeed, list_feed, numbered_pages, path_with, permanent_id
 from tsuzuki.protocols.opds.requests import NOTHING, OpdsRequest
 from tsuzuki.shelves.library import LibrarySeries, SeriesFilter
 
@@ -23,12 +23,12 @@ _ARTICLES = (
 )
 
 
-async def root(asked: OpdsRequest) -> Feed:
+async def root(asked: OpdsRequest) -> OpdsFeed:
     """Where an app begins: with what its device password shows."""
     now = asked.deps.clock()
     shown = [*(_COMICS if asked.user.kind != "item" else ()), *(_ARTICLES if asked.user.kind != "chapter" else ())]
     places = [
-        Place(
+        FeedLink(
             id=permanent_id(asked, path),
             title=title,
             path=path,
@@ -42,12 +42,12 @@ async def root(asked: OpdsRequest) -> Feed:
     return list_feed(asked, "catalog", "Tsuzuki", places, up=None)
 
 
-async def groups(asked: OpdsRequest) -> Feed:
+async def groups(asked: OpdsRequest) -> OpdsFeed:
     """The groups that have series."""
     asked.must_show("chapter")
     used = {one.group_id for one in await asked.services.reading.library.grouped(asked.shelf_id)}
     places = [
-        Place(
+        FeedLink(
             id=f"urn:uuid:{UUID(bytes=group.public_id)}",
             title=group.name,
             path=f"series?group={show_id(group.public_id)}",
@@ -60,7 +60,7 @@ async def groups(asked: OpdsRequest) -> Feed:
     return list_feed(asked, "groups", "Groups", places)
 
 
-async def series_list(asked: OpdsRequest) -> Feed:
+async def series_list(asked: OpdsRequest) -> OpdsFeed:
     """Followed series: all, those of a group, or those with these words."""
     asked.must_show("chapter")
     words = (asked.params.one("search") or asked.params.one("query")).strip()
@@ -92,10 +92,10 @@ async def _group(asked: OpdsRequest) -> PublicId | None:
     return group
 
 
-def _place(one: LibrarySeries) -> Place:
+def _place(one: LibrarySeries) -> FeedLink:
     row, path = one.row, f"series/{show_id(one.row.public_id)}"
     unread, chapters = one.counts.chapters - one.counts.finished, one.counts.chapters
-    return Place(
+    return FeedLink(
         id=f"urn:uuid:{UUID(bytes=row.public_id)}",
         title=row.title or "Untitled",
         path=path,

@@ -13,10 +13,10 @@ from tsuzuki.model.ids import ChapterId, PublicId, show_id
 from tsuzuki.protocols.opds.feeds import (
     PAGE,
     Facet,
-    Feed,
+    FeedLink,
+    OpdsFeed,
     OtherPages,
     PageStream,
-    Place,
     Publication,
     SeriesPlace,
     list_feed,
@@ -41,7 +41,7 @@ class ChapterPage(msgspec.Struct, frozen=True):
     others: OtherPages
 
 
-async def series(asked: OpdsRequest) -> Feed:
+async def series(asked: OpdsRequest) -> OpdsFeed:
     """The chapters of a series, the oldest first unless it is said otherwise."""
     asked.must_show("chapter")
     row = (await asked.services.reading.library.get(asked.shelf_id, asked.public_id("series_id"))).row
@@ -97,7 +97,7 @@ async def _newest_first(asked: OpdsRequest, series_id: PublicId, states: Sequenc
     return ChapterPage(rows, total, max(0, total - left), pages_left(left, total))
 
 
-async def continued(asked: OpdsRequest) -> Feed:
+async def continued(asked: OpdsRequest) -> OpdsFeed:
     """Where to read on in each series."""
     asked.must_show("chapter")
     following = await asked.services.reading.follows.continue_reading(asked.shelf_id, PAGE)
@@ -105,7 +105,7 @@ async def continued(asked: OpdsRequest) -> Feed:
     return list_feed(asked, "continue", "Continue reading", await _entries(asked, rows))
 
 
-async def inbox(asked: OpdsRequest) -> Feed:
+async def inbox(asked: OpdsRequest) -> OpdsFeed:
     """Chapters as they arrived, the newest first. A page is named by how many older ones are left."""
     asked.must_show("chapter")
     is_unread, left = asked.params.one("unread") == "true", asked.count("left")
@@ -123,7 +123,7 @@ async def inbox(asked: OpdsRequest) -> Feed:
     )
 
 
-async def chapter(asked: OpdsRequest) -> Feed:
+async def chapter(asked: OpdsRequest) -> OpdsFeed:
     """One chapter, whose pages are counted now: its source is asked where nobody has yet."""
     row, release = await opened_chapter(asked)
     up = f"series/{show_id(row.series_public_id)}"
@@ -144,7 +144,7 @@ async def _known(asked: OpdsRequest, ids: Sequence[ChapterId]) -> Sequence[Libra
     return await asked.services.reading.library.chapters_of(asked.shelf_id, ids)
 
 
-async def _entries(asked: OpdsRequest, rows: Sequence[LibraryChapter]) -> Sequence[Place] | Sequence[Publication]:
+async def _entries(asked: OpdsRequest, rows: Sequence[LibraryChapter]) -> Sequence[FeedLink] | Sequence[Publication]:
     """Publications where the pages of all are counted. Else each leads to a feed of its own, which counts them: a list
     asks no source, and kinds of entries are not mixed.
     """
@@ -153,7 +153,7 @@ async def _entries(asked: OpdsRequest, rows: Sequence[LibraryChapter]) -> Sequen
     if all(release.page_count > 0 for _, release in readable):
         return [publication(asked, row, release) for row, release in readable]
     return [
-        Place(
+        FeedLink(
             id=permanent_id(asked, f"chapter {row.id}"),
             title=chapter_name(row),
             path=f"chapters/{row.id}",

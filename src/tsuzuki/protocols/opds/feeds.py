@@ -17,7 +17,7 @@ PAGE: Final = 50
 FeedKind = Literal["navigation", "acquisition"]
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class FeedLink(msgspec.Struct, frozen=True, kw_only=True):
     """An entry that leads to another feed; paths begin below the version's own."""
 
     id: str
@@ -140,14 +140,14 @@ def pages_left(left: int, total: int) -> OtherPages:
     )
 
 
-class Feed(msgspec.Struct, frozen=True, kw_only=True):
+class OpdsFeed(msgspec.Struct, frozen=True, kw_only=True):
     """A page of a list, all of one kind."""
 
     id: str
     title: str
     path: str
     updated: Millis
-    entries: Sequence[Place] | Sequence[Publication]
+    entries: Sequence[FeedLink] | Sequence[Publication]
     up: str | None
     """None for the one where apps begin."""
     paging: Paging | None = None
@@ -156,24 +156,24 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kind(self) -> FeedKind:
         """What its entries are; an empty list could be either."""
-        return "navigation" if any(isinstance(entry, Place) for entry in self.entries) else "acquisition"
+        return "navigation" if any(isinstance(entry, FeedLink) for entry in self.entries) else "acquisition"
 
 
 def list_feed(
     asked: OpdsRequest,
     path: str,
     title: str,
-    entries: Sequence[Place] | Sequence[Publication],
+    entries: Sequence[FeedLink] | Sequence[Publication],
     *,
     identity: str | None = None,
     up: str | None = "catalog",
     paging: Paging | None = None,
     facets: Sequence[Facet] = (),
-) -> Feed:
+) -> OpdsFeed:
     """A feed as new as its newest entry; `identity` is the same on all its pages, where `path` is not."""
     updated = max((entry.updated for entry in entries), default=asked.deps.clock())
     feed_id = permanent_id(asked, identity or path)
-    return Feed(
+    return OpdsFeed(
         id=feed_id, title=title, path=path, updated=updated, entries=entries, up=up, paging=paging, facets=facets
     )
 

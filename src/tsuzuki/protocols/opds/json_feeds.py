@@ -7,7 +7,7 @@ import msgspec
 from starlette.responses import Response
 
 from tsuzuki.model.times import iso
-from tsuzuki.protocols.opds.feeds import PAGE, Feed, Place, Publication
+from tsuzuki.protocols.opds.feeds import PAGE, FeedLink, OpdsFeed, Publication
 from tsuzuki.protocols.opds.requests import SECOND
 
 FEED_TYPE = "application/opds+json"
@@ -28,23 +28,23 @@ def answer_json(body: Mapping[str, Any], media_type: str) -> Response:
     return Response(msgspec.json.encode(body), headers=headers)
 
 
-def answer_feed(feed: Feed, base: str) -> Response:
+def answer_feed(feed: OpdsFeed, base: str) -> Response:
     """The feed."""
-    return answer_json(_Writer(base).feed(feed), FEED_TYPE)
+    return answer_json(_FeedWriter(base).feed(feed), FEED_TYPE)
 
 
 def answer_manifest(one: Publication, base: str) -> Response:
     """A chapter with its pages in order."""
-    return answer_json(_Writer(base).manifest(one), MANIFEST_TYPE)
+    return answer_json(_FeedWriter(base).manifest(one), MANIFEST_TYPE)
 
 
-class _Writer:
+class _FeedWriter:
     """Writes absolute addresses."""
 
     def __init__(self, base: str) -> None:
         self._below = f"{base}{SECOND}/"
 
-    def feed(self, feed: Feed) -> Json:
+    def feed(self, feed: OpdsFeed) -> Json:
         metadata: Json = {"title": feed.title, "modified": iso(feed.updated)}
         links = [self._link("self", FEED_TYPE, feed.path), self._link("start", FEED_TYPE, "catalog")]
         links.append(self._link("search", FEED_TYPE, "search{?query}") | {"templated": True})
@@ -55,7 +55,7 @@ class _Writer:
             links += [self._link(rel, FEED_TYPE, path) for rel, path in pages.items() if path is not None]
             metadata |= {"numberOfItems": feed.paging.total, "itemsPerPage": PAGE}
             metadata["currentPage"] = -(-feed.paging.start // PAGE) + 1
-        navigation = [self._place(one) for one in feed.entries if isinstance(one, Place)]
+        navigation = [self._place(one) for one in feed.entries if isinstance(one, FeedLink)]
         publications = [self._publication(one) for one in feed.entries if isinstance(one, Publication)]
         shown: Json = {"navigation": navigation} if navigation else {"publications": publications}
         return {"metadata": metadata, "links": links, **shown, **self._facets(feed)}
@@ -67,7 +67,7 @@ class _Writer:
         metadata = found["metadata"] | {"conformsTo": _DIVINA}
         return {"@context": _CONTEXT, **found, "metadata": metadata, "readingOrder": order}
 
-    def _facets(self, feed: Feed) -> Json:
+    def _facets(self, feed: OpdsFeed) -> Json:
         groups: dict[str, list[Json]] = {}
         for facet in feed.facets:
             link = self._linked(facet.path, FEED_TYPE) | {"title": facet.title}
@@ -75,7 +75,7 @@ class _Writer:
         listed = [{"metadata": {"title": title}, "links": links} for title, links in groups.items()]
         return {"facets": listed} if listed else {}
 
-    def _place(self, place: Place) -> Json:
+    def _place(self, place: FeedLink) -> Json:
         link = self._link(place.rel, FEED_TYPE, place.path) | {"title": place.title}
         return link if place.count is None else link | {"properties": {"numberOfItems": place.count}}
 

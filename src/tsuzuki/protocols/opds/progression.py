@@ -39,7 +39,7 @@ class Locator(msgspec.Struct, frozen=True):
     locations: Locations
 
 
-class ProgressionBody(msgspec.Struct, frozen=True):
+class CantookProgression(msgspec.Struct, frozen=True):
     """As Cantook sends it."""
 
     modified: str
@@ -47,7 +47,7 @@ class ProgressionBody(msgspec.Struct, frozen=True):
     device: ReadingDevice = ReadingDevice()
 
 
-class ProgressBody(msgspec.Struct, frozen=True):
+class OpdsProgression(msgspec.Struct, frozen=True):
     """As OPDS Progression has it."""
 
     modified: str
@@ -84,14 +84,14 @@ async def show_progress(asked: OpdsRequest) -> Response:
 
 async def store_progression(asked: OpdsRequest) -> Response:
     """204; Conflict where something as new is known, so that the app fetches it."""
-    body = await read_json(asked.request, ProgressionBody)
+    body = await read_json(asked.request, CantookProgression)
     row, release = await opened_chapter(asked)
     reading, is_known = reading_of(body, row, release.page_count)
     await _store(asked, row, reading, is_known=is_known)
     return Response(status_code=204)
 
 
-def reading_of(body: ProgressionBody, row: LibraryChapter, count: int) -> tuple[ReportedReading, bool]:
+def reading_of(body: CantookProgression, row: LibraryChapter, count: int) -> tuple[ReportedReading, bool]:
     """What it tells, and whether something as new is known; Invalid for a place that the chapter does not have."""
     place = body.locator.locations
     page = place.position - 1 if place.position is not None else _page(place.totalProgression, count)
@@ -103,7 +103,7 @@ def reading_of(body: ProgressionBody, row: LibraryChapter, count: int) -> tuple[
 
 async def store_progress(asked: OpdsRequest) -> Response:
     """What is stored now; Conflict where something newer is known."""
-    body = await read_json(asked.request, ProgressBody)
+    body = await read_json(asked.request, OpdsProgression)
     row, release = await opened_chapter(asked)
     page, at = _page(body.progression, release.page_count), _moment(body.modified)
     is_known = row.state != "UNREAD" and at < (row.read_at or 0)

@@ -28,7 +28,7 @@ from tsuzuki.shelves.types import NewSubscription
 from tsuzuki.sources.feeds import find_feed_tx, follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.watches import ImportedFetchState, NewWatch, add_watch_tx, import_fetch_state_tx
 from tsuzuki.transfer.archive.container import NumberedLine
-from tsuzuki.transfer.archive.format import Feed, ItemLine, RemovedItemLine
+from tsuzuki.transfer.archive.format import FeedLine, ItemLine, RemovedItemLine
 from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
 from tsuzuki.transfer.archive.journal import LineCounts
 from tsuzuki.transfer.archive.store import add_feed_tx, add_subscription_tx, as_row
@@ -69,7 +69,7 @@ class FeedImport:
                     await self._import_feed(each, vetted.link)
 
     async def _import_feed(self, numbered: NumberedLine, link: str) -> None:
-        feed: Feed = numbered.line
+        feed: FeedLine = numbered.line
         wanted = msgspec.structs.replace(feed, link=link, retention=feed.retention if self._may_keep else None)
         if feed.lacks_password:
             asleep = feed.suspended_at or self._deps.clock()
@@ -88,7 +88,7 @@ class FeedImport:
             self._import_run.journal.note(numbered, f"{link} is suspended: its proxy's password is not in the archive.")
         self._import_run.journal.one("feeds.jsonl", "existing" if how == "existing" else "created")
 
-    async def _follow_tx(self, tx: Tx, *, feed: Feed) -> tuple[FeedId, _How]:
+    async def _follow_tx(self, tx: Tx, *, feed: FeedLine) -> tuple[FeedId, _How]:
         """The feed, and whether the shelf follows it only now: one that others know, or one that is new here."""
         now = self._deps.clock()
         if await find_subscription_to_tx(tx, self._shelf_id, feed.link, feed.proxy) is not None:

@@ -26,7 +26,7 @@ KeptFor = Annotated[int, Meta(ge=0, le=10**15)]
 """0 is for ever."""
 """Milliseconds."""
 Page = Annotated[int, Meta(ge=0, le=10**9)]
-Place = Annotated[int, Meta(ge=-(10**9), le=10**9)]
+Position = Annotated[int, Meta(ge=-(10**9), le=10**9)]
 Key = Annotated[str, Meta(min_length=1, max_length=5_000)]
 Address = Annotated[str, Meta(min_length=1, max_length=5_000)]
 Validator = Annotated[str, Meta(min_length=1, max_length=1_000)]
@@ -59,11 +59,11 @@ class GroupLine(ArchiveLine, frozen=True, kw_only=True):
     """A group of the shelf."""
 
     name: Annotated[str, Meta(min_length=1, max_length=500)]
-    position: Place = 0
+    position: Position = 0
     is_default: bool = False
 
 
-class Feed(ArchiveLine, frozen=True, kw_only=True):
+class FeedLine(ArchiveLine, frozen=True, kw_only=True):
     """A feed with its subscription's settings."""
 
     link: Address
@@ -257,8 +257,8 @@ class ArchivedRelease(ArchiveLine, frozen=True, kw_only=True):
     language: str | None = None
     group: str | None = None
     published_at: Moment | None = None
-    source_order: Place = 0
-    page_count: Place = -1
+    source_order: Position = 0
+    page_count: Position = -1
     is_available: bool = True
     is_readable: bool = True
     first_seen_at: Moment
@@ -320,7 +320,7 @@ class ChannelLine(ArchiveLine, frozen=True, kw_only=True):
 PARTS: dict[str, type[ArchiveLine]] = {
     "person.jsonl": Person,
     "groups.jsonl": GroupLine,
-    "feeds.jsonl": Feed,
+    "feeds.jsonl": FeedLine,
     "items.jsonl": ItemLine,
     "gone.jsonl": RemovedItemLine,
     "sources.jsonl": ArchivedSource,

@@ -20,7 +20,7 @@ from tsuzuki.transfer.archive.format import (
     ArchivedSeries,
     ArchiveLine,
     BookmarkLine,
-    Feed,
+    FeedLine,
     ItemLine,
     SeriesSource,
 )
@@ -67,7 +67,7 @@ class Cleaner:
 
     def clean(self, line: Any) -> Any:
         """The line as it may be stored."""
-        if isinstance(line, Feed):
+        if isinstance(line, FeedLine):
             return self._feed(line)
         if isinstance(line, ItemLine):
             return self._item(line)
@@ -82,7 +82,7 @@ class Cleaner:
             _fitting(key)
         return line
 
-    def _feed(self, feed: Feed) -> Feed:
+    def _feed(self, feed: FeedLine) -> FeedLine:
         return _with_addresses(feed, "site_url", "icon_url", "hub_url", "own_site_url")
 
     def _item(self, item: ItemLine) -> ItemLine:

@@ -31,8 +31,8 @@ from tsuzuki.transfer.archive.format import (
     BookmarkLine,
     ChannelLine,
     EntryLine,
-    Feed,
     FeedKey,
+    FeedLine,
     FollowLine,
     FormerFollowLine,
     FullTextLine,
@@ -218,9 +218,9 @@ def _key_of(link: str, proxy: str) -> FeedKey:
     return FeedKey(link=link, proxy=without_password(proxy))
 
 
-def _feed(row: ArchiveFeedRow, groups: Groups) -> Feed:
+def _feed(row: ArchiveFeedRow, groups: Groups) -> FeedLine:
     bare = without_password(row.proxy)
-    return copied(Feed, row, proxy=bare, group=groups.get(row.group_id), lacks_password=bare != row.proxy)
+    return copied(FeedLine, row, proxy=bare, group=groups.get(row.group_id), lacks_password=bare != row.proxy)
 
 
 def _item(row: ItemRow, feed: FeedKey) -> ItemLine:

@@ -13,7 +13,7 @@ from tsuzuki.transfer.archive.format import (
     ArchivedSeries,
     BackupLine,
     BookmarkLine,
-    Feed,
+    FeedLine,
     FormerFollowLine,
     SeriesSource,
 )
@@ -89,14 +89,14 @@ async def has_shelf_tx(tx: Tx, shelf_id: ShelfId) -> bool:
     return await tx.one(bool, q.has_shelf, shelf_id=shelf_id)
 
 
-async def add_feed_tx(tx: Tx, feed: Feed, now: Millis) -> FeedId | None:
+async def add_feed_tx(tx: Tx, feed: FeedLine, now: Millis) -> FeedId | None:
     """A feed with what it says of itself; None when it is known."""
     values = q.add_feed.values_of(feed, proxy=tx.vault.seal_proxy(feed.proxy), now=now)
     return await tx.maybe(FeedId, q.add_feed, **values)
 
 
 async def add_subscription_tx(
-    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, feed: Feed, *, group_id: GroupId, public_id: PublicId, now: Millis
+    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, feed: FeedLine, *, group_id: GroupId, public_id: PublicId, now: Millis
 ) -> int:
     """The id of the subscription with all its settings; UniqueViolation when the shelf has this feed."""
     ids = {"public_id": public_id, "shelf_id": shelf_id, "feed_id": feed_id, "group_id": group_id}

@@ -17,7 +17,7 @@ from tsuzuki.connectors.html.sanitiser import one_line, valid_text
 from tsuzuki.connectors.opml import read_opml
 from tsuzuki.model.errors import NotAFeed, TooLarge
 from tsuzuki.model.times import LATEST, SECOND
-from tsuzuki.transfer.archive.format import BookmarkLine, Feed
+from tsuzuki.transfer.archive.format import BookmarkLine, FeedLine
 from tsuzuki.transfer.foreign import ForeignLines, LeftOut
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ NOT_WEB = "Their addresses are not those of feeds on the web."
 
 def read_feed_list(body: bytes, now: int) -> ForeignLines:
     """An OPML document."""
-    feeds: list[Feed] = []
+    feeds: list[FeedLine] = []
     left = 0
     for outline in read_opml(body):
         if http_url(outline.link) is None:
@@ -46,9 +46,9 @@ def read_feed_list(body: bytes, now: int) -> ForeignLines:
     return ForeignLines(feeds=feeds, left_out=[LeftOut("feeds", left, NOT_WEB)] if left else [])
 
 
-def a_feed(link: str, title: str, site_url: str | None, group: str, now: int) -> Feed:  # noqa: PLR0917  a row
+def a_feed(link: str, title: str, site_url: str | None, group: str, now: int) -> FeedLine:  # noqa: PLR0917  a row
     """A feed to follow."""
-    return Feed(
+    return FeedLine(
         link=link,
         title=one_line(title)[:_LONGEST_TITLE],
         own_site_url=http_url(site_url),

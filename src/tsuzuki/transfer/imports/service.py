@@ -1,4 +1,4 @@
-"""Imports: a file is looked at, shown, imported by a task of the queue (running.py), and undone as one thing.
+"""Imports: a file is looked at, shown, imported by a task of the queue (runner.py), and undone as one thing.
 
 Whatever it is, it becomes an archive of ours first (transfer/foreign.py). So one import does everything, an import
 that was cut off goes on where it was, and a repeat changes nothing.
@@ -31,7 +31,7 @@ from tsuzuki.transfer.archive.container import ArchiveReader
 from tsuzuki.transfer.foreign import ForeignLines
 from tsuzuki.transfer.imports.drafts import archive_draft
 from tsuzuki.transfer.imports.kinds import ARCHIVE_KIND, FileKind, kind_of
-from tsuzuki.transfer.imports.running import IMPORTS_QUEUE, ImportRunner, ImportTask
+from tsuzuki.transfer.imports.runner import IMPORTS_QUEUE, ImportRunner, ImportTask
 from tsuzuki.transfer.imports.store import (
     add_import_tx,
     find_import_tx,
@@ -48,7 +48,7 @@ from tsuzuki.transfer.mihon.reader import read_backup
 from tsuzuki.transfer.mihon.sources import BackupSources
 from tsuzuki.transfer.servers.calls import Fetcher, ServerCalls
 from tsuzuki.transfer.servers.kinds import SERVER_KINDS, ServerLogin
-from tsuzuki.transfer.servers.reading import server_lines, suwayomi_backup
+from tsuzuki.transfer.servers.lines import server_lines, suwayomi_backup
 
 MOST_BYTES = 64 * 1024 * 1024
 MOST_AT_ONCE = 2

@@ -22,7 +22,7 @@ from tsuzuki.transfer.archive.rows import ArchiveChapterRow, BackupRow, MappingR
 from tsuzuki.transfer.archive.store import archived_chapters_tx, archived_releases_tx, backups_of_tx, mappings_tx
 from tsuzuki.transfer.mihon.sources import BackupSources, CallableSource
 from tsuzuki.transfer.mihon.unpack import MERGED_SOURCE
-from tsuzuki.transfer.mihon.writing import (
+from tsuzuki.transfer.mihon.writer import (
     Categories,
     ChapterToWrite,
     SeriesToWrite,

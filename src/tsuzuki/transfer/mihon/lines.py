@@ -27,7 +27,7 @@ from tsuzuki.transfer.archive.format import (
 )
 from tsuzuki.transfer.foreign import ForeignLines, LeftOut
 from tsuzuki.transfer.mihon.unpack import chapters_of
-from tsuzuki.transfer.mihon.wire import Message
+from tsuzuki.transfer.mihon.wire import ProtobufMessage
 
 DEVICE = "mihon"
 _MODES: Mapping[int, Mode] = {1: "ltr", 2: "rtl", 3: "vertical", 4: "webtoon", 5: "vertical"}
@@ -44,7 +44,7 @@ LEFT_OUT = {
 """What is not taken of a series, and why."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class BackupPlace(msgspec.Struct, frozen=True):
     """Where a series of a backup can be read on this server."""
 
     slug: str
@@ -59,11 +59,11 @@ class Place(msgspec.Struct, frozen=True):
 class SeriesPlaces(msgspec.Struct, frozen=True):
     """Where a series of a backup can be read on this server, and where those can that it was made of."""
 
-    own: Place | None = None
-    merged: tuple[Place, ...] = ()
+    own: BackupPlace | None = None
+    merged: tuple[BackupPlace, ...] = ()
 
     @property
-    def all(self) -> tuple[Place, ...]:
+    def all(self) -> tuple[BackupPlace, ...]:
         """Each once."""
         found = {(place.slug, place.key): place for place in (self.own, *self.merged) if place is not None}
         return tuple(found.values())
@@ -97,7 +97,7 @@ class SeriesReading:
 
     def __init__(self, raw: bytes, places: SeriesPlaces, context: BackupContext) -> None:
         self._raw = raw
-        self._message = Message(raw, "a series")
+        self._message = ProtobufMessage(raw, "a series")
         self._place = places.own
         self._places = places.all
         self._context = context
@@ -137,7 +137,7 @@ class SeriesReading:
             ),
         )
 
-    def _mapping(self, place: Place) -> SeriesSource:
+    def _mapping(self, place: BackupPlace) -> SeriesSource:
         return SeriesSource(
             source=place.slug,
             key=place.key,
@@ -166,7 +166,7 @@ class SeriesReading:
         """When each chapter was opened last."""
         opened: dict[str, int] = {}
         for raw in self._message.messages(104):
-            one = Message(raw, "a line of the history")
+            one = ProtobufMessage(raw, "a line of the history")
             url, at = one.required(1), _moment(one.number(2))
             if at is not None:
                 opened[url] = max(at, opened.get(url, 0))
@@ -190,7 +190,7 @@ class SeriesReading:
             found[chapter.key] = chapter if known is None else joined(known, chapter)
         return list(found.values())
 
-    def _chapter(self, message: Message) -> ArchivedChapter:
+    def _chapter(self, message: ProtobufMessage) -> ArchivedChapter:
         read = found_chapter(message, self._title, self._place)
         published = read.published_at
         seen = _moment(message.number(7)) or published or self._context.now
@@ -206,7 +206,7 @@ class SeriesReading:
             progress=self._progress(message),
         )
 
-    def _release(self, read: FoundChapter, message: Message, place: Place, seen: int) -> ArchivedRelease:
+    def _release(self, read: FoundChapter, message: ProtobufMessage, place: BackupPlace, seen: int) -> ArchivedRelease:
         order = message.number(10)
         return ArchivedRelease(
             source=place.slug,
@@ -223,7 +223,7 @@ class SeriesReading:
             last_seen_at=seen,
         )
 
-    def _progress(self, message: Message) -> ProgressLine | None:
+    def _progress(self, message: ProtobufMessage) -> ProgressLine | None:
         """What was read: of a chapter that is read its page says nothing."""
         is_read, is_marked, page = bool(message.number(4)), bool(message.number(5)), message.number(6)
         page = 0 if is_read or not 0 < page <= _MOST_PAGES else page
@@ -248,7 +248,7 @@ class SeriesReading:
         return valid_text(text).strip() or None if text else None
 
 
-def found_chapter(message: Message, title: str, place: Place | None) -> FoundChapter:
+def found_chapter(message: ProtobufMessage, title: str, place: BackupPlace | None) -> FoundChapter:
     """A chapter of a backup as a source would have told of it."""
     name = one_line(valid_text(message.required(2)))[:500]
     reading = read_name(name, title)

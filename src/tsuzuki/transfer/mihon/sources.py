@@ -14,7 +14,7 @@ from tsuzuki.model.errors import Invalid, NotFound, ShapeChanged
 from tsuzuki.model.structs import copied
 from tsuzuki.sources.types import Source
 from tsuzuki.transfer.archive.format import ArchivedSource
-from tsuzuki.transfer.mihon.lines import Place, SeriesPlaces
+from tsuzuki.transfer.mihon.lines import BackupPlace, SeriesPlaces
 from tsuzuki.transfer.mihon.unpack import SeriesHead
 
 _ANY_LANGUAGE = "all"
@@ -66,7 +66,7 @@ class BackupSources:
         merged = (self._place(part, names) for part in parts)
         return SeriesPlaces(self._place(head, names), tuple(place for place in merged if place is not None))
 
-    def _place(self, head: SeriesHead, names: Mapping[int, str]) -> Place | None:
+    def _place(self, head: SeriesHead, names: Mapping[int, str]) -> BackupPlace | None:
         found = self._find(head, names)
         if found is None:
             return None
@@ -78,7 +78,7 @@ class BackupSources:
         parts = urlsplit(place.url)
         base = f"{parts.scheme}://{parts.netloc}" if parts.netloc else found.source.base_url
         language = None if found.source.lang == "all" else found.source.lang
-        return Place(
+        return BackupPlace(
             found.source.slug, place.key, place.url, base.rstrip("/"), language, found.connector.backup_chapters
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from tsuzuki.model.errors import NotAFeed, TooLarge
-from tsuzuki.transfer.mihon.wire import LENGTH, Field, Message, damaged, read_fields
+from tsuzuki.transfer.mihon.wire import LENGTH, Field, ProtobufMessage, damaged, read_fields
 
 MOST_UNPACKED = 56 * 1024 * 1024
 RATIO = 300
@@ -74,7 +74,7 @@ def unpack(body: bytes) -> Unpacked:
         if field.number == SERIES:
             unpacking.add_series(_message(field))
         elif field.number == SOURCE:
-            unpacking.add_source(Message(_message(field), "a source"))
+            unpacking.add_source(ProtobufMessage(_message(field), "a source"))
         elif field.number in _PRIVATE:
             unpacking.has_preferences = True
         else:
@@ -116,14 +116,14 @@ class _Unpacking:
             raise TooLarge(f"The backup has more than {MOST_CHAPTERS:,} chapters.")
         (self._merged if head.merged else self._others).add(head, message)
 
-    def add_source(self, source: Message) -> None:
+    def add_source(self, source: ProtobufMessage) -> None:
         self._sources[source.number(2)] = source.text(1) or ""
         self._check_names()
 
     def add_other(self, field: Field) -> None:
         self._rest.append(field.raw)
         if field.number == CATEGORY:
-            category = Message(_message(field), "a category")
+            category = ProtobufMessage(_message(field), "a category")
             self._categories[category.number(2)] = category.required(1)
             self._check_names()
 
@@ -187,7 +187,7 @@ def _head(message: bytes) -> tuple[SeriesHead, int]:
             chapters += 1
             if chapters > MOST_OF_ONE:
                 raise TooLarge(f"A series of the backup has more than {MOST_OF_ONE:,} chapters.")
-    said = Message(b"".join(few), "a series")
+    said = ProtobufMessage(b"".join(few), "a series")
     if not has_source:
         raise damaged("a series has no source")
     is_kept = said.number(100, 1) != 0
@@ -198,14 +198,14 @@ def _head(message: bytes) -> tuple[SeriesHead, int]:
 def _merged_part(raw: bytes) -> tuple[int, str] | None:
     """None for what is no such reference: another app may mean something else by the field."""
     try:
-        part = Message(raw, "a merged series")
+        part = ProtobufMessage(raw, "a merged series")
         url = part.text(7)
         return None if url is None or 8 not in part else (part.number(8), url)
     except NotAFeed:
         return None
 
 
-def chapters_of(message: Message) -> Iterator[Message]:
+def chapters_of(message: ProtobufMessage) -> Iterator[ProtobufMessage]:
     """The chapters of a series, read one by one."""
     for raw in message.messages(CHAPTER):
-        yield Message(raw, "a chapter")
+        yield ProtobufMessage(raw, "a chapter")

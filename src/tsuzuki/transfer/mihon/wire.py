@@ -73,7 +73,7 @@ def read_fields(data: bytes) -> Iterator[Field]:
         yield Field(number, kind, value, data[start:at])
 
 
-class Message:
+class ProtobufMessage:
     """A message by the numbers of its fields. Of a field that is there several times the last counts, as everywhere."""
 
     def __init__(self, data: bytes, name: str) -> None:

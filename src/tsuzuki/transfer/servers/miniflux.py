@@ -22,7 +22,7 @@ class _Category(msgspec.Struct, frozen=True):
     title: str = ""
 
 
-class _Feed(msgspec.Struct, frozen=True):
+class _MinifluxFeed(msgspec.Struct, frozen=True):
     feed_url: str = ""
     site_url: str = ""
     title: str = ""
@@ -34,7 +34,7 @@ class _Entry(msgspec.Struct, frozen=True):
     url: str = ""
     content: str = ""
     published_at: str = ""
-    feed: _Feed | None = None
+    feed: _MinifluxFeed | None = None
 
 
 class _Entries(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ async def read_miniflux(
 
 def read_feeds(body: bytes, now: int) -> ForeignLines:
     """The list of feeds."""
-    found: list[_Feed] = decoded(body, list[_Feed])
+    found: list[_MinifluxFeed] = decoded(body, list[_MinifluxFeed])
     feeds = [
         a_feed(one.feed_url, one.title, one.site_url, one.category.title if one.category else "", now)
         for one in found

@@ -9,8 +9,8 @@ from tests.transfer.imports.builders import SOMEBODY, an_importer
 from tests.transfer.mihon.builders import UNKNOWN, a_backup, a_chapter, a_manga
 from tsuzuki.catalogue.browse import ListingWriter, SeriesAddresses
 from tsuzuki.catalogue.calls import Calls
-from tsuzuki.catalogue.linking import SeriesLinks
 from tsuzuki.catalogue.merges.service import SeriesMerges
+from tsuzuki.catalogue.series_links import SeriesLinks
 from tsuzuki.connectors.registry import Registry, builtin
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, Invalid

@@ -18,7 +18,7 @@ from tsuzuki.shelves.progress import entries_follow_tx
 from tsuzuki.sources.comics import followers_changed_tx, watch_everywhere_tx
 from tsuzuki.sources.series import known_series_tx
 
-q = load_queries("tsuzuki.catalogue.linking")
+q = load_queries("tsuzuki.catalogue.series_links")
 
 
 class Sides(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from tsuzuki.shelves.types import Mode
 from tsuzuki.transfer.mihon.lines import found_chapter, group_name
 from tsuzuki.transfer.mihon.unpack import CATEGORY, CHAPTER, SERIES, SOURCE
 from tsuzuki.transfer.mihon.wire import (
-    Message,
+    ProtobufMessage,
     bytes_field,
     decimal_field,
     number_field,
@@ -82,7 +82,7 @@ class KnownChapter(msgspec.Struct, frozen=True):
     """A chapter of an earlier backup, and what it is here; None where it is gone."""
 
     url: str
-    message: Message
+    message: ProtobufMessage
     raw: bytes
     now: ChapterToWrite | None
 
@@ -124,7 +124,7 @@ def _series(one: SeriesToWrite, categories: Categories, now: int) -> bytes:
     if one.earlier is None:
         return _new_series(one, categories, now)
     raw = zlib.decompressobj().decompress(one.earlier, MOST_UNPACKED)
-    message = Message(raw, "a series")
+    message = ProtobufMessage(raw, "a series")
     was_kept = bool(message.number(100, 1))
     is_kept = one.is_kept and (was_kept or not one.is_merged)
     is_left_alone = not is_kept and not was_kept
@@ -157,7 +157,7 @@ def _new_series(one: SeriesToWrite, categories: Categories, now: int) -> bytes:
     return b"".join(out)
 
 
-def _orders(one: SeriesToWrite, message: Message, categories: Categories, *, is_left_alone: bool) -> list[int]:
+def _orders(one: SeriesToWrite, message: ProtobufMessage, categories: Categories, *, is_left_alone: bool) -> list[int]:
     """Its group; where that is still its first category of before, or it was and is in no library, as before."""
     before = [categories.earlier[order] for order in message.numbers(17) if order in categories.earlier]
     group = one.group or categories.default
@@ -165,13 +165,13 @@ def _orders(one: SeriesToWrite, message: Message, categories: Categories, *, is_
     return [categories.now[name] for name in names if name in categories.now]
 
 
-def _known_chapters(message: Message, one: SeriesToWrite) -> list[KnownChapter]:
+def _known_chapters(message: ProtobufMessage, one: SeriesToWrite) -> list[KnownChapter]:
     by_key = {each.key: each for each in one.chapters}
     by_url = {each.url: each for each in one.chapters if each.url}
     title = message.text(3) or ""
     found: list[KnownChapter] = []
     for raw in message.messages(CHAPTER):
-        chapter = Message(raw, "a chapter")
+        chapter = ProtobufMessage(raw, "a chapter")
         url = chapter.required(1)
         now = by_url.get(path_of(url)) or by_key.get(chapter_key(found_chapter(chapter, title, None)))
         found.append(KnownChapter(url, chapter, raw, now))
@@ -222,10 +222,10 @@ def _new_chapter(one: ChapterToWrite, now: int) -> bytes:
     return b"".join(out)
 
 
-def _history(message: Message, known: list[KnownChapter], fresh: list[ChapterToWrite]) -> list[bytes]:
+def _history(message: ProtobufMessage, known: list[KnownChapter], fresh: list[ChapterToWrite]) -> list[bytes]:
     """Of each chapter the later of both, and one line where it had none, however many releases it has."""
     urls = {url: each.now for each in known for url in (each.url, path_of(each.url))}
-    lines = [(raw, Message(raw, "a line of the history")) for raw in message.messages(104)]
+    lines = [(raw, ProtobufMessage(raw, "a line of the history")) for raw in message.messages(104)]
     latest: dict[str, int] = {}
     for _, line in lines:
         now = urls.get(line.required(1))
@@ -258,5 +258,5 @@ def path_of(url: str) -> str:
     return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
 
-def _messages(raw: bytes, number: int) -> list[Message]:
-    return [Message(each, "a category") for each in Message(raw, "a backup").messages(number)]
+def _messages(raw: bytes, number: int) -> list[ProtobufMessage]:
+    return [ProtobufMessage(each, "a category") for each in ProtobufMessage(raw, "a backup").messages(number)]
