@@ -41,7 +41,7 @@ def test_the_version_is_the_programs(run):
     assert run("--version").stdout == f"tsuzuki, version {__version__}\n"
 
 
-def test_a_bad_setting_stops_any_command_with_one_line_and_status_2(run):
+def test_a_bad_setting_stops_any_command_with_status_2(run):
     for command in ("serve", "migrate", "settings"):
         result = run(command, PORT="eighty")
         assert result.exit_code == 2
@@ -56,14 +56,14 @@ def test_an_option_is_checked_like_the_variable_it_stands_for(run):
     assert "TSUZUKI_PORT is 'eighty'" in result.stderr
 
 
-def test_migrate_says_what_it_did_and_then_that_there_is_nothing_to_do(run, tmp_path):
+def test_migrate_reports_what_it_did_and_is_idempotent(run, tmp_path):
     assert run("migrate", "--dry-run").stdout.startswith("Schema 0: would apply 0001_initial")
     assert not (tmp_path / "tsuzuki.db").exists()
     assert re.fullmatch(r"Schema 0 -> \d+: applied 0001_initial.*\.\n", run("migrate").stdout)
     assert run("migrate").stdout.endswith(": nothing to do.\n")
 
 
-def test_a_database_of_another_schema_is_refused_with_the_command_that_recreates_it(run, tmp_path):
+def test_a_database_of_another_schema_names_the_recreate_command(run, tmp_path):
     run("migrate")
     _edit_the_first_migration(tmp_path / "tsuzuki.db")
     result = run("migrate")
@@ -104,7 +104,7 @@ def test_settings_shows_what_is_in_force_and_no_secret(run):
     assert "did you mean TSUZUKI_PORT?" in result.stderr
 
 
-def test_a_file_of_reedme_as_database_names_the_command_that_brings_it(run, tmp_path):
+def test_a_reedme_file_as_database_names_the_import_command(run, tmp_path):
     a_newer_file(tmp_path / "tsuzuki.db")
     result = run("migrate")
     assert result.exit_code == 1

@@ -78,7 +78,7 @@ def test_a_list_goes_to_a_file_or_to_stdout(run, tmp_path):
     assert read_opml(run("export").stdout_bytes) == [outline]
 
 
-def test_what_was_left_out_is_said_and_is_the_exit_status(run, tmp_path):
+def test_omissions_are_reported_and_set_the_exit_status(run, tmp_path):
     file = an_archive(tmp_path, SHELF | {"feeds.jsonl": [a_feed("http://10.0.0.1/feed")], "items.jsonl": []})
     done = run("import", "shelf", str(file))
     assert done.exit_code == 1

@@ -46,7 +46,7 @@ async def count(target: str, table: str, where: str = "true") -> int:
         await connection.close()
 
 
-async def test_a_killed_copy_is_continued_and_everything_is_found_by_its_words(tmp_path, target):
+async def test_a_killed_copy_is_resumed_with_a_complete_index(tmp_path, target):
     await filled(tmp_path / "tsuzuki.db", ITEMS, NOW)
     killed = started(tmp_path, target)
     deadline = time.monotonic() + 60

@@ -30,7 +30,7 @@ def run(tmp_path, monkeypatch):
     return run
 
 
-def test_a_list_comes_in_with_a_line_for_what_failed_and_goes_out_again(run, tmp_path):
+def test_a_list_is_imported_with_failures_and_exported_again(run, tmp_path):
     file = tmp_path / "list.opml"
     file.write_text(LIST)
     done = run("import", "opml", str(file))

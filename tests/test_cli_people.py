@@ -44,7 +44,7 @@ def test_someone_is_added_with_a_password_from_stdin(run, tmp_path):
     assert sign_in(tmp_path, "bob", "any pw") == "admin"
 
 
-def test_someone_is_added_with_a_password_that_is_made_up_and_shown(run, tmp_path):
+def test_a_generated_password_is_shown_for_a_new_user(run, tmp_path):
     found = re.fullmatch(r"Added bob \(reader\)\.\nPassword: (\S{20})\n", run("user", "add", "bob").stdout)
     assert found
     assert sign_in(tmp_path, "bob", found[1]) == "reader"
@@ -85,11 +85,11 @@ def test_people_are_listed_and_disabled(run, tmp_path):
     assert sign_in(tmp_path, "bob", "any pw") == "reader"
 
 
-def test_a_short_password_is_taken_from_the_operator_and_said_to_be_short(run):
+def test_the_operators_short_password_is_accepted_with_a_warning(run):
     assert "at least 8 characters" in run("user", "add", "bob", "--password-stdin", stdin="any pw").stderr
 
 
-def test_a_second_person_has_a_shelf_of_their_own_and_shares_it(run):
+def test_a_second_person_has_and_shares_a_shelf(run):
     run("user", "add", "root", "--role", "admin")
     run("user", "add", "bob")
     assert run("user", "shelves", "bob").stdout == "bob\towner\tnobody else\n"

@@ -11,7 +11,7 @@ insert into tenant (public_id, name, anchor_at, created_at, updated_at)
 values (decode(repeat('01', 16), 'hex'), 'A', 0, 0, 0) returning id"""
 
 
-async def test_one_that_was_filled_is_handed_on_empty_and_counts_from_the_start(postgres_url):
+async def test_a_reused_test_database_is_empty_with_fresh_ids(postgres_url):
     async with migrated(postgres_url) as url:
         assert await ask(url, ADD) == 1
     async with migrated(postgres_url) as again:

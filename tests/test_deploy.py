@@ -20,7 +20,7 @@ def test_every_setting_that_is_named_exists():
     assert named <= set(variables())
 
 
-def test_the_container_installs_as_tools_venv_does_and_copies_what_exists():
+def test_the_container_installs_like_tools_venv():
     venv = (DEPLOY.parent / "tools" / "venv").read_text("utf-8")
     for step in ("--no-deps --require-hashes --requirement", "--no-deps --no-build-isolation"):
         assert step in CONTAINER

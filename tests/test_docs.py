@@ -88,7 +88,7 @@ def test_every_ruling_and_scenario_that_code_names_is_explained(page, find):
 
 
 @pytest.mark.parametrize("page", ["rulings.md", "scenarios.md", "architecture.md"])
-def test_every_ruling_scenario_and_invariant_has_a_test_that_names_it(page):
+def test_every_ruling_scenario_and_invariant_has_a_test(page):
     rows = re.findall(r"^\| (R\d+|REL-\w+|SEC-\w+|I\d+) \|", (ROOT / "docs" / page).read_text("utf-8"), re.MULTILINE)
     texts = [file.read_text("utf-8") for file in CODE if file.is_relative_to(ROOT / "tests")]
     named = {

@@ -64,7 +64,7 @@ async def test_page_api_and_command_find_the_same_feeds(app, run, address):  # n
         assert [one["url"] for one in said["found"]] == wanted
 
 
-async def test_a_page_made_to_be_slow_is_an_error_at_once(app):
+async def test_a_page_made_to_be_slow_fails_at_once(app):
     visitor = await app.signed_in(await app.add())
     async with a_server(by_path({"/": answer(200, DEEP, **HTML)})) as server:
         told = (await visitor.post("/feeds/validate", {"url": f"{server.url}/"})).json()["data"]
@@ -93,7 +93,7 @@ async def test_an_address_that_answers_404_is_told_everywhere(app, run):  # noqa
     assert f"{wanted} This site has these feeds:" in out
 
 
-async def test_a_feed_that_is_followed_says_so_before_follow_is_pressed(app):
+async def test_a_followed_feed_says_so_before_following(app):
     user = await app.add()
     guest, visitor = await a_guest(app, user), await app.signed_in(user)
     page = LINK + LINK.replace("/feed", "/other")

@@ -51,7 +51,7 @@ def test_what_is_to_be_pressed_has_these_words(page):
     assert [words for words in pressed if words not in known and words not in sample] == []
 
 
-def test_the_page_of_the_sample_site_leads_to_its_feed_and_the_feed_is_read():
+def test_the_sample_sites_page_leads_to_its_feed():
     [found] = run(discover(f"{SITE}/notes.html"), from_files).feeds
     assert found.url == f"{SITE}/feed.xml"
     harvest = run(visit(found.url), from_files).harvest
@@ -60,7 +60,7 @@ def test_the_page_of_the_sample_site_leads_to_its_feed_and_the_feed_is_read():
     assert len(harvest.items) == 3
 
 
-def test_the_definition_reads_the_sample_site_as_a_newcomer_pastes_it():
+def test_the_definition_reads_the_pasted_sample_site():
     config = decode_config(WrittenConfig, {"definition": (ROOT / SAMPLE).read_text("utf-8")})
     trial = run(try_source(WrittenSource().for_source(config), config), from_files)
     assert trial.is_good

@@ -22,7 +22,7 @@ def as_it_was() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def test_json_lines_hold_the_event_its_values_and_where_it_came_from():
+def test_json_lines_have_event_values_and_logger():
     out = io.StringIO()
     set_up_logging(style="json", stream=out)
     with bound_contextvars(request_id="r1"):
@@ -108,7 +108,7 @@ def test_sec_39_a_secret_is_in_no_line_however_it_gets_there(style):
     assert "ValueError" in out.getvalue()
 
 
-def test_a_line_that_cannot_be_written_is_lost_and_hurts_nobody():
+def test_an_unwritable_log_line_is_dropped():
     out = io.StringIO()
     set_up_logging(style="json", stream=out)
     out.close()

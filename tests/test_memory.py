@@ -37,7 +37,7 @@ async def test_pages_that_were_written_leave_the_memory(db, notes):
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
-async def test_when_it_is_quiet_after_work_memory_is_given_back_by_itself(db, notes, monkeypatch):
+async def test_memory_is_returned_when_work_is_over(db, notes, monkeypatch):
     monkeypatch.setattr(memory, "LOOK_EVERY_S", 0.05)
     before = apsw.memory_used()
     async with memory.giving_memory_back(db):

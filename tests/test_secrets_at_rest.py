@@ -178,7 +178,7 @@ async def test_a_new_key_in_front_of_the_old_takes_over(tmp_path, database_url):
         assert again.status == 409
 
 
-async def test_a_feed_out_keeps_its_address_and_is_replaced_where_it_cannot_be_shown(tmp_path, database_url):
+async def test_a_feed_out_keeps_its_address_until_replaced(tmp_path, database_url):
     """Its readers are served under any key; a new key in front takes over what the hub knows too."""
     topic = f"http://tsuzuki.example/out/{CANARY}.rss"
     async with a_server(tmp_path, database_url, secret_key=KEY) as (app, admin):
@@ -205,7 +205,7 @@ async def test_a_feed_out_keeps_its_address_and_is_replaced_where_it_cannot_be_s
         assert (stored.topic, stored.callback, stored.secret) == (topic, CANARY, CANARY)
 
 
-async def test_with_another_key_the_server_starts_and_says_what_is_lost(tmp_path, database_url):
+async def test_a_server_with_another_key_reports_what_is_lost(tmp_path, database_url):
     """Secrets are typed again one by one; with the right key all is as before."""
     async with a_server(tmp_path, database_url, secret_key=KEY) as (_, admin):
         ids = await fill(admin)

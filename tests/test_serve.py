@@ -61,7 +61,7 @@ async def refusal(folder: Path, *options: str, **variables: object) -> tuple[int
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_serve_says_in_one_line_where_it_is_answers_and_stops_with_status_0(tmp_path, number):
+async def test_serve_prints_its_address_and_stops_with_status_0(tmp_path, number):
     async with serve(tmp_path, "--port", "0") as child:
         line = await line_of(child)
         found = re.fullmatch(r"Tsuzuki is at (http://127\.0\.0\.1:\d+) \((.+)\)\. Ctrl\+C stops it\.", line)
@@ -91,7 +91,7 @@ asyncio.run(opened())
 """
 
 
-async def test_a_server_without_secrets_starts_without_what_it_does_not_need(tmp_path):
+async def test_a_server_without_secrets_imports_less(tmp_path):
     """Libraries that take time and memory are imported by whoever needs them first."""
     async with process("-c", STARTED, env=environment(tmp_path)) as child:
         out, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
@@ -154,7 +154,7 @@ async def test_others_answer_on_the_port_while_the_first_process_hangs(empty_dat
 
 
 @pytest.mark.parametrize("engine", ["postgres"])
-async def test_a_process_that_was_killed_is_replaced_and_all_end_with_the_first(empty_database_url, tmp_path):
+async def test_a_killed_process_is_replaced_and_all_end_together(empty_database_url, tmp_path):
     async with three_processes(tmp_path, empty_database_url) as (first, url):
         killed, other = others_of(tmp_path)
         os.kill(killed, signal.SIGKILL)
@@ -180,13 +180,13 @@ async def test_a_port_in_use_is_one_line_and_status_1(tmp_path):
     )
 
 
-async def test_an_address_of_another_machine_is_one_line_and_status_1(tmp_path):
+async def test_a_foreign_address_is_one_line_and_status_1(tmp_path):
     status, said = await refusal(tmp_path, "--host", "203.0.113.1", "--port", "0")
     assert (status, len(said.splitlines())) == (1, 1)
     assert "203.0.113.1" in said
 
 
-async def test_a_database_that_does_not_answer_is_one_line_and_status_1(tmp_path):
+async def test_an_unreachable_database_is_one_line_and_status_1(tmp_path):
     url = f"postgresql://ann:canary@127.0.0.1:{free_port()}/x"
     status, said = await refusal(tmp_path, PORT=0, DATABASE_URL=url)
     assert (status, len(said.splitlines())) == (1, 1)
@@ -194,7 +194,7 @@ async def test_a_database_that_does_not_answer_is_one_line_and_status_1(tmp_path
     assert "canary" not in said
 
 
-async def test_a_file_that_is_no_database_is_one_line_and_status_1(tmp_path):
+async def test_a_file_that_is_no_database_is_one_line(tmp_path):
     (tmp_path / "tsuzuki.db").write_bytes(b"not a database, but long enough to look like one" * 100)
     status, said = await refusal(tmp_path, PORT=0)
     assert (status, len(said.splitlines())) == (1, 1)
@@ -221,7 +221,7 @@ async def test_a_flaresolverr_is_said_not_to_be_used(empty_database_url, tmp_pat
     assert b"flaresolverr_is_not_used" in err
 
 
-async def test_two_that_start_at_once_on_one_new_database_both_serve(tmp_path):
+async def test_two_concurrent_starts_on_a_new_database_both_serve(tmp_path):
     async with serve(tmp_path, "--port", "0") as one, serve(tmp_path, "--port", "0") as two:
         assert (await line_of(one)).startswith("Tsuzuki is at ")
         assert (await line_of(two)).startswith("Tsuzuki is at ")
@@ -273,7 +273,7 @@ async def test_an_open_request_is_finished_before_the_server_stops():
     assert (child.returncode, out) == (0, b"stopping\nclosed\n")
 
 
-async def test_a_request_that_never_ends_is_cut_when_the_grace_is_over():
+async def test_an_endless_request_is_cut_after_the_grace():
     async with asked_to_wait(grace_s=1, takes_s=60) as (child, asked):
         began = time.monotonic()
         child.terminate()
@@ -302,7 +302,7 @@ async def _get(session: aiohttp.ClientSession, url: str) -> tuple[int, str]:
         return response.status, await response.text()
 
 
-async def test_an_open_stream_of_events_does_not_hold_up_the_stop(tmp_path):
+async def test_an_open_event_stream_does_not_delay_the_stop(tmp_path):
     async with serve(tmp_path, "--port", "0", PASSWORD="correct horse") as child:
         found = re.search(r"http://127\.0\.0\.1:\d+", await line_of(child))
         assert found is not None
@@ -321,7 +321,7 @@ async def test_an_open_stream_of_events_does_not_hold_up_the_stop(tmp_path):
     assert b"grace_exceeded" not in err
 
 
-async def test_at_a_terminal_a_new_server_says_where_to_begin_and_with_which_code(tmp_path):
+async def test_a_new_server_prints_where_to_begin_and_its_code(tmp_path):
     ours, theirs = os.openpty()
     environ = environment(tmp_path)
     child = await asyncio.create_subprocess_exec(

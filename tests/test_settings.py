@@ -32,7 +32,7 @@ def refusal(**said: str) -> str:
     return str(refused.value)
 
 
-def test_without_any_variable_every_setting_has_the_default_that_is_promised():
+def test_without_variables_every_setting_has_its_default():
     settings = read()
     assert (settings.host, settings.port) == ("127.0.0.1", 8080)
     assert (settings.database_min_conns, settings.database_max_conns) == (2, 10)
@@ -113,7 +113,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "value", "got", "takes"), BAD)
-def test_a_bad_value_is_refused_in_one_line_that_names_it_and_what_it_takes(name, value, got, takes):
+def test_a_bad_value_is_refused_in_one_helpful_line(name, value, got, takes):
     said = refusal(**{name: value})
     assert said.startswith(f"TSUZUKI_{name} is ")
     assert got in said
@@ -127,7 +127,7 @@ def test_sec_39_a_refused_address_is_shown_without_its_password():
     assert "root:***@db" in said
 
 
-def test_r76_no_password_at_all_needs_a_host_that_nobody_else_reaches():
+def test_r76_no_password_at_all_needs_a_loopback_host():
     assert read(ALLOW_EMPTY_PASSWORD="on", HOST="::1").allow_empty_password
     assert "TSUZUKI_HOST is 0.0.0.0" in refusal(ALLOW_EMPTY_PASSWORD="on", HOST="0.0.0.0")
 
@@ -145,7 +145,7 @@ def test_a_public_address_is_an_origin(url):
     assert "without a path" in refusal(PUBLIC_URL=f"{url.rstrip('/')}/below")
 
 
-def test_data_lives_beside_a_checkout_or_else_in_the_users_data_folder():
+def test_data_is_beside_a_checkout_or_in_the_users_folder():
     assert read_settings(HOME, beside=Path("/src/tsuzuki")).data_dir == Path("/src/tsuzuki/data")
     assert read_settings(HOME).data_dir == Path("/home/ann/.local/share/tsuzuki")
     assert read_settings({**HOME, "XDG_DATA_HOME": "/xdg"}).data_dir == Path("/xdg/tsuzuki")
@@ -177,7 +177,7 @@ def test_a_relative_sqlite_path_counts_from_the_data_folder(url, stored):
     assert read(DATA_DIR="/srv/t", DATABASE_URL=url).database_url == stored
 
 
-def test_a_variable_that_is_no_setting_is_named_with_the_nearest_that_is():
+def test_an_unknown_variable_is_named_with_the_nearest():
     said = unknown_variables({"TSUZUKI_PROT": "1", "TSUZUKI_ZZZZZZ": "1", "TSUZUKI_PORT": "1", "OTHER": "1"})
     assert unknown_variables({"TSUZUKI_IMPORT_PASSWORD": "1"}) == []  # a command takes it
     assert said == [
@@ -211,7 +211,7 @@ def test_what_is_in_force_says_where_it_came_from():
 
 
 @pytest.mark.parametrize("url", ["", "sqlite:///sub/x.db", "sqlite:////var/x.db"])
-def test_a_database_url_that_is_copied_back_names_the_same_file(url):
+def test_a_copied_database_url_names_the_same_file(url):
     environ = {**HOME, "TSUZUKI_DATABASE_URL": url}
     settings = read_settings(environ)
     shown = next(one for one in effective(settings, environ) if one.name == "TSUZUKI_DATABASE_URL")
@@ -232,12 +232,12 @@ def test_every_setting_says_what_it_is_for():
         assert variable.kind.takes, name
 
 
-def test_the_example_file_changes_nothing_when_all_of_it_is_uncommented():
+def test_the_uncommented_example_file_changes_nothing():
     lines = [line[1:] for line in docs.env_example().splitlines() if line.startswith("#TSUZUKI_")]
     assert read_settings({**HOME, **dict(line.split("=", 1) for line in lines)}) == read()
 
 
-def test_a_file_beside_a_checkout_is_read_and_what_the_process_has_wins(tmp_path):
+def test_process_variables_override_the_file_beside_a_checkout(tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "tsuzuki").symlink_to(Path(tsuzuki.__file__).parent)
     (tmp_path / "pyproject.toml").write_text('name = "tsuzuki"', "utf-8")

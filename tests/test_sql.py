@@ -107,7 +107,7 @@ def test_a_query_is_named_in_one_module(area):
     assert {name: found for name, found in modules.items() if len(found) > 1} == {}
 
 
-def test_sec_44_nobody_makes_a_statement_but_db_of_its_own_names_and_nobody_a_shell():
+def test_sec_44_only_db_runs_sql_and_nobody_a_shell():
     """All others name a query of a file; what was sent to us is a value beside it."""
     made, shells = [], []
     for file in SOURCE.rglob("*.py"):
@@ -131,7 +131,7 @@ def test_columns_are_listed(area):
 
 
 @each_area
-def test_sqlite_accepts_each_query_and_gives_the_columns_of_its_struct(area, sqlite_template):
+def test_sqlite_accepts_each_query_with_its_structs_columns(area, sqlite_template):
     wrong = {}
     with apsw.Connection(str(sqlite_template)) as connection:
         for query in queries(area):
@@ -148,7 +148,7 @@ CAST = "a sum is no int on PostgreSQL, and JSON would have it as text: cast(... 
 
 
 @each_area
-async def test_postgres_accepts_each_query_and_gives_the_columns_of_its_struct(area, postgres_url):
+async def test_postgres_accepts_each_query_with_its_structs_columns(area, postgres_url):
     wrong = {}
     connection = await asyncpg.connect(named(postgres_url, TEMPLATE))
     try:
@@ -184,7 +184,7 @@ LISTS_WITHIN = {"series_facts", "settle_letters", "list_series", "count_series",
 
 
 @each_area
-def test_a_list_of_rows_leads_to_the_table_and_not_the_table_to_the_list(area, sqlite_template):
+def test_plans_look_up_rows_from_the_bound_list(area, sqlite_template):
     """SQLite would rather walk through all items of a feed and look each up in a list; CROSS JOIN forbids it."""
     wrong = {}
     with apsw.Connection(str(sqlite_template)) as connection:
@@ -204,7 +204,7 @@ GROWING = re.compile(r"Seq Scan on (item|chapter|release|entry|task)\b")
 
 
 @pytest.mark.parametrize("area", ["delivery", "ingest"])
-async def test_a_few_new_rows_never_make_postgres_read_all_that_is_stored(area, postgres_url):
+async def test_a_few_new_rows_cause_no_full_scan_on_postgres(area, postgres_url):
     """It takes any list for a thousand rows, and would rather read a table that has grown since it was analyzed."""
     wrong = {}
     connection = await asyncpg.connect(named(postgres_url, TEMPLATE), statement_cache_size=0)

@@ -282,7 +282,7 @@ async def test_the_files_of_an_invoice_are_those_that_run(database_url):
     assert is_told("An invoice", trace)
 
 
-def test_the_table_counts_the_lists_and_none_is_longer_than_its_aim():
+def test_the_table_counts_the_lists_within_their_aims():
     texts = {"architecture.md": ARCHITECTURE, "": STORIES}
     lengths = {
         (document, heading.lower().replace(",", "").replace(" ", "-")): len(listed(heading, text))

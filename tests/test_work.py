@@ -41,9 +41,7 @@ class Slow:
 
 
 @pytest.mark.parametrize("engine", ["postgres"])
-async def test_two_who_work_call_nothing_twice_and_finish_what_they_began_when_asked_to_stop(
-    db, database_url, tmp_path
-):
+async def test_two_workers_call_nothing_twice_and_stop_cleanly(db, database_url, tmp_path):
     slow = Slow()
     env = environment(tmp_path, DATABASE_URL=in_settings(database_url), ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
     async with a_publisher(slow.handle) as publisher:

@@ -19,7 +19,7 @@ async def rows(accounts, **over):
     return (await AuditLog(accounts.db).list(AuditFilter(**over), Slice(most=500)))[0]
 
 
-async def test_everything_done_to_accounts_is_written_down_with_who_did_it(accounts):
+async def test_changes_to_accounts_are_recorded_with_who_made_them(accounts):
     admin = await accounts.add(role="admin")
     caller = await accounts.caller(admin)
     user = await accounts.add("alice")
@@ -139,7 +139,7 @@ async def test_an_action_is_found_by_name_or_by_beginning(accounts):
         assert sorted(row.action for row in await rows(accounts, action=exact, prefix=prefix)) == expected
 
 
-async def test_the_log_is_read_by_actor_entity_and_time_in_pages(accounts):
+async def test_the_log_is_filtered_by_actor_entity_and_time(accounts):
     user = await accounts.add()
     caller = await accounts.caller(user)
     for n in range(5):

@@ -51,7 +51,7 @@ async def test_a_bcrypt_hash_is_accepted_and_bettered(passwords):
 
 
 @pytest.mark.parametrize("length", [72, 73, 100])
-async def test_bcrypt_never_takes_a_longer_password_for_its_first_72_bytes(passwords, length):
+async def test_bcrypt_does_not_cut_a_longer_password_at_72_bytes(passwords, length):
     stored = bcrypt.hashpw(b"a" * 72, bcrypt.gensalt(4)).decode()
     assert (await passwords.check("a" * length, stored)).right == (length == 72)
 

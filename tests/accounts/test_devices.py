@@ -74,7 +74,7 @@ async def test_an_expired_password_and_a_disabled_owner_open_nothing(accounts):
             await accounts.devices.sign_in(APP, name, new.key)
 
 
-async def test_a_wrong_password_counts_for_its_name_as_at_sign_in(accounts):
+async def test_a_wrong_password_counts_against_its_name(accounts):
     user = await accounts.add()
     key = (await made(accounts, user)).key
     for _ in range(10):
@@ -137,6 +137,6 @@ async def test_who_only_reads_a_shelf_changes_nothing_there(accounts):
         found.must_write()
 
 
-async def test_a_protocol_that_is_not_spoken_is_refused_with_those_that_are(accounts):
+async def test_an_unknown_protocol_is_refused_with_the_known_ones(accounts):
     with pytest.raises(Invalid, match="A protocol must be one of plain, hashed, not gopher"):
         await made(accounts, await accounts.add(), protocols=("plain", "gopher"))

@@ -61,7 +61,7 @@ only_sqlite = pytest.mark.parametrize("engine", ["sqlite"])
 # -- who is let in
 
 
-async def test_whom_the_operator_named_gets_an_account_and_the_same_one_again(deps):
+async def test_whom_the_operator_named_always_gets_the_same_account(deps):
     first = await deps.walk(allowed_user="subject-1")
     assert (first.signed_in.user.role, first.next) == ("admin", "/inbox")
     again = await deps.walk(allowed_user="subject-1")
@@ -77,14 +77,14 @@ async def test_a_first_sign_in_at_the_provider_makes_a_shelf(deps):
     assert mine.id != theirs.id
 
 
-async def test_whom_the_operator_named_is_a_reader_where_there_is_an_administrator(deps):
+async def test_whom_the_operator_named_becomes_a_reader_beside_an_administrator(deps):
     await deps.accounts.add("alice", role="admin")
     deps.provider.claims = {"preferred_username": "Alice", "email": "a@example.org", "email_verified": True}
     user = (await deps.walk(allowed_user="A@example.org")).signed_in.user
     assert (user.username, user.role, user.email) == ("alice2", "reader", "a@example.org")
 
 
-async def test_an_account_of_the_same_name_or_address_is_not_taken_over(deps):
+async def test_an_account_of_the_same_name_is_not_taken_over(deps):
     owner = await deps.accounts.add("alice", email="a@example.org")
     deps.provider.claims = {"preferred_username": "alice", "email": "a@example.org", "email_verified": True}
     assert (await deps.walk(allowed_user="a@example.org")).signed_in.user.id != owner.id
@@ -94,7 +94,7 @@ async def test_nobody_comes_in_unlinked_where_the_operator_named_nobody(deps):
     assert await deps.refusal() == "not_linked"
 
 
-async def test_someone_signed_in_links_their_account_and_comes_in_by_it_afterwards(deps):
+async def test_a_linked_account_can_sign_in_afterwards(deps):
     owner = await deps.accounts.add()
     linked = await deps.walk(await deps.accounts.caller(owner))
     assert linked.signed_in.user.id == owner.id
@@ -146,7 +146,7 @@ def test_the_allowed_user_is_a_subject_or_a_verified_address(allowed, over, expe
 
 
 @only_sqlite
-async def test_a_provider_that_tells_the_address_only_when_asked_is_asked(deps):
+async def test_the_address_is_requested_where_the_token_lacks_it(deps):
     deps.provider.metadata = {"userinfo_endpoint": f"{deps.provider.base}/user"}
     deps.provider.user = {"sub": "subject-1", "email": "a@example.org", "email_verified": True}
     assert (await deps.walk(allowed_user="a@example.org")).signed_in.user.email == "a@example.org"
@@ -155,7 +155,7 @@ async def test_a_provider_that_tells_the_address_only_when_asked_is_asked(deps):
 
 
 @only_sqlite
-async def test_a_provider_that_takes_our_secret_in_the_form_gets_it_there(deps):
+async def test_a_provider_may_take_our_secret_in_the_form(deps):
     deps.provider.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
     assert (await deps.walk(allowed_user="subject-1")).signed_in.user.role == "admin"
 
@@ -201,7 +201,7 @@ async def test_a_provider_whose_keys_are_none_lets_nobody_in(deps):
 
 
 @only_sqlite
-async def test_a_provider_that_changes_its_keys_is_asked_for_them_again(deps):
+async def test_changed_keys_of_a_provider_are_fetched_again(deps):
     await deps.walk(allowed_user="subject-1")
     deps.provider.change_key()
     await deps.walk(allowed_user="subject-1")
@@ -218,7 +218,7 @@ async def test_a_provider_that_describes_another_is_not_believed(deps, metadata)
 
 
 @only_sqlite
-async def test_a_code_is_worth_nothing_to_another_browser_a_second_time_or_too_late(deps):
+async def test_a_code_works_once_in_time_and_in_its_browser(deps):
     oidc = deps.oidc("subject-1")
     begun, other = await oidc.begin(None, "/", address=HERE.address), await oidc.begin(None, "/", address=HERE.address)
     state, code = deps.provider.authorize(begun.url)
@@ -245,7 +245,7 @@ async def test_a_stolen_code_does_not_fit_another_verifier(deps):
 
 
 @only_sqlite
-async def test_a_person_who_says_no_at_the_provider_is_told_so(deps):
+async def test_whoever_declines_at_the_provider_is_told_so(deps):
     oidc = deps.oidc()
     begun = await oidc.begin(None, "/", address=HERE.address)
     state, _ = deps.provider.authorize(begun.url)
@@ -261,7 +261,7 @@ def test_there_are_forty_ways_to_go_astray():
 
 
 @pytest.mark.parametrize("path", EVIL)
-def test_an_address_that_could_lead_elsewhere_leads_to_the_front_page(path):
+def test_an_address_elsewhere_is_replaced_by_the_front_page(path):
     """SEC-41."""
     assert local_path(path) == "/"
 
@@ -275,7 +275,7 @@ def test_a_path_of_ours_is_kept(path):
 
 
 @only_sqlite
-async def test_sec_37_an_address_begins_only_so_many_flows_and_old_ones_do_not_pile_up(deps, db):
+async def test_sec_37_an_address_begins_a_limited_number_of_flows(deps, db):
     oidc = deps.oidc()
     for _ in range(FLOWS.failures):
         await oidc.begin(None, "/", address="2001:db8::1")

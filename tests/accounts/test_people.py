@@ -22,7 +22,7 @@ def accepted(code: str, **over: str) -> AccountRequest:
 # -- the first start
 
 
-async def test_a_fresh_install_has_one_tenant_one_unlimited_shelf_and_a_code_for_the_first_visit(accounts):
+async def test_a_fresh_install_has_tenant_shelf_and_setup_code(accounts):
     prepared = await accounts.setup.prepare(password=None)
     assert prepared.code is not None
     assert await accounts.setup.is_needed()
@@ -44,7 +44,7 @@ async def test_the_code_of_the_first_visit_works_once(accounts):
         await accounts.invites.accept(accepted(prepared.code, username="second"), HERE)
 
 
-async def test_the_code_of_the_first_visit_is_dead_once_there_is_an_administrator_by_other_means(accounts):
+async def test_the_setup_code_ends_with_the_first_administrator(accounts):
     prepared = await accounts.setup.prepare(password=None)
     assert prepared.code is not None
     await accounts.add(role="admin")
@@ -52,7 +52,7 @@ async def test_the_code_of_the_first_visit_is_dead_once_there_is_an_administrato
         await accounts.invites.accept(accepted(prepared.code), HERE, is_setup=True)
 
 
-async def test_a_password_in_the_settings_makes_the_first_administrator_and_only_the_first(accounts):
+async def test_a_configured_password_makes_only_the_first_administrator(accounts):
     assert (await accounts.setup.prepare(password="first")).way == "password"
     assert (await accounts.setup.prepare(password="second")).way == "known"
     signed_in = await accounts.sign_in.sign_in("admin", "first", HERE)
@@ -122,7 +122,7 @@ async def test_names_are_compared_without_case_and_are_taken_once(accounts):
         await accounts.add("alice")
 
 
-async def test_a_short_password_is_refused_but_for_the_operators_own_hand(accounts):
+async def test_only_the_operator_may_set_a_short_password(accounts):
     with pytest.raises(Invalid, match="at least 8"):
         await accounts.add(password="short")
 
@@ -184,7 +184,7 @@ async def test_people_are_listed_with_what_the_operator_needs(accounts):
 # -- tenants
 
 
-async def test_a_tenant_begins_with_a_shelf_of_its_own_and_its_people_see_no_other(accounts):
+async def test_people_of_a_new_tenant_see_only_its_shelf(accounts):
     """I8."""
     await accounts.setup.prepare_tenant()
     tenant = await accounts.tenants.add(SYSTEM, "Other")
@@ -217,7 +217,7 @@ async def test_a_tenant_with_people_is_not_deleted(accounts):
 # -- invitations
 
 
-async def test_an_invitation_makes_one_account_of_the_role_and_tenant_that_were_chosen(accounts):
+async def test_an_invitation_makes_one_account_with_its_role_and_tenant(accounts):
     admin = await accounts.caller(await accounts.add(role="admin"))
     tenant = await accounts.tenants.add(SYSTEM, "Other")
     invite = await accounts.invites.make(admin, "reader", tenant.public_id)
@@ -236,7 +236,7 @@ async def test_an_invitation_whose_name_was_taken_can_be_used_again(accounts):
     await accounts.invites.accept(accepted(invite.code), HERE)
 
 
-async def test_an_invitation_ends_when_it_is_revoked_or_a_week_has_passed(accounts):
+async def test_an_invitation_ends_when_revoked_or_after_a_week(accounts):
     admin = await accounts.caller(await accounts.add(role="admin"))
     revoked = await accounts.invites.make(admin, "reader", None)
     await accounts.invites.revoke(admin, revoked.public_id)

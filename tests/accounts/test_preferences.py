@@ -6,7 +6,7 @@ from tsuzuki.accounts.preferences import Preferences, PreferenceService, read_pr
 from tsuzuki.model.errors import Invalid
 
 
-async def test_nothing_is_chosen_at_first_and_a_choice_leaves_the_others(accounts):
+async def test_nothing_is_chosen_at_first_and_choices_are_independent(accounts):
     caller, other = await accounts.caller(await accounts.add()), await accounts.caller(await accounts.add())
     service = PreferenceService(accounts.all.deps)
     assert await service.get(caller) == Preferences()
@@ -26,6 +26,6 @@ async def test_what_cannot_be_chosen_is_refused_whole(accounts, change):
     assert await service.get(caller) == Preferences()
 
 
-def test_what_another_version_stored_is_read_as_far_as_it_is_understood():
+def test_unknown_values_of_another_version_are_ignored():
     stored = {"theme": "sepia", "density": "compact", "wallpaper": "fish", "marks_on_scroll": None}
     assert read_preferences(stored) == Preferences(density="compact")

@@ -19,7 +19,7 @@ async def lives(accounts: AccountServices, key: str) -> bool:
     return await accounts.sessions.resume(key, HERE.address) is not None
 
 
-async def test_a_session_is_found_by_its_key_and_only_a_hash_is_stored(accounts):
+async def test_a_session_is_stored_as_a_hash_of_its_key(accounts):
     key = await accounts.enter(await accounts.add())
     assert len(key) == 43  # 256 bits
     assert await lives(accounts, key)
@@ -36,7 +36,7 @@ async def test_a_session_lives_thirty_days_from_its_last_use(accounts):
     assert not await lives(accounts, key)
 
 
-async def test_the_time_of_last_use_is_written_every_five_minutes_at_most(accounts):
+async def test_the_last_use_is_written_at_most_every_five_minutes(accounts):
     caller = await accounts.caller(await accounts.add())
     key = await accounts.enter(await accounts.users.find(caller.username))
 
@@ -94,7 +94,7 @@ async def test_a_changed_password_ends_every_other_session(accounts):
         await accounts.enter(user)
 
 
-async def test_a_first_password_is_set_by_whoever_is_signed_in_and_not_by_a_token(accounts):
+async def test_a_session_sets_a_first_password_but_no_token_does(accounts):
     user = await accounts.add(password=None)
     caller = await accounts.tokens.resume(await accounts.token(user, scopes=("write",)), HERE.address)
     assert caller is not None
@@ -111,7 +111,7 @@ async def test_a_reset_password_ends_every_session(accounts):
     assert not await lives(accounts, key)
 
 
-async def test_a_sign_in_with_the_old_password_does_not_outlive_its_change(accounts):
+async def test_changing_the_password_ends_a_concurrent_sign_in(accounts):
     """The password is checked outside the transaction: what changed meanwhile counts."""
     user = await accounts.add()
 
@@ -131,7 +131,7 @@ async def test_many_sign_ins_at_the_same_time_all_succeed(accounts):
     assert len(set(keys)) == 8
 
 
-async def test_sessions_are_listed_with_device_and_last_use_and_ended_one_by_one(accounts):
+async def test_sessions_are_listed_with_device_and_ended_one_by_one(accounts):
     user = await accounts.add()
     caller = await accounts.caller(user)
     accounts.time.pass_(MINUTE)

@@ -89,7 +89,7 @@ async def test_a_shelf_whose_name_is_taken_gets_a_number(accounts):
     assert await shelves(accounts, await accounts.add("second")) == {"second 3": "owner"}
 
 
-def test_a_free_name_is_the_wanted_one_or_the_next_number():
+def test_a_free_name_is_the_wanted_or_a_numbered_one():
     assert free_name("a", set()) == "a"
     assert free_name("a", {"a", "a 2"}) == "a 3"
 
@@ -190,7 +190,7 @@ async def test_nobody_deletes_their_only_shelf(accounts):
         await accounts.all.sharing.delete(shelf_user(owner), (await home(accounts, owner)).public_id)
 
 
-async def test_an_own_default_that_is_lost_is_the_own_shelf_again(accounts):
+async def test_a_lost_default_shelf_becomes_the_own_shelf_again(accounts):
     owner, other = await accounts.add(), await accounts.add("other")
     shelf = await share(accounts, owner, other)
     await accounts.current_user.choose_shelf(await accounts.caller(other), shelf.public_id)
@@ -259,7 +259,7 @@ async def test_who_shared_before_is_offered_a_shelf_once(accounts):
 # -- the log
 
 
-async def test_what_is_done_to_a_shelf_is_in_the_audit_log(accounts):
+async def test_changes_to_a_shelf_are_in_the_audit_log(accounts):
     owner, other = await accounts.add("owner"), await accounts.add("other")
     shelf = await share(accounts, owner, other)
     sharing, who = accounts.all.sharing, shelf_user(owner)

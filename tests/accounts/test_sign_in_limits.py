@@ -56,12 +56,12 @@ def test_ten_failures_within_a_minute_block_for_five(moments, now, expected):
     assert wait(after(*moments), at(now), LIMITS) == expected
 
 
-def test_a_block_shorter_than_the_window_does_not_let_more_through():
+def test_a_short_block_does_not_allow_more_attempts():
     limits = FailureLimits(failures=2, window=MINUTE, block=SECOND)
     assert wait(after(0, 0, limits=limits), at(2 * SECOND), limits) == MINUTE - 2 * SECOND
 
 
-def test_a_block_shorter_than_the_window_says_how_long_both_last():
+def test_a_short_block_reports_how_long_it_really_lasts():
     limits = FailureLimits(failures=2, window=MINUTE, block=SECOND)
     told = wait(after(0, 0, limits=limits), at(0), limits)
     assert told == MINUTE
@@ -98,7 +98,7 @@ def test_an_ipv6_customer_is_limited_as_one(address, expected):
     assert neighbourhood(address) == expected
 
 
-def test_the_delay_is_said_in_whole_seconds_and_never_as_none():
+def test_the_delay_is_whole_seconds_and_never_zero():
     assert [retry_after(Millis(delay)) for delay in (1, 999, 1000, 1001)] == [1, 1, 1, 2]
 
 
@@ -220,7 +220,7 @@ async def test_devices_are_forgotten_after_a_year_and_beyond_fifty(accounts):
     assert await accounts.all.forget_old() >= MOST_DEVICES
 
 
-async def test_guesses_at_a_name_do_not_keep_its_owner_from_another_password(accounts):
+async def test_guessing_a_name_does_not_lock_out_its_owner(accounts):
     user = await accounts.add()
     caller = await accounts.caller(user)
     await attack(accounts, user.username, strangers(100))

@@ -20,7 +20,7 @@ async def made(accounts: AccountServices, user: User, **over) -> IssuedToken:
     return await accounts.tokens.make(await accounts.caller(user), request)
 
 
-async def test_a_token_has_a_prefix_and_256_bits_and_only_its_hash_is_stored(accounts):
+async def test_a_token_has_256_bits_and_is_stored_as_hash(accounts):
     new = await made(accounts, await accounts.add())
     assert new.key.startswith("tsz_")
     assert len(new.key) == 4 + 43
@@ -48,7 +48,7 @@ def test_administering_takes_the_role_and_the_scope(role, by, scopes, expected):
     assert a_caller(role=role, by=by, scopes=frozenset(scopes)).may("admin") == expected
 
 
-async def test_a_token_ends_when_it_expires_is_revoked_or_its_owner_is_disabled(accounts):
+async def test_a_token_ends_by_expiry_revocation_or_a_disabled_owner(accounts):
     user = await accounts.add()
     brief = await made(accounts, user, expires_at=Millis(accounts.time() + DAY))
     revoked = await made(accounts, user)
@@ -92,7 +92,7 @@ async def test_a_token_that_cannot_be_is_refused(accounts):
             await made(accounts, reader, **over)
 
 
-async def test_a_token_makes_none_that_may_do_more_or_live_longer_than_itself(accounts):
+async def test_a_token_makes_none_that_outlives_or_exceeds_it(accounts):
     user = await accounts.add(role="admin")
     ends = Millis(accounts.time() + DAY)
     key = (await made(accounts, user, scopes=("write",), expires_at=ends)).key

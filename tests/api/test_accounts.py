@@ -41,7 +41,7 @@ async def test_signing_in_answers_with_the_person_and_a_cookie(app):
 @pytest.mark.parametrize(
     "body", [{"password": "wrong"}, {"username": "nobody", "password": PASSWORD}, {"password": ""}], ids=str
 )
-async def test_a_wrong_pair_is_401_and_says_the_same_whatever_was_wrong(app, body):
+async def test_a_wrong_name_and_a_wrong_password_answer_alike(app, body):
     answer = await app.anyone.post("/sessions", body)
     assert (answer.status, answer.json()) == (
         401,
@@ -59,7 +59,7 @@ async def test_the_eleventh_failure_is_429_with_retry_after(app):
     assert (await app.anyone.post("/sessions", {"password": PASSWORD})).status == 429
 
 
-async def test_a_browser_that_signed_in_before_is_let_in_during_an_attack(app):
+async def test_a_known_browser_can_sign_in_during_an_attack(app):
     """Its second cookie opens nothing and stays when it signs out."""
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(app.client.base, cookie_jar=jar) as browser:
@@ -92,7 +92,7 @@ async def test_a_planted_cookie_is_worth_nothing_after_signing_in(app):
     assert (await planted.get("/me")).status == 401
 
 
-async def test_over_https_the_cookie_is_bound_to_this_host_and_the_plain_one_does_not_count(tmp_path):
+async def test_over_https_the_cookie_has_the_host_prefix(tmp_path):
     async with a_running_app(tmp_path, trusted_proxies="127.0.0.1") as app:
         https = {"x_forwarded_proto": "https"}
         answer = await app.anyone.post("/sessions", {"password": PASSWORD}, **https)
@@ -143,7 +143,7 @@ async def test_an_empty_password_opens_only_by_a_local_name(tmp_path):
 # -- the first visit
 
 
-async def test_the_first_visit_sets_the_server_up_with_the_code_from_the_log(tmp_path):
+async def test_the_first_visit_uses_the_code_from_the_log(tmp_path):
     with capture_logs() as lines:
         async with a_running_app(tmp_path, password="") as app:
             [said] = [line for line in lines if line["event"] == "nobody_can_sign_in_yet"]
@@ -277,7 +277,7 @@ async def test_a_default_shelf_is_one_of_the_tenants_own(app):
     assert (await visitor.ask("PATCH", "/me", {"default_shelf_id": None})).json()["data"]["default_shelf_id"] == mine
 
 
-async def test_a_request_means_the_shelf_that_it_names_or_the_default(app):
+async def test_a_request_uses_the_named_shelf_or_the_default(app):
     """I8: another tenant's shelf is as unknown as one that is not there."""
     visitor = await app.signed_in(await app.admin())
     stranger = await app.signed_in(await app.add(tenant_id=app.other_tenant))

@@ -52,7 +52,7 @@ async def put_on(renter, plan):
     return await renter.visitor.ask("PUT", f"/shelves/{shelf['id']}/plan", {"plan": plan})
 
 
-async def test_a_tenant_rents_pays_and_sees_a_statement_that_adds_up(renter, operator):
+async def test_a_tenant_rents_pays_and_sees_a_correct_statement(renter, operator):
     plans = (await renter.visitor.get("/plans")).json()["data"]
     assert [(plan["id"], plan["price_cents"], plan["currency"]) for plan in plans][:2] == [
         ("free", 0, "USD"),
@@ -90,7 +90,7 @@ async def test_a_shelf_is_renamed_put_to_sleep_and_woken(renter):
     assert (await renter.visitor.post(f"{path}/reactivate")).json()["data"]["status"] == "active"
 
 
-async def test_a_limit_says_what_is_used_and_which_plan_lifts_it(renter):
+async def test_a_limit_names_the_usage_and_the_larger_plan(renter):
     for number in range(10):
         assert (await renter.visitor.post("/feeds", {"link": f"http://93.184.216.34/{number}"})).status == 201
     refused = await renter.visitor.post("/feeds", {"link": "http://93.184.216.34/more"})
@@ -114,7 +114,7 @@ async def test_what_is_not_offered_is_refused_to_tenants(renter):
 # -- the operator
 
 
-async def test_the_operator_voids_and_grants_and_a_repeat_with_the_same_key_does_nothing(renter, operator):
+async def test_voiding_and_granting_are_idempotent_for_one_key(renter, operator):
     """REL-47"""
     await put_on(renter, "basic")
     (invoice,) = await renter.get("/invoices")
@@ -145,7 +145,7 @@ async def test_a_tenant_is_added_on_a_plan(operator):
 # -- Stripe
 
 
-async def test_what_stripe_signs_is_settled_once_and_what_others_send_is_refused(app, renter):
+async def test_signed_stripe_events_settle_once_and_unsigned_are_refused(app, renter):
     """REL-42, R90: over HTTP, from a sender that duplicates, delays and forges."""
     await put_on(renter, "basic")
     found, _ = await app.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
@@ -199,7 +199,7 @@ async def test_without_stripe_there_is_no_webhook(tmp_path):
 # -- the page
 
 
-async def test_an_invoice_is_a_page_to_print_for_its_tenant_and_nobody_else(app, renter):
+async def test_an_invoice_is_printable_for_its_tenant_only(app, renter):
     await put_on(renter, "basic")
     (invoice,) = await renter.get("/invoices")
     path = f"/invoices/{invoice['id']}"
@@ -216,7 +216,7 @@ async def test_an_invoice_is_a_page_to_print_for_its_tenant_and_nobody_else(app,
 # -- off
 
 
-async def test_while_billing_is_off_there_is_nothing_of_it_and_nothing_is_limited(tmp_path):
+async def test_without_billing_there_are_no_invoices_and_no_limits(tmp_path):
     async with a_running_app(tmp_path) as app:
         me = await app.signed_in(await app.admin())
         tenant = (await me.get("/me")).json()["data"]["tenant"]["id"]

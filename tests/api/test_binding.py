@@ -58,7 +58,7 @@ class LateDeps(Struct, frozen=True):
     text: str
 
 
-def test_a_service_is_found_in_a_group_and_several_make_deps():
+def test_services_are_found_in_groups_and_combined_into_deps():
     services = CarServices(Cars(Garage()))
     assert find_service(services, Garage) is services.cars.garage
     assert find_service(services, CarDeps) == CarDeps(services.cars.garage, services.cars)

@@ -23,7 +23,7 @@ async def admin(tmp_path, database_url, site) -> AsyncIterator[Visitor]:
         yield await the_admin(app)
 
 
-async def test_a_source_is_tried_before_it_is_registered_and_nothing_is_stored(admin, site):
+async def test_a_source_is_tried_before_registration_without_storing_anything(admin, site):
     body = a_source_body(baseurl=site.url, extensionid=SITE, config={"ratelimit": 50})
     tried = (await admin.post(TRY, body)).json()["data"]
     assert (tried["isgood"], tried["trouble"], tried["failures"]) == (True, None, {})
@@ -56,7 +56,7 @@ async def test_what_is_wrong_is_named_and_what_fails_is_data(admin, site):
     assert nobody["trouble"]
 
 
-async def test_a_stored_source_is_tried_as_it_would_be_and_stays_as_it_is(admin, site):
+async def test_trying_a_stored_source_does_not_change_it(admin, site):
     source, _ = await a_mapped_comic(admin, site.url, config={"headers": {"Cookie": "s3cret"}})
     path = f"{SOURCES}/{source}/try"
     assert (await admin.post(path, {})).json()["data"]["isgood"] is True

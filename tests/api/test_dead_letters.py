@@ -53,7 +53,7 @@ async def test_dead_letters_are_listed_newest_first_and_shown_whole(app, admin):
     assert (shown["payload"], shown["stack"]) == ({}, "here")
 
 
-async def test_a_replay_is_idempotent_and_a_discarded_letter_is_a_conflict(app, admin):
+async def test_a_replay_is_idempotent_and_discarded_letters_conflict(app, admin):
     """R55."""
     one, two = await letters(app, 2)
     first = (await admin.post(f"{LETTERS}/{one}/replay")).json()["data"]
@@ -93,9 +93,7 @@ async def test_sources_are_kept_until_something_is_written(app, admin):
 
 
 @pytest.mark.parametrize("is_joined_by_redis", [False, True])
-async def test_a_write_through_one_process_is_seen_at_once_through_another(
-    tmp_path, database_url, redis_url, is_joined_by_redis
-):
+async def test_a_write_is_visible_to_another_process_at_once(tmp_path, database_url, redis_url, is_joined_by_redis):
     """R53: with a Redis and without one, on both engines."""
     joined = {"redis_url": redis_url} if is_joined_by_redis else {}
     folder = tmp_path / "data"

@@ -183,7 +183,7 @@ async def test_a_wrong_question_is_refused_by_name(server, query):
 # -- the stream
 
 
-async def test_a_stream_tells_what_comes_in_and_resumes_without_a_gap(db, server):
+async def test_a_stream_resumes_without_a_gap(db, server):
     visitor, shelf = await server.reader()
     feed = await stored_feed(db)
     await subscribe(db, shelf, feed)
@@ -282,7 +282,7 @@ async def test_a_channel_is_made_shown_changed_tried_and_removed(db, server):
     assert (await visitor.ask("DELETE", path)).status == 404
 
 
-async def test_a_channel_that_may_not_be_called_or_exists_is_refused(server):
+async def test_a_duplicate_or_forbidden_channel_is_refused(server):
     visitor, _ = await server.reader()
     inside = HOOK | {"config": {"url": "http://169.254.169.254/latest"}}
     refused = await visitor.post("/channels", inside)

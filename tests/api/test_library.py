@@ -59,7 +59,7 @@ async def test_a_series_is_followed_changed_left_and_followed_again(library, me,
     assert (await me.get("/counts"))["series"] == {shown: 1}
 
 
-async def test_the_library_comes_page_by_page_and_empty_ones_say_so(library, me):
+async def test_the_library_is_paged_and_empty_pages_say_so(library, me):
     nothing = await me.ask("GET", "/library")
     assert nothing == {"data": [], "meta": {"total": 0, "page": 1, "limit": 50, "pages": 1}}
     for title in ("b", "a", "c"):
@@ -71,7 +71,7 @@ async def test_the_library_comes_page_by_page_and_empty_ones_say_so(library, me)
     assert (await me.get("/library?sort=size", expect=400))["details"][0]["field"] == "sort"
 
 
-async def test_a_series_shows_its_sources_gaps_and_chapters_with_the_release_that_is_preferred(library, me, series):
+async def test_a_series_shows_sources_gaps_and_preferred_releases(library, me, series):
     db, shown = library.app.db, show_id(series.public_id)
     await release(db, series, [6], mapping=series.sources[1], group_name="B", language="de")
     found = await me.get(f"/series/{shown}?limit=2")

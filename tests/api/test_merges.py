@@ -15,7 +15,7 @@ async def library(database_url, tmp_path) -> AsyncIterator[Library]:
         yield library
 
 
-async def test_two_series_are_merged_after_a_look_at_what_will_happen_and_split_again(library):
+async def test_series_are_previewed_merged_and_split_again(library):
     """I9: progress of both is kept, and the old address leads on."""
     me, admin, db = await library.reader(), await library.reader(role="admin"), library.app.db
     one, other = await a_published_series(db, [1, 2], title="One"), await a_published_series(db, [2, 3], title="Ichi")

@@ -99,7 +99,7 @@ async def test_someone_signs_in_at_the_provider(tmp_path, provider):
         assert replayed.headers["location"] == "/sign-in?reason=oidc_expired"
 
 
-async def test_people_come_back_to_the_public_address_where_nothing_else_is_said(tmp_path, provider):
+async def test_people_return_to_the_configured_public_address(tmp_path, provider):
     public = {"oidc_redirect_uri": "", "public_url": "https://reader.example.org"}
     async with a_running_app(tmp_path, **settings(provider, **public)) as app:
         auth_url, _ = await begin(app.anyone)
@@ -129,7 +129,7 @@ async def test_the_session_works_and_the_flows_cookie_is_taken_back(tmp_path, pr
         ("silent", {}),
     ],
 )
-async def test_someone_else_is_sent_to_the_sign_in_page_with_a_reason(tmp_path, provider, subject, claims):
+async def test_a_stranger_goes_to_the_sign_in_page(tmp_path, provider, subject, claims):
     async with a_running_app(tmp_path, **settings(provider)) as app:
         auth_url, flow = await begin(app.anyone)
         back = await agree(auth_url, subject, **claims)

@@ -68,7 +68,7 @@ def test_a_body_is_described_by_its_form(described):
     assert described["components"]["schemas"]["Car"]["properties"]["seen_at"]["anyOf"][0]["format"] == "date-time"
 
 
-def test_an_endpoint_that_is_not_public_names_its_scope_and_its_refusals():
+def test_a_protected_endpoint_names_its_scope_and_refusals():
     described = document([an_endpoint("GET", "/cars/{car_id}", show_car, access=Access.READ)], "1")
     operation = described["paths"]["/api/v1/cars/{car_id}"]["get"]
     assert operation["security"] == [{"token": ["read"]}, {"session": []}]

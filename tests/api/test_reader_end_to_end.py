@@ -56,7 +56,7 @@ async def test_the_release_checklist(empty_database_url, tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-async def test_however_many_follow_a_feed_it_is_fetched_once_a_round(database_url, tmp_path):
+async def test_a_feed_is_fetched_once_for_all_its_followers(database_url, tmp_path):
     """R70: 1,000 shelves and 200 feeds make 200 fetches, and every shelf has its entries."""
     shelves, feeds, rounds = scaled(20, 1000), scaled(10, 200), 2
     url = in_settings(database_url)

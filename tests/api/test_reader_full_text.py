@@ -31,7 +31,7 @@ def feed_of(library: Library, path: str) -> str:
     return f"{library.press.url}/feed"
 
 
-async def test_the_whole_text_comes_when_asked_for_and_is_fetched_once_for_everyone(library):
+async def test_the_full_text_is_fetched_once_for_everyone(library):
     me, other = await library.reader(), await library.reader()
     library.press.pages["/story"] = answer(200, PAGE.encode(), content_type="text/html")
     link = feed_of(library, "/story")
@@ -60,7 +60,7 @@ async def test_a_feed_can_always_come_with_the_whole_text(library):
     assert not (await me.get(f"/items/{item['id']}?full_text=false"))["is_full_text"]
 
 
-async def test_a_page_that_cannot_be_had_leaves_what_the_feed_shows_and_is_not_asked_again_at_once(library):
+async def test_a_failed_full_text_keeps_the_summary_and_waits(library):
     me = await library.reader()
     await me.follow(feed_of(library, "/missing"), 1)
     [item] = await me.get("/items")
@@ -71,7 +71,7 @@ async def test_a_page_that_cannot_be_had_leaves_what_the_feed_shows_and_is_not_a
     assert library.press.asked["/missing"] == 1
 
 
-def test_an_article_is_found_among_menus_and_its_addresses_are_absolute():
+def test_an_article_is_extracted_with_absolute_addresses():
     text = read_article(PAGE.encode(), "https://example.org/story", None)
     assert "Imprint" not in text
     assert 'href="https://example.org/more"' in text

@@ -36,7 +36,7 @@ async def send(me: Visitor, body: object, content_type: str | None = "text/xml")
     return await me.client.ask("POST", f"{API}/opml", data=body, headers=headers)
 
 
-async def test_a_list_is_brought_in_once_with_its_groups_and_a_report_for_every_line(library):
+async def test_an_imported_list_reports_every_line_once(library):
     """REL-39c: bringing it in again makes nothing twice."""
     me = await library.reader()
     body = BODY.format(library.press.url)
@@ -56,7 +56,7 @@ async def test_a_list_is_brought_in_once_with_its_groups_and_a_report_for_every_
 
 
 @pytest.mark.parametrize("content_type", ["text/x-opml", "application/octet-stream"])
-async def test_a_list_comes_as_a_body_or_as_a_file_of_a_form(library, content_type):
+async def test_a_list_comes_as_body_or_as_uploaded_file(library, content_type):
     me = await library.reader()
     body = BODY.format(library.press.url)
     form = aiohttp.FormData()

@@ -82,7 +82,7 @@ async def listening(me: Reader, query: str = "") -> AsyncIterator[Stream]:
         yield stream
 
 
-async def test_a_refresh_of_a_suspended_feed_is_heard_on_the_shelf_that_it_fills(library):
+async def test_refreshing_a_suspended_feed_sends_an_event(library):
     me = await library.reader()
     feed = await me.post("/feeds", {"link": library.press.publish("/a", "1", "2"), "suspended": True})
     async with listening(me) as stream:
@@ -92,7 +92,7 @@ async def test_a_refresh_of_a_suspended_feed_is_heard_on_the_shelf_that_it_fills
         assert (counts["unread"], counts["feeds"]) == (2, {feed["id"]: 2})
 
 
-async def test_what_others_read_meanwhile_is_heard_when_a_suspended_shelf_asks_for_it(library):
+async def test_a_suspended_shelf_gets_events_of_what_others_read(library):
     """What is known already comes with the refresh itself, before any look at the feed."""
     me, other = await library.reader(), await library.reader()
     link = library.press.publish("/a", "1", "2", "3")
@@ -116,7 +116,7 @@ async def test_a_new_feed_that_is_known_is_heard_at_once(library, suspended):
         assert (entry["count"], counts["unread"]) == (2, 2)
 
 
-async def test_a_new_feed_and_a_refresh_of_all_are_heard_as_they_bring_something(library):
+async def test_a_new_feed_and_refreshing_all_send_events(library):
     me = await library.reader()
     async with listening(me) as stream:
         feed = await me.post("/feeds", {"link": library.press.publish("/a", "1")})
@@ -129,7 +129,7 @@ async def test_a_new_feed_and_a_refresh_of_all_are_heard_as_they_bring_something
         assert (entry["count"], counts["unread"]) == (1, 2)
 
 
-async def test_what_a_reader_does_with_a_feed_is_told_as_feed_events(library):
+async def test_changes_to_a_feed_are_sent_as_feed_events(library):
     """In every open page of the shelf, and on no other shelf."""
     me, other = await library.reader(), await library.reader()
     async with listening(me) as stream, listening(other) as others:

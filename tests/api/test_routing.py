@@ -42,7 +42,7 @@ async def test_r48_a_success_is_data(client):
     assert answer.json() == {"data": {"id": 7, "name": "x", "seen_at": None}}
 
 
-async def test_r48_a_list_has_data_and_meta_and_times_have_a_z(client):
+async def test_r48_lists_have_data_and_meta_and_times_end_in_z(client):
     answer = await client.get("/api/v1/cars?page=2")
     assert [car["seen_at"] for car in answer.json()["data"]] == ["2026-02-22T00:16:49.000Z", None]
     assert answer.json()["meta"] == {"total": 41, "page": 2, "limit": 20, "pages": 3}
@@ -70,7 +70,7 @@ async def test_a_handler_may_answer_for_itself(client):
     assert (await client.get("/api/v1/ping")).text == client.base.removeprefix("http://")
 
 
-async def test_an_unknown_path_and_a_wrong_method_are_answered_in_the_envelope(client):
+async def test_unknown_paths_and_wrong_methods_answer_in_the_envelope(client):
     answer = await client.get("/api/v1/bikes", headers={"accept": "text/html"})
     assert (answer.status, answer.json()["code"]) == (404, "NOT_FOUND")
     answer = await client.ask("PUT", "/api/v1/cars/7")
@@ -130,7 +130,7 @@ async def test_a_time_in_a_query_keeps_its_zone(client):
     assert "32400" in answer.json()["data"][0]["name"]
 
 
-async def test_r57_a_limit_over_the_maximum_is_a_400_and_every_problem_is_told_at_once(client):
+async def test_r57_a_high_limit_is_refused_and_all_problems_listed(client):
     query = "?limit=101&page=0&exact=maybe&status=new,worn&ids=1,x,0&sicne=1&since=2026-01-01T00:00:00"
     assert problems(await client.get(f"/api/v1/cars{query}")) == {
         "status.1": "status.1 must be one of new, old.",
@@ -162,7 +162,7 @@ async def test_a_query_that_cannot_be_read_is_a_400(client, query, field, messag
 # -- bodies
 
 
-async def test_every_problem_of_a_body_is_told_at_once_with_its_place(client):
+async def test_all_problems_of_a_body_are_listed_with_their_places(client):
     body: dict[str, Any] = {
         "doors": "four",
         "colour": "green",
@@ -237,7 +237,7 @@ async def test_a_body_that_is_no_json_is_a_400(client, text, says):
     assert says in problems(await client.ask("POST", "/api/v1/cars", data=text, headers=JSON))["body"]
 
 
-async def test_sec_42_a_form_or_plain_text_is_no_json_whatever_it_holds(client):
+async def test_sec_42_forms_and_plain_text_are_not_accepted_as_json(client):
     for media_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         answer = await client.ask("POST", "/api/v1/cars", data=b'{"name":"x"}', headers={"content-type": media_type})
         assert "Content-Type: application/json" in problems(answer)["body"]
@@ -253,7 +253,7 @@ async def test_problems_of_path_query_and_body_are_told_together(client):
     assert set(problems(answer)) == {"car_id", "limit", "colour"}
 
 
-async def test_a_key_that_is_left_out_is_not_one_that_is_null(client):
+async def test_a_missing_key_differs_from_a_null_one(client):
     async def changed(body: dict[str, Any]) -> str:
         answer = await client.ask("PATCH", "/api/v1/cars/1", json=body)
         return str(answer.json()["data"]["name"])
@@ -266,7 +266,7 @@ async def test_a_key_that_is_left_out_is_not_one_that_is_null(client):
     }
 
 
-async def test_sec_33_no_field_of_the_model_can_be_set_that_the_form_does_not_name(client):
+async def test_sec_33_only_fields_of_the_form_can_be_set(client):
     assert "id" in problems(await client.post("/api/v1/cars", {"name": "x", "id": 1}))
 
 
@@ -293,7 +293,7 @@ async def greet(who: Somebody, query: CarQuery) -> Car:
     return Car(1, who.name)
 
 
-async def test_the_gate_is_asked_before_anything_is_read_and_names_the_caller():
+async def test_the_gate_is_asked_before_the_body_is_read():
     api = build_api(
         Cars(Garage()), version="0", gate=NameGate(), endpoints=[an_endpoint("GET", "/me", greet, access=Access.WRITE)]
     )

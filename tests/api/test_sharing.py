@@ -51,7 +51,7 @@ async def test_one_persons_mark_all_read_empties_nobody_elses_inbox(app):
     assert (await unread(one), await unread(other)) == (0, 3)
 
 
-async def test_what_is_marked_on_a_shared_shelf_is_marked_for_all(app):
+async def test_marks_on_a_shared_shelf_are_shared(app):
     owner, editor = await app.add(), await app.add()
     shelf = await app.accounts.current_user.shelf_of(owner)
     feed = await stored_feed(app.db)
@@ -68,7 +68,7 @@ async def test_what_is_marked_on_a_shared_shelf_is_marked_for_all(app):
     assert (await theirs.get(f"/counts{named}")).status == 404
 
 
-async def test_a_role_that_there_is_not_is_refused_with_its_field(app):
+async def test_an_unknown_role_is_refused_with_its_field(app):
     owner, other = await app.add(), await app.add()
     shelf = await app.accounts.current_user.shelf_of(owner)
     path = f"/me/shelves/{show_id(shelf.public_id)}/people/{other.username}"
@@ -76,7 +76,7 @@ async def test_a_role_that_there_is_not_is_refused_with_its_field(app):
     assert (answer.status, answer.json()["details"][0]["field"]) == (400, "role")
 
 
-async def test_a_channel_is_whose_made_it_and_goes_with_the_shelf(app):
+async def test_a_channel_belongs_to_its_maker_and_its_shelf(app):
     owner, editor = await app.add(), await app.add()
     shelf = await app.accounts.current_user.shelf_of(owner)
     await app.accounts.sharing.share(shelf_user(owner), shelf.public_id, editor.username, "editor")
@@ -126,7 +126,7 @@ async def offer(app: RunningApp, user: User) -> None:
     await app.db.with_tx(lambda tx: tx.run(q.offer, id=user.id))
 
 
-async def test_the_offer_is_made_over_the_api_and_at_the_start(tmp_path, database_url):
+async def test_the_offer_is_made_by_api_and_at_start(tmp_path, database_url):
     url = in_settings(database_url)
     async with a_running_app(tmp_path, database_url=url) as app:
         owner, other = await app.admin(), await app.add()

@@ -29,7 +29,7 @@ DISGUISES = [
 HOSTS = [None, "evil.example", "localhost/api/v1/about?", "a b", "[::1", "x@y", ""]
 
 
-async def test_no_spelling_of_a_path_or_host_gets_around_the_gate(app):
+async def test_no_spelling_of_path_or_host_bypasses_the_gate(app):
     """SEC-32: neither for a stranger nor for a reader; an administrator is let in by the right one."""
     wrong = {}
     for caller, gate in {"anonymous": 401, "reader": 403, "admin": 200}.items():
@@ -75,7 +75,7 @@ async def test_every_write_that_another_sites_page_makes_is_refused(app):
         assert (await own.ask("DELETE", "/me/sessions", **headers)).status == 200
 
 
-async def test_every_answer_carries_the_policy_and_no_way_to_be_framed(app):
+async def test_every_answer_has_the_policy_and_forbids_framing(app):
     """SEC-13, SEC-15: refusals included."""
     for caller in ("anonymous", "reader", "admin"):
         who = await visitor(app, caller)

@@ -6,7 +6,7 @@ from tests.authorisation.objects import body_for, filled
 from tests.authorisation.policy import ADMIN, POLICY, PUBLIC, READ, STREAMS, UNDECLARED, WRITE, endpoints, routes
 
 
-def test_every_route_of_the_router_has_a_declared_policy_and_every_policy_a_route(app):
+def test_routes_and_declared_policies_match_each_other(app):
     found = routes(app.app)
     assert set(found) - set(POLICY) == set(), UNDECLARED
     assert set(POLICY) - set(found) == set(), (

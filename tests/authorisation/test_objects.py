@@ -11,7 +11,7 @@ from tsuzuki.accounts.types import User
 from tsuzuki.api.binding import signature_of
 
 
-async def test_what_is_somebody_elses_is_as_unknown_as_what_is_not_there(app):
+async def test_what_belongs_to_others_answers_like_what_is_missing(app):
     """SEC-31: own, foreign and missing objects at every route that names one."""
     wrong = {}
     for name, endpoint in endpoints().items():

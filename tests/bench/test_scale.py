@@ -39,7 +39,7 @@ async def test_i2_entries_in_partitions_are_delivered_once_listed_and_counted(pa
         assert (await partitioned.read(lambda tx, reader=reader: counts_tx(tx, reader))).unread == 2
 
 
-async def test_a_mark_and_a_chapter_are_counted_where_entries_are_in_partitions(partitioned):
+async def test_marks_and_chapters_are_counted_across_partitions(partitioned):
     series, [reader, other] = await a_followed_series(partitioned, readers=2)
     await release(partitioned, series, [1, 2, 3])
     first = (await entry_ids(partitioned, reader))[:1]

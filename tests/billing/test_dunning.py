@@ -18,7 +18,7 @@ async def statuses(billing, tenant):
     return [shelf.status for shelf in await billing.shelves(tenant)]
 
 
-async def test_reminders_are_recorded_at_days_0_3_and_6_and_each_once(billing, tenant):
+async def test_reminders_are_recorded_once_at_days_0_3_and_6(billing, tenant):
     recorded = []
     for days in (0, 1, 2, 0, 3, 0):
         await pass_days(billing, days)
@@ -39,7 +39,7 @@ async def test_whoever_was_away_for_days_is_reminded_once_not_thrice(billing, te
     assert (await billing.activities(tenant)).count("invoice.reminded") == 2
 
 
-async def test_at_day_7_what_costs_something_sleeps_and_what_is_free_stays_awake(billing, tenant):
+async def test_at_day_7_paid_shelves_sleep_and_free_ones_stay(billing, tenant):
     await billing.services.rented.create(OPERATOR, tenant.public_id, name="Free", plan="free")
     await pass_days(billing, 6.99)
     assert await statuses(billing, tenant) == ["active", "active"]
@@ -47,7 +47,7 @@ async def test_at_day_7_what_costs_something_sleeps_and_what_is_free_stays_awake
     assert await statuses(billing, tenant) == ["delinquent", "active"]
 
 
-async def test_paying_wakes_what_the_system_put_to_sleep_and_never_what_the_owner_did(billing, tenant):
+async def test_paying_wakes_only_what_the_system_put_to_sleep(billing, tenant):
     """R81"""
     second = await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Second", plan="growth")
     third = await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Third", plan="growth")
@@ -81,7 +81,7 @@ async def test_nothing_is_woken_by_hand_while_invoices_are_overdue(billing, tena
         await billing.services.rented.reactivate(member_of(tenant), shelf.public_id)
 
 
-async def test_at_day_30_the_tenant_is_gone_its_invoices_are_voided_and_nothing_more_is_charged(billing, tenant):
+async def test_at_day_30_the_tenant_churns_and_invoices_are_voided(billing, tenant):
     await pass_days(billing, 30)
     statement = await billing.statement(tenant)
     assert statement.tenant.churned_at == billing.time()
@@ -94,7 +94,7 @@ async def test_at_day_30_the_tenant_is_gone_its_invoices_are_voided_and_nothing_
     assert await statuses(billing, tenant) == ["delinquent"]
 
 
-async def test_a_tenant_that_left_comes_back_by_waking_a_shelf_and_pays_from_then(billing, tenant):
+async def test_a_churned_tenant_returns_by_waking_a_shelf(billing, tenant):
     await pass_days(billing, 30)
     await pass_days(billing, 60)
     left = await billing.statement(tenant)

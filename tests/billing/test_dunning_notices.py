@@ -84,7 +84,7 @@ async def test_a_reminder_links_to_its_invoice(billing, tenant, notifier, receiv
     assert re.fullmatch(r"https://reader\.example\.org/invoices/[0-9a-f-]{36}", page)
 
 
-async def test_a_channel_that_fails_is_told_again_under_the_same_id(billing, tenant, notifier, receiver):
+async def test_a_failed_channel_is_retried_under_the_same_id(billing, tenant, notifier, receiver):
     """At least once outward, once inward."""
     await notifier.webhook((await billing.shelf(tenant)).id, receiver.url)
     receiver.answers = [503, 503]
@@ -100,7 +100,7 @@ async def test_a_channel_that_fails_is_told_again_under_the_same_id(billing, ten
     assert len(await task_keys(billing.db, SENDS.name)) == 1
 
 
-async def test_every_shelf_of_the_tenant_is_told_and_no_other_tenants(billing, tenant, notifier, receiver):
+async def test_every_shelf_of_the_tenant_is_notified_and_no_other(billing, tenant, notifier, receiver):
     """I8; ntfy and webhooks alike, and a channel that is off is left out."""
     second = await billing.services.rented.create(OPERATOR, tenant.public_id, name="Second", plan="free")
     other = await billing.shelf(await billing.tenant("self-hosted", "Other"))
@@ -133,7 +133,7 @@ async def test_a_reminder_is_recorded_only_together_with_what_tells_it(billing, 
     assert len(await task_keys(billing.db, SENDS.name)) == 2
 
 
-async def test_whoever_was_away_until_the_end_is_told_the_end_alone(billing, tenant, notifier, receiver):
+async def test_after_a_long_absence_only_the_end_is_announced(billing, tenant, notifier, receiver):
     await notifier.webhook((await billing.shelf(tenant)).id, receiver.url)
     async with notifier.open():
         await to_pay(billing, tenant)

@@ -58,7 +58,7 @@ async def test_who_never_paid_is_asked_whenever_a_shelf_wakes(billing, tenant):
     assert (totals.paid, totals.credit, totals.unbilled) == (0, 0, 0)
 
 
-async def test_who_was_away_until_the_end_is_written_off_the_same(billing, tenant):
+async def test_a_long_absence_is_written_off_the_same(billing, tenant):
     """A server that was down for a month puts to sleep and gives up in one look."""
     await pass_days(billing, 30)
     assert await statuses(billing, tenant) == ["delinquent"]
@@ -126,7 +126,7 @@ async def test_a_refund_and_time_given_back_are_not_both_had(billing, tenant, in
     assert [await balance(billing, tenant), await balance(billing, other)] == [0, 0]
 
 
-async def test_who_paid_a_part_and_left_has_only_the_rest_written_off(billing, tenant, invoice):
+async def test_after_a_part_payment_only_the_rest_is_written_off(billing, tenant, invoice):
     await send(billing, an_event(invoice, amount_received=100))
     await pass_days(billing, 7)
     await pass_days(billing, 23)

@@ -47,7 +47,7 @@ histories = st.lists(steps, min_size=1, max_size=25)
 
 @examples(400, share=20)
 @given(start=st.sampled_from(STARTS), history=histories, is_heard=st.booleans())
-async def test_every_activity_is_billed_once_and_every_cent_is_accounted_for(db, start, history, is_heard):
+async def test_every_activity_is_billed_once_and_every_cent_counted(db, start, history, is_heard):
     """I10, R82, R83, R85, R86: against a calculation of its own from the log alone."""
     billing = BillingSetup(db, now=from_iso(start))
     if is_heard:  # else everything is found by markers (R89)

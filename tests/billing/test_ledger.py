@@ -92,7 +92,7 @@ async def test_the_unique_key_stands_behind_the_claim(quiet):
         await quiet.db.with_tx(lambda tx: insert_item_tx(tx, again, NOON))
 
 
-async def test_an_activity_of_a_shelf_that_is_not_there_is_refused_and_leaves_nothing(quiet):
+async def test_an_activity_of_an_unknown_shelf_leaves_nothing(quiet):
     tenant = await quiet.tenant("basic")
     snapshot = ShelfSnapshot("None", "basic", "active")
     with pytest.raises(NotFound):
@@ -100,7 +100,7 @@ async def test_an_activity_of_a_shelf_that_is_not_there_is_refused_and_leaves_no
     assert await quiet.activities(tenant) == ["tenant.created", "shelf.created"]
 
 
-async def test_what_is_billable_is_found_by_its_marker_and_type_never_by_time(quiet):
+async def test_billable_activities_are_found_by_marker_never_by_time(quiet):
     """R89"""
     tenant = await quiet.tenant("basic")
     shelf = await quiet.shelf(tenant)
@@ -126,7 +126,7 @@ async def test_what_nobody_heard_of_is_found_at_the_next_look(db):
     assert (await other.shelf(tenant)).synced
 
 
-async def test_a_tenant_whose_ledger_cannot_be_done_keeps_no_other_waiting(quiet):
+async def test_one_broken_ledger_does_not_block_other_tenants(quiet):
     broken, fine = await quiet.tenant("basic", "Broken"), await quiet.tenant("basic", "Fine")
     await quiet.db.with_tx(lambda tx: tx.run(q.forget_plan, tenant_id=broken.id))
     await quiet.services.catch_up()
@@ -154,7 +154,7 @@ async def test_a_start_waits_for_no_look_at_the_accounts(db, quiet):
 # -- boundaries
 
 
-async def test_history_is_read_strictly_before_and_ids_break_ties_of_a_millisecond_only(quiet):
+async def test_history_is_strictly_before_and_ids_break_ties(quiet):
     """R85, REL-46"""
     tenant = await quiet.tenant("free")
     shelf = await quiet.shelf(tenant)
@@ -176,7 +176,7 @@ async def test_history_is_read_strictly_before_and_ids_break_ties_of_a_milliseco
 
 
 @pytest.mark.parametrize("early", [0, 1])
-async def test_an_activity_on_the_boundary_is_charged_in_one_period_only(quiet, early):
+async def test_an_activity_on_the_boundary_is_charged_once(quiet, early):
     """REL-46: at the very start of a period its own charge covers it; a millisecond before, the renewal does."""
     tenant = await quiet.tenant("free")
     shelf = await quiet.shelf(tenant)
@@ -197,7 +197,7 @@ async def test_five_renewals_at_once_are_one(quiet):
     assert [item.activity_id for item in await items(quiet, tenant)] == [None]
 
 
-async def test_a_change_that_waited_while_its_period_was_renewed_is_not_lost(quiet):
+async def test_a_change_concurrent_with_a_renewal_is_not_lost(quiet):
     """R85: its moment is taken into the period that is not charged yet."""
     tenant = await quiet.tenant("free")
     shelf = await quiet.shelf(tenant)
@@ -214,7 +214,7 @@ async def test_a_change_that_waited_while_its_period_was_renewed_is_not_lost(qui
 # -- nothing to write
 
 
-async def test_a_balance_that_is_not_positive_makes_no_invoice_and_carries_forward(billing):
+async def test_a_negative_balance_carries_forward_without_an_invoice(billing):
     tenant = await billing.tenant("growth")
     shelf = await billing.shelf(tenant)
     await billing.pay_all(tenant)
@@ -230,7 +230,7 @@ async def test_a_balance_that_is_not_positive_makes_no_invoice_and_carries_forwa
     assert await billing.open_invoices(tenant) == []
 
 
-async def test_an_empty_renewal_writes_no_item_and_is_renewed_all_the_same(quiet):
+async def test_an_empty_renewal_renews_without_an_item(quiet):
     tenant = await quiet.tenant("free")
 
     async def renew():
@@ -242,7 +242,7 @@ async def test_an_empty_renewal_writes_no_item_and_is_renewed_all_the_same(quiet
     assert await renew() is None
 
 
-async def test_a_tenant_without_any_charge_has_no_invoice_and_an_empty_statement(billing):
+async def test_a_tenant_without_charges_has_an_empty_statement(billing):
     tenant = await billing.tenant("free")
     assert await billing.services.ledger.create_invoice(tenant.id) is None
     assert (await billing.statement(tenant)).lines == []
@@ -251,7 +251,7 @@ async def test_a_tenant_without_any_charge_has_no_invoice_and_an_empty_statement
 # -- credit and write-offs
 
 
-async def test_credit_is_used_by_the_next_invoice_and_comes_back_when_that_is_voided(billing):
+async def test_credit_pays_the_next_invoice_and_returns_when_voided(billing):
     """R86"""
     tenant = await billing.tenant("free")
     request = a_request(tenant_id=tenant.id)
@@ -267,7 +267,7 @@ async def test_credit_is_used_by_the_next_invoice_and_comes_back_when_that_is_vo
     assert await billing.open_invoices(tenant) == []  # its items are never billed again
 
 
-async def test_an_invoice_is_voided_once_and_never_after_it_was_paid(billing):
+async def test_an_invoice_is_voided_once_and_only_unpaid(billing):
     tenant = await billing.tenant("basic")
     (invoice,) = await billing.open_invoices(tenant)
     await billing.pay(invoice)
@@ -301,7 +301,7 @@ async def test_only_whoever_may_see_a_tenant_sees_its_books(billing):
 # -- the switch
 
 
-async def test_shelves_from_before_billing_are_adopted_once_and_months_without_it_are_not_charged(db):
+async def test_shelves_from_before_billing_are_adopted_without_back_charges(db):
     billing = BillingSetup(db, is_on=False)
     await billing.services.start()
     tenant = await billing.tenant("basic")
@@ -337,7 +337,7 @@ async def test_a_listener_that_fails_undoes_nothing(quiet):
     assert heard == ["tenant.created", "shelf.created"]
 
 
-async def test_a_tenant_that_was_never_charged_can_be_deleted_and_one_that_was_cannot(billing):
+async def test_only_a_tenant_without_charges_can_be_deleted(billing):
     await billing.tenants.delete(SYSTEM, (await billing.tenant("free")).public_id)
     with pytest.raises(Conflict, match="billing records"):
         await billing.tenants.delete(SYSTEM, (await billing.tenant("basic")).public_id)

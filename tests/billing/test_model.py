@@ -33,7 +33,7 @@ async def live(db, start, history, *, is_heard, is_exact):
     history=st.lists(st.one_of(HONEST), min_size=1, max_size=30),
     is_heard=st.booleans(),
 )
-async def test_a_balance_is_the_price_of_time_less_what_was_paid(db, start, history, is_heard):
+async def test_a_balance_is_the_price_minus_payments(db, start, history, is_heard):
     """I10, R82-R87: and whoever owes something is asked for it, whoever does not is left alone."""
     await live(db, start, history, is_heard=is_heard, is_exact=True)
 

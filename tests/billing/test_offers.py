@@ -66,7 +66,7 @@ async def test_what_stands_against_a_plan_is_listed_one_thing_each(billing, tena
         plan_options.of("self-hosted")
 
 
-async def test_a_tenant_with_as_many_shelves_as_it_may_have_is_told_so(billing, tenant):
+async def test_a_tenant_with_too_many_shelves_is_refused(billing, tenant):
     for number in range(MOST_SHELVES - 1):
         await billing.services.rented.create(member_of(tenant), tenant.public_id, name=str(number), plan="basic")
     plan_options = await billing.services.offers.for_new(member_of(tenant), tenant.public_id)

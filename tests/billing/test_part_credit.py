@@ -46,7 +46,7 @@ async def test_part_credit_is_found_by_its_marker_and_used_once(db):
     assert await billing.services.ledger.tenants_to_bill() == []
 
 
-async def test_who_pays_the_amount_of_before_has_the_rest_as_credit(billing, tenant, larger):
+async def test_paying_an_outdated_amount_gives_the_rest_as_credit(billing, tenant, larger):
     assert await send(billing, an_event(larger, intent="pi_2", amount_received=1500)) == "paid"
     assert await sums(billing, tenant) == (0, 500, -500)
     await send(billing, a_refund(larger, 500, intent="pi_2"))

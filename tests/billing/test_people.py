@@ -30,7 +30,7 @@ def renter(user: User) -> BillingScope:
     return BillingScope(shelf_user(user).actor, user.tenant_id, user.id)
 
 
-async def test_a_persons_own_shelf_is_free_and_the_first_is_the_tenants(billing, accounts):
+async def test_a_persons_own_shelf_is_free(billing, accounts):
     tenant = await billing.tenant("basic")
     people = [await add(accounts, tenant, name) for name in ("one", "two", "three")]
     plans = [(await accounts.current_user.shelf_of(user)).plan for user in people]
@@ -58,7 +58,7 @@ async def test_another_shelf_is_rented_and_owned_by_who_rents_it(billing, accoun
     assert given.name in [shelf.name for shelf in await accounts.current_user.shelves_of(one)]
 
 
-async def test_what_was_charged_stays_in_the_ledger_when_its_owner_goes(billing, accounts):
+async def test_charges_stay_in_the_ledger_without_their_owner(billing, accounts):
     tenant = await billing.tenant("basic")
     one, two = await add(accounts, tenant, "one"), await add(accounts, tenant, "two")
     await accounts.users.delete(SYSTEM, one.public_id)

@@ -65,9 +65,7 @@ async def wake(billing, shelf):
 # -- what came meanwhile
 
 
-async def test_chapters_that_came_while_a_shelf_slept_are_entries_when_it_wakes_told_as_one_quiet_line(
-    db, billing, shelf
-):
+async def test_chapters_during_sleep_become_entries_with_one_quiet_notice(db, billing, shelf):
     """R8, R81"""
     series = await stored_series(db)
     await follow(db, shelf.id, series)
@@ -88,7 +86,7 @@ async def test_chapters_that_came_while_a_shelf_slept_are_entries_when_it_wakes_
     assert await entries_of(db, shelf.id) == found
 
 
-async def test_a_series_that_came_out_whole_while_a_shelf_slept_is_a_back_catalogue(db, billing, shelf):
+async def test_a_series_that_appeared_during_sleep_is_a_back_catalogue(db, billing, shelf):
     """R8"""
     series = await stored_series(db)
     await follow(db, shelf.id, series)
@@ -113,7 +111,7 @@ async def test_what_was_read_meanwhile_is_no_news(db, billing, shelf):
     assert len(await entries_of(db, shelf.id)) == 1
 
 
-async def test_items_from_before_the_sleep_that_were_taken_off_do_not_come_again(db, billing, shelf, subscriptions):
+async def test_items_removed_before_the_sleep_do_not_return(db, billing, shelf, subscriptions):
     mine = await subscriptions.add(shelf.id, Feed(link="https://example.org/feed"))
     await publish(db, mine.feed_id, ["old", "older"])
     await db.with_tx(lambda tx: tx.run(q.drop_entries, shelf_id=shelf.id))
@@ -137,7 +135,7 @@ async def test_room_that_becomes_free_is_given_to_what_was_held(db, billing, sub
 # -- what a plan keeps
 
 
-async def test_chapters_that_were_read_go_when_the_plan_keeps_them_no_longer_and_stay_read(db, billing, shelf):
+async def test_read_chapters_beyond_the_plan_go_and_stay_read(db, billing, shelf):
     """I9: basic keeps a year. What is unread or saved stays."""
     series = await stored_series(db)
     await follow(db, shelf.id, series)
@@ -162,7 +160,7 @@ async def test_chapters_that_were_read_go_when_the_plan_keeps_them_no_longer_and
 # -- the pace
 
 
-async def test_the_pace_of_a_series_follows_who_comes_and_goes_at_once(db, billing, shelf):
+async def test_the_pace_of_a_series_follows_its_readers_at_once(db, billing, shelf):
     follows = Follows(shelf_deps(db))
     poor = await billing.shelf(await billing.tenant("free", "Poor"))
     series = await a_published_series(db, [1])
@@ -181,9 +179,7 @@ async def test_the_pace_of_a_series_follows_who_comes_and_goes_at_once(db, billi
 # -- at the same time
 
 
-async def test_lists_that_come_in_while_shelves_sleep_and_wake_wait_for_each_other_and_nobody_fails(
-    db, billing, tenant, shelf, subscriptions
-):
+async def test_concurrent_imports_sleep_and_waking_all_succeed(db, billing, tenant, shelf, subscriptions):
     """Everyone locks the same feeds, and lists name them in another order."""
     links = [f"https://example.org/{number}" for number in range(40)]
     lists = Lists(shelf_deps(db), subscriptions)

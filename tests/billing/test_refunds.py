@@ -22,7 +22,7 @@ async def refunds(billing, invoice):
     return (await billing.services.books.invoice(OPERATOR, invoice.public_id)).refunds
 
 
-async def test_what_had_paid_an_invoice_is_given_back_and_written_off(billing, tenant, invoice):
+async def test_a_refund_of_an_invoice_is_written_off(billing, tenant, invoice):
     """R86, I10: nobody is asked for it again, and every cent is still accounted for."""
     await send(billing, an_event(invoice))
     assert await send(billing, a_refund(invoice, 200)) == "refunded"
@@ -57,7 +57,7 @@ async def test_what_had_become_credit_is_taken_from_it(billing, tenant, invoice)
     assert (one.intent_id, one.credit_cents, one.written_off_cents) == ("pi_2", 500, 0)
 
 
-async def test_of_a_payment_that_was_too_much_the_credit_goes_first(billing, tenant, invoice):
+async def test_a_refund_of_an_overpayment_takes_credit_first(billing, tenant, invoice):
     await send(billing, an_event(invoice, amount_received=800))
     assert await send(billing, a_refund(invoice, 100)) == "refunded"
     assert await sums(billing, tenant) == (500, 0, 200, -200)
@@ -65,7 +65,7 @@ async def test_of_a_payment_that_was_too_much_the_credit_goes_first(billing, ten
     assert await sums(billing, tenant) == (0, 500, 0, 0)
 
 
-async def test_credit_that_was_used_before_it_was_given_back_is_owed(billing, tenant, invoice):
+async def test_refunded_credit_that_was_used_is_owed(billing, tenant, invoice):
     """It stands on the next invoice."""
     await send(billing, an_event(invoice, amount_received=800))
     billing.time.pass_(31 * DAY)
@@ -82,7 +82,7 @@ async def test_credit_that_was_used_before_it_was_given_back_is_owed(billing, te
     assert (await sums(billing, tenant))[2] == 0
 
 
-async def test_every_order_and_every_repeat_of_what_stripe_tells_ends_the_same(db, billing):
+async def test_every_order_and_repeat_of_stripe_events_ends_alike(db, billing):
     """Totals only grow: an older event that comes later, and one that comes ten times at once, change nothing."""
     for number, order in enumerate(itertools.permutations((100, 250, 500))):
         tenant = await billing.tenant("basic", f"Payer {number}")
@@ -118,7 +118,7 @@ async def test_a_payment_that_never_counted_leaves_nothing_to_take_back(billing,
 @pytest.mark.parametrize(
     "wrong", [{"amount_refunded": 0}, {"amount_refunded": -1}, {"currency": None}, {"currency": "eur"}]
 )
-async def test_a_refund_that_makes_no_sense_is_refused_and_changes_nothing(billing, tenant, invoice, wrong):
+async def test_a_senseless_refund_is_refused(billing, tenant, invoice, wrong):
     await send(billing, an_event(invoice))
     with pytest.raises(Invalid):
         await send(billing, a_refund(invoice, 500, **wrong))

@@ -24,7 +24,7 @@ async def receive(billing, invoice, cents, method="manual", currency="USD"):
 # -- by hand
 
 
-async def test_the_operator_marks_an_invoice_paid_with_a_reference_and_not_twice(billing, tenant, invoice):
+async def test_the_operator_marks_an_invoice_paid_once(billing, tenant, invoice):
     paid = await billing.pay(invoice, "transfer 17")
     assert (paid.status, paid.method, paid.reference) == ("paid", "manual", "transfer 17")
     with pytest.raises(Conflict, match="already paid"):
@@ -66,7 +66,7 @@ async def test_amounts_that_differ_are_credit(billing, tenant, invoice, cents, o
     assert (await billing.invoices(tenant))[0].status == status
 
 
-async def test_parts_that_together_cover_an_invoice_pay_it_and_wake_what_slept(billing, tenant, invoice):
+async def test_part_payments_that_cover_an_invoice_pay_it(billing, tenant, invoice):
     """REL-43: the first lowers what it asks for, the second covers the rest; what is over pays for waking."""
     billing.time.pass_(8 * DAY)
     await billing.services.catch_up()
@@ -82,7 +82,7 @@ async def test_parts_that_together_cover_an_invoice_pay_it_and_wake_what_slept(b
     assert (await billing.shelf(tenant)).status == "active"
 
 
-async def test_a_payment_after_the_invoice_was_voided_is_credit_and_the_invoice_stays_void(billing, tenant, invoice):
+async def test_a_payment_for_a_voided_invoice_becomes_credit(billing, tenant, invoice):
     """REL-43"""
     await billing.services.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
     assert (await receive(billing, invoice, 500)).outcome == "credited"
@@ -136,7 +136,7 @@ async def test_settled_after_its_expiry_is_settled(billing, tenant, invoice):
     assert receipt.invoice.method == "lightning"
 
 
-async def test_two_live_requests_of_one_invoice_are_one_payment_and_one_credit(billing, tenant, invoice):
+async def test_two_live_requests_give_one_payment_and_one_credit(billing, tenant, invoice):
     """R87"""
     for _ in range(2):
         await billing.pay_by_lightning(invoice)
@@ -198,7 +198,7 @@ async def test_money_that_was_taken_pays_the_invoice(billing, tenant, invoice):
     assert len(card.charged) == 1
 
 
-async def test_a_call_that_times_out_is_unknown_and_looked_up_before_any_other(billing, tenant, invoice):
+async def test_a_timed_out_call_is_looked_up_before_a_retry(billing, tenant, invoice):
     """R88, REL-45, SEC-52: the money had been taken."""
     card = Card(TimeoutError(), found=TOOK)
     assert isinstance(await billing.services.charging.collect(invoice.id, card), ChargeUnknown)
@@ -227,7 +227,7 @@ async def test_what_was_not_taken_is_tried_again_under_another_key(billing, tena
     assert await attempts(billing) == ["failed", "paid"]
 
 
-async def test_a_call_under_way_keeps_others_away_until_it_cannot_be_under_way_any_more(billing, tenant, invoice):
+async def test_a_call_under_way_blocks_others_until_it_expires(billing, tenant, invoice):
     """R88: a process that died in the middle of a call leaves its attempt behind."""
     begun, release = asyncio.Event(), asyncio.Event()
 
@@ -252,7 +252,7 @@ async def test_a_call_under_way_keeps_others_away_until_it_cannot_be_under_way_a
 # -- idempotency keys
 
 
-async def test_a_key_is_answered_alike_and_its_work_is_done_once(billing, tenant):
+async def test_one_key_gets_one_answer_and_one_effect(billing, tenant):
     """REL-47"""
 
     async def grant(cents=100, **over):

@@ -61,7 +61,7 @@ def subscriptions(db):
 # -- renting
 
 
-async def test_a_shelf_is_rented_renamed_and_each_change_is_logged_with_a_snapshot(billing, tenant, shelf):
+async def test_shelf_changes_are_logged_with_a_snapshot(billing, tenant, shelf):
     who = member_of(tenant)
     second = await billing.services.rented.create(who, tenant.public_id, name="Second", plan="growth")
     await billing.services.rented.rename(who, second.public_id, "Comics")
@@ -144,7 +144,7 @@ async def test_every_change_of_a_shelf_leaves_it_for_the_enforcer(db):
         assert not (await billing.shelf(tenant)).synced
 
 
-async def test_a_name_is_taken_once_and_another_tenants_shelf_is_unknown(billing, tenant, shelf):
+async def test_shelf_names_are_unique_and_other_tenants_shelves_unknown(billing, tenant, shelf):
     """I8, R75"""
     other = await billing.tenant("basic", "Other")
     with pytest.raises(Conflict):
@@ -163,7 +163,7 @@ async def test_a_name_is_taken_once_and_another_tenants_shelf_is_unknown(billing
             await refused
 
 
-async def test_what_is_not_offered_is_the_operators_to_give_and_one_shelf_is_free(billing, tenant, shelf):
+async def test_only_the_operator_gives_plans_that_are_not_offered(billing, tenant, shelf):
     with pytest.raises(Forbidden):
         await billing.services.rented.change_plan(member_of(tenant), shelf.public_id, "self-hosted")
     await billing.services.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
@@ -172,9 +172,7 @@ async def test_what_is_not_offered_is_the_operators_to_give_and_one_shelf_is_fre
         await billing.services.rented.create(member_of(tenant), tenant.public_id, name="Free too", plan="free")
 
 
-async def test_a_plan_below_what_is_used_is_refused_with_the_list_of_what_is_over(
-    billing, tenant, shelf, subscriptions
-):
+async def test_a_plan_below_the_usage_is_refused_with_a_list(billing, tenant, shelf, subscriptions):
     for number in range(12):
         await subscriptions.add(shelf.id, a_subscription(number))
     accounts = AccountServices(billing.db)
@@ -187,9 +185,7 @@ async def test_a_plan_below_what_is_used_is_refused_with_the_list_of_what_is_ove
     assert (await billing.shelf(tenant)).plan == "basic"
 
 
-async def test_lowering_a_plan_and_adding_at_the_same_time_never_leave_more_than_fits(
-    billing, tenant, shelf, subscriptions
-):
+async def test_concurrent_downgrades_and_additions_stay_within_the_plan(billing, tenant, shelf, subscriptions):
     for number in range(9):
         await subscriptions.add(shelf.id, a_subscription(number))
     await asyncio.gather(
@@ -201,7 +197,7 @@ async def test_lowering_a_plan_and_adding_at_the_same_time_never_leave_more_than
     assert not is_over(get_plan(plan), "follows", len(await subscriptions.list(shelf.id)))
 
 
-async def test_members_are_as_many_as_the_largest_plan_allows_and_invitations_keep_a_place(billing, tenant):
+async def test_members_and_invitations_count_against_the_largest_plan(billing, tenant):
     accounts = AccountServices(billing.db)
 
     async def add(number):
@@ -221,7 +217,7 @@ async def test_members_are_as_many_as_the_largest_plan_allows_and_invitations_ke
 # -- the enforcer
 
 
-async def test_a_watch_is_called_as_fast_as_the_fastest_plan_among_its_readers(billing, tenant, shelf, subscriptions):
+async def test_a_watch_is_polled_at_its_fastest_readers_pace(billing, tenant, shelf, subscriptions):
     free = await billing.shelf(await billing.tenant("free", "Poor"))
     await subscriptions.add(free.id, a_subscription(1))
     await billing.services.catch_up()
@@ -235,14 +231,14 @@ async def test_a_watch_is_called_as_fast_as_the_fastest_plan_among_its_readers(b
     assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
 
 
-async def test_a_floor_that_is_wrong_for_whatever_reason_is_mended_within_the_hour(billing, shelf, subscriptions):
+async def test_a_wrong_floor_is_repaired_within_the_hour(billing, shelf, subscriptions):
     await subscriptions.add(shelf.id, a_subscription(1))
     await billing.db.with_tx(lambda tx: tx.run(q.forget_floors))
     await billing.services.tidy()
     assert await billing.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
 
 
-async def test_a_series_has_its_floor_and_rests_while_all_who_follow_it_sleep(billing, tenant, shelf, db):
+async def test_a_series_rests_while_all_its_followers_sleep(billing, tenant, shelf, db):
     series = await stored_series(db)
     source = await stored_series_source(db, series, await stored_source(db))
     await db.with_tx(lambda tx: tx.run(q.watch_series, id=source))
@@ -256,9 +252,7 @@ async def test_a_series_has_its_floor_and_rests_while_all_who_follow_it_sleep(bi
     assert await db.read(lambda tx: tx.one(int, q.resting)) == 0
 
 
-async def test_a_shelf_that_sleeps_is_read_but_gets_nothing_and_wakes_with_what_it_missed(
-    billing, tenant, shelf, subscriptions, db
-):
+async def test_a_sleeping_shelf_is_readable_and_catches_up_later(billing, tenant, shelf, subscriptions, db):
     """R81"""
     mine = await subscriptions.add(shelf.id, a_subscription(1))
     await publish(db, mine.feed_id, ["1"])
@@ -288,7 +282,7 @@ async def test_what_a_reader_suspended_stays_suspended_when_the_shelf_wakes(bill
     assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [True, False]
 
 
-async def test_beyond_the_plans_room_the_newest_are_held_until_there_is_room(billing, db, subscriptions):
+async def test_installments_beyond_the_plan_wait_until_there_is_room(billing, db, subscriptions):
     """As when billing is switched on over shelves that have more than they may."""
     tenant = await billing.tenant("growth")
     shelf = await billing.shelf(tenant)
@@ -312,7 +306,7 @@ async def test_the_plans_retention_is_applied_to_what_was_read(billing, tenant, 
     assert await db.read(lambda tx: tx.maybe(int, q.retention, id=shelf.id)) is None
 
 
-async def test_a_sync_that_fails_is_recorded_and_tried_again_until_it_is_given_up(billing, tenant, shelf, db):
+async def test_a_failed_sync_is_retried_until_given_up(billing, tenant, shelf, db):
     """R80: after 30 s, doubling to 15 min, six times; the next change begins anew."""
     await db.with_tx(lambda tx: tx.run(q.break_plan, id=shelf.id))
     waits = []

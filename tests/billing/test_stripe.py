@@ -22,9 +22,7 @@ async def test_an_event_pays_its_invoice(billing, tenant, invoice):
     assert (paid.status, paid.method, paid.reference) == ("paid", "stripe", "pi_1")
 
 
-async def test_the_same_payment_ten_times_at_once_and_ten_times_later_by_two_processes_settles_once(
-    db, billing, tenant, invoice
-):
+async def test_the_same_payment_repeated_concurrently_settles_once(db, billing, tenant, invoice):
     """REL-42: as events of both kinds, whichever comes first."""
     other = BillingSetup(db)
     bodies = [an_event(invoice) if number % 2 else a_checkout(invoice) for number in range(10)]
@@ -153,7 +151,7 @@ async def test_what_is_not_about_our_invoices_is_answered_and_ignored(billing, b
     assert await send(billing, body) == "ignored"
 
 
-async def test_an_unknown_invoice_is_ignored_and_a_session_that_is_not_paid_waits(billing, tenant, invoice):
+async def test_unknown_invoices_are_ignored_and_unpaid_sessions_wait(billing, tenant, invoice):
     unknown = an_event(invoice, metadata={"invoice": show_id(a_public_id())})
     assert await send(billing, unknown) == "ignored"
     assert await send(billing, a_checkout(invoice, payment_status="unpaid")) == "ignored"

@@ -219,7 +219,7 @@ def test_names_for_devices_without_unicode_say_something():
     assert ascii_name("Café 3.cbz", "chapter 9") == "Caf 3 (chapter 9).cbz"
 
 
-def test_no_two_chapters_of_a_series_have_files_of_one_name():
+def test_chapter_files_of_a_series_have_different_names():
     chapters: list[tuple[str | None, str | None, str]] = [
         ("3", None, "Fog"),
         ("4", None, "Fog"),
@@ -304,7 +304,7 @@ def test_what_no_zip_can_hold_is_refused():
         pack("x.cbz", "application/zip", [ArchiveMember("x", Huge())])
 
 
-async def test_ten_thousand_pages_are_one_file_and_a_hundred_thousand_none():
+async def test_ten_thousand_pages_fit_and_a_hundred_thousand_do_not():
     nothing: Any = None
     members = [ArchiveMember(f"{place:05}.png", b"%d" % place) for place in range(10_000)]
     archive = pack("x.cbz", "application/zip", members)

@@ -162,7 +162,7 @@ def is_book(descriptor: int) -> bool:
 
 
 @on_sqlite
-async def test_one_that_cannot_be_written_keeps_no_other_from_the_folder(tmp_path, database_url):
+async def test_an_unwritable_file_does_not_block_the_others(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
         folder = tmp_path / "comics"
         export = export_of(gallery, folder)
@@ -176,7 +176,7 @@ async def test_one_that_cannot_be_written_keeps_no_other_from_the_folder(tmp_pat
 
 
 @on_sqlite
-async def test_one_that_cannot_be_removed_keeps_no_other_in_the_folder(tmp_path, database_url):
+async def test_an_irremovable_file_does_not_block_the_others(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
         folder = tmp_path / "comics"
         export = export_of(gallery, folder)
@@ -200,7 +200,7 @@ async def test_one_that_cannot_be_removed_keeps_no_other_in_the_folder(tmp_path,
 
 
 @on_sqlite
-async def test_a_renamed_series_is_there_while_its_new_files_are_written(tmp_path, database_url):
+async def test_a_renamed_series_stays_while_new_files_are_written(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
         folder = tmp_path / "comics"
         export = export_of(gallery, folder)

@@ -103,7 +103,7 @@ async def test_an_unchanged_list_is_not_sent_again(app, sample):
     assert sample.not_modified == 1
 
 
-async def test_fifty_who_ask_for_the_same_at_once_cause_one_call(app, sample):
+async def test_fifty_concurrent_requests_cause_one_call(app, sample):
     """R65: one call to the source, an answer for everyone, and nobody sees another's shelf (I8)."""
     site = await a_site(app, sample)
     readers = [await a_reader(app) for _ in range(5)]
@@ -122,7 +122,7 @@ async def test_fifty_who_ask_for_the_same_at_once_cause_one_call(app, sample):
         assert all(one["data"] == answers[0]["data"] for one in answers)
 
 
-async def test_a_source_that_is_down_leaves_what_is_known_marked_as_stale(app, sample):
+async def test_a_source_that_is_down_serves_stale_data(app, sample):
     """R64: with its age and the last error; what nobody ever fetched is a 503 that says why."""
     site, reader = await a_site(app, sample), await a_reader(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
@@ -143,7 +143,7 @@ async def test_a_source_that_is_down_leaves_what_is_known_marked_as_stale(app, s
     assert (await got(reader, f"/manga/{manga}/chapters"))["meta"]["stale"] is False
 
 
-async def test_a_slow_source_does_not_keep_readers_from_what_is_known(app, sample):
+async def test_a_slow_source_does_not_delay_stored_data(app, sample):
     """R64: after a while they get what there is, and the call goes on for the next one."""
     app.catalogue.cache.patience = 0.2
     site, reader = await a_site(app, sample), await a_reader(app)
@@ -160,7 +160,7 @@ async def test_a_slow_source_does_not_keep_readers_from_what_is_known(app, sampl
     assert len(sample.asked) <= asked + 1
 
 
-async def test_a_source_that_is_switched_off_or_paused_is_not_called_and_still_read(app, sample):
+async def test_a_disabled_source_is_readable_but_not_called(app, sample):
     site, reader, admin = await a_site(app, sample), await a_reader(app), await the_admin(app)
     await got(reader, f"/sources/{site}/popular")
     asked = len(sample.asked)
@@ -229,7 +229,7 @@ async def test_a_sparse_list_never_blanks_what_details_said(app, sample):
     assert after["meta"]["fetched_at"] == before["meta"]["fetched_at"]
 
 
-async def test_a_page_list_is_whole_or_not_kept_and_shrinks_with_its_source(app, sample):
+async def test_a_page_list_is_cached_whole_and_can_shrink(app, sample):
     """R63."""
     site, reader = await a_site(app, sample), await a_reader(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]

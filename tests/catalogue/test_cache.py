@@ -87,7 +87,7 @@ def test_r60_questions_that_mean_the_same_have_the_same_key():
     assert plain_query("  a \t b ") == "a b"
 
 
-def test_a_list_has_each_series_once_and_nothing_that_nobody_could_call():
+def test_a_list_has_each_callable_series_once():
     listed = SeriesPage(
         (
             FoundSeries("a", "/a", "A\x00 title"),
@@ -106,7 +106,7 @@ def test_a_list_has_each_series_once_and_nothing_that_nobody_could_call():
 # -- flights
 
 
-async def test_r65_a_caller_who_leaves_does_not_end_what_others_wait_for():
+async def test_r65_a_leaving_caller_does_not_cancel_a_shared_call():
     flights, gate, calls = SingleFlight(), asyncio.Event(), []
 
     async def work() -> int:
@@ -125,7 +125,7 @@ async def test_r65_a_caller_who_leaves_does_not_end_what_others_wait_for():
     assert len(calls) == 2
 
 
-async def test_a_failed_flight_fails_for_everyone_once_and_is_begun_anew():
+async def test_a_failed_flight_fails_for_all_and_restarts():
     flights, failing = SingleFlight(), [True]
 
     async def work() -> str:
@@ -175,7 +175,7 @@ class Server:
 A, B = SourceIdentity(source="source:1"), SourceIdentity(source="source:2")
 
 
-async def test_a_known_answer_is_asked_for_with_its_validators_and_only_by_whom_it_was_for():
+async def test_validators_are_sent_only_for_the_same_requester():
     server, now = Server(), [NOON]
     client = Revalidating(server, lambda: now[0])
     assert (await client.fetch(Ask("u"), A)).body == b"one"
@@ -305,7 +305,7 @@ async def test_r24_a_connector_says_whether_a_series_is_complete(db):
     assert strategies == ["ALWAYS_UPDATE", "ONLY_FETCH_ONCE", "ONLY_FETCH_ONCE", "ONLY_FETCH_ONCE", "ALWAYS_UPDATE"]
 
 
-async def test_i5_a_series_that_is_not_complete_after_all_is_polled_again(db):
+async def test_i5_a_series_that_is_not_complete_is_polled_again(db):
     connector = Fixed()
     shelf = await stored_shelf(db)
     catalogue = a_catalogue(db, connector)
@@ -321,7 +321,7 @@ async def test_i5_a_series_that_is_not_complete_after_all_is_polled_again(db):
     assert await db.read(lambda tx: tx.one(bool, _q.is_awake, id=manga))
 
 
-async def test_what_a_connector_says_is_for_adults_is_said_of_its_source_and_series(db):
+async def test_adult_flags_of_a_connector_mark_source_and_series(db):
     """And what it can do, with every list: it may have learned since the source was registered."""
     shelf = await stored_shelf(db)
     catalogue = a_catalogue(db, Fixed(is_nsfw=True))

@@ -48,7 +48,7 @@ async def polled(app: RunningApp, manga_id: int) -> int:
     return len(found)
 
 
-async def test_followers_hear_of_what_a_refresh_finds_and_not_of_the_back_catalogue(app, sample):
+async def test_followers_get_refreshed_chapters_but_no_back_catalogue(app, sample):
     """R8: the first list is what there was; R1, I2: what is new afterwards is told once."""
     site, (reader, shelf) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
@@ -67,7 +67,7 @@ async def test_followers_hear_of_what_a_refresh_finds_and_not_of_the_back_catalo
     assert await polled(app, manga["id"]) == 0
 
 
-async def test_what_a_refresh_finds_and_cannot_store_is_given_up_alone(app, sample):
+async def test_unstorable_chapters_of_a_refresh_dead_letter_alone(app, sample):
     """As after a poll: the rest of its list is stored by ingest, and one dead letter holds what was refused (R42)."""
     site, (reader, _) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
@@ -86,7 +86,7 @@ async def test_what_a_refresh_finds_and_cannot_store_is_given_up_alone(app, samp
     assert [letter.key for letter in await app.pipeline.tasks.letters()] == [given_up]
 
 
-async def test_what_was_only_looked_at_is_not_polled_until_somebody_follows_it(app, sample):
+async def test_a_viewed_series_is_not_polled_until_followed(app, sample):
     """I5: browsing a catalogue of thousands makes no thousands of polls."""
     site, (reader, shelf) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
@@ -125,7 +125,7 @@ async def test_what_one_shelf_has_read_is_not_what_another_has(app, sample):
         assert (theirs["is_read"], theirs["is_bookmarked"], theirs["last_page_read"]) == (False, False, 0)
 
 
-async def test_rel_16_what_a_reader_has_of_a_series_survives_that_all_of_it_is_fetched_anew(app, sample):
+async def test_rel_16_reader_state_survives_fetching_a_series_anew(app, sample):
     """Under other addresses, and by another title."""
     site, (reader, shelf) = await a_site(app, sample), await a_shelf(app)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
@@ -160,7 +160,7 @@ async def test_a_list_that_is_suddenly_empty_deletes_nothing(app, sample):
     assert "lists no chapters" in after["meta"]["error"]
 
 
-async def test_a_series_that_another_source_has_joins_it_while_nothing_hangs_on_its_own(tmp_path, database_url, sample):
+async def test_a_source_joins_a_series_while_its_own_is_unused(tmp_path, database_url, sample):
     """By title and author, with its first details; one that somebody follows already stays what it is (I9)."""
     async with (
         a_sample(Plan(series=12, chapters=60, is_other=True), "other") as second,

@@ -97,7 +97,7 @@ async def test_chapters_of_two_series_become_one_by_their_number(db, merging):
     assert await audited(db) == ["series.merge"]
 
 
-async def test_what_was_read_on_either_side_is_read_and_the_inbox_says_so_once(db, merging, follows, progress):
+async def test_progress_of_both_sides_is_merged_into_the_inbox(db, merging, follows, progress):
     """I2, I9: one entry, the newest page, the furthest page, and no notice."""
     one, other = await a_published_series(db, title="One"), await a_published_series(db, title="Ichi")
     shelf = await a_reader(db)
@@ -123,7 +123,7 @@ async def test_what_was_read_on_either_side_is_read_and_the_inbox_says_so_once(d
     assert (await disagreeing(db), await wrong_tallies(db), await lost_rows(db)) == (0, 0, 0)
 
 
-async def test_an_entry_is_read_when_the_other_side_was_read_without_one(db, merging, follows, progress):
+async def test_an_entry_is_read_when_the_other_side_was(db, merging, follows, progress):
     one, other = await a_published_series(db, [1], title="One"), await a_published_series(db, title="Ichi")
     shelf = await a_reader(db)
     await follows.add(shelf, FollowRequest(series=other.public_id))
@@ -134,7 +134,7 @@ async def test_an_entry_is_read_when_the_other_side_was_read_without_one(db, mer
     assert await disagreeing(db) == 0
 
 
-async def test_followers_of_either_follow_the_one_that_stays_and_it_is_polled(db, merging, follows):
+async def test_followers_of_both_follow_the_remaining_polled_series(db, merging, follows):
     one, other = await a_published_series(db, title="One"), await a_published_series(db, title="Ichi")
     mine, theirs = await a_reader(db), await a_reader(db)
     followed = await follows.add(mine, FollowRequest(series=one.public_id))
@@ -147,7 +147,7 @@ async def test_followers_of_either_follow_the_one_that_stays_and_it_is_polled(db
     assert (await state(db, theirs, one.id)).follow == "plan"
 
 
-async def test_who_left_either_finds_the_entries_of_both_when_coming_back(db, merging, follows):
+async def test_after_a_merge_former_followers_find_both_entries(db, merging, follows):
     one, other = await a_published_series(db, title="One"), await a_published_series(db, title="Ichi")
     shelf = await a_reader(db)
     for series, number in ((one, 1), (other, 2)):
@@ -215,7 +215,7 @@ async def test_a_preview_says_what_will_happen_and_nothing_does(db, merging, fol
 # -- splitting
 
 
-async def test_what_both_sides_have_is_read_on_both_and_everyone_follows_both(db, merging, follows, progress):
+async def test_after_a_split_progress_and_follows_are_on_both(db, merging, follows, progress):
     whole = await a_published_series(db, title="One", sources=2)
     shelf = await a_reader(db)
     await follows.add(shelf, FollowRequest(series=whole.public_id))
@@ -242,7 +242,7 @@ async def test_what_both_sides_have_is_read_on_both_and_everyone_follows_both(db
     assert titles == ["One", "Two"]
 
 
-async def test_a_split_takes_some_sources_of_its_own_and_never_all(db, merging):
+async def test_a_split_takes_some_sources_never_all(db, merging):
     whole, other = await a_published_series(db, sources=2), await a_published_series(db)
     for wanted in (whole.sources, [*whole.sources[:1], other.sources[0]], [10**9]):
         with pytest.raises(Invalid) as refused:
@@ -319,7 +319,7 @@ async def watch_id(db: Database, series: Published) -> WatchId:
     return await db.read(lambda tx: tx.one(WatchId, q.watch_of, id=series.sources[0]))
 
 
-async def test_what_was_found_before_a_merge_is_stored_in_the_series_that_stays(db, merging, follows):
+async def test_harvests_from_before_a_merge_go_to_the_survivor(db, merging, follows):
     """A batch names the series that its source had when it was found."""
     one, other = await a_published_series(db, [1], title="One"), await a_published_series(db, [1], title="Ichi")
     shelf = await a_reader(db)

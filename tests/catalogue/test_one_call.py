@@ -167,7 +167,7 @@ async def test_r102_one_at_a_time_holds_a_key(db):
     assert await db.read(lambda tx: tx.one(int, _q.locks)) == 0
 
 
-async def test_r102_a_server_that_died_is_waited_for_no_longer_than_its_lease(db):
+async def test_r102_a_dead_server_delays_others_by_one_lease(db):
     now = [1_000]
     await db.with_tx(lambda tx: tx.run(_q.abandon, until=1_000 + LEASE))
     calling = asyncio.create_task(_held(locks(db, now)))
@@ -177,7 +177,7 @@ async def test_r102_a_server_that_died_is_waited_for_no_longer_than_its_lease(db
     assert await asyncio.wait_for(calling, 5) is True
 
 
-async def test_r102_who_waits_is_told_the_failure_and_who_comes_later_is_not(db):
+async def test_r102_waiters_get_the_failure_and_later_callers_do_not(db):
     now, may_fail = [0], asyncio.Event()
 
     async def fail():

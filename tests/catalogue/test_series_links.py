@@ -75,7 +75,7 @@ async def test_where_nobody_else_reads_either_both_become_one(db, tmp_path):
     assert sorted(chapter["key"] for chapter in shelf["chapters.jsonl"]) == ["1", "2", "9"]
 
 
-async def test_where_others_read_it_only_what_was_read_is_carried_over(db, tmp_path):
+async def test_with_other_readers_only_the_progress_is_carried_over(db, tmp_path):
     importer, links, series, target, target_id = await an_unlinked_series(db, tmp_path)
     other = await an_importer(db, tmp_path)
     values = {"public_id": a_public_id(), "shelf_id": other.reader.shelf_id, "series_id": target}
@@ -89,7 +89,7 @@ async def test_where_others_read_it_only_what_was_read_is_carried_over(db, tmp_p
     assert (sorted(one["key"] for one in theirs["chapters.jsonl"]), read_of(theirs)) == (["1", "2"], {})
 
 
-async def test_an_address_of_no_source_and_a_series_that_has_one_are_refused(db, tmp_path):
+async def test_unknown_addresses_and_linked_series_are_refused(db, tmp_path):
     importer, links, series, _, target_id = await an_unlinked_series(db, tmp_path)
     with pytest.raises(Invalid, match="No source of this server"):
         await links.link(SOMEBODY, importer.reader.shelf_id, series, "https://example.org/x")

@@ -254,7 +254,7 @@ async def test_r99_a_retry_after_holds_when_the_breaker_closes(followed):
     assert (after.consecutive_failures, after.next_check_at) == (1, until)
 
 
-async def test_r99_who_was_told_that_it_broke_is_told_when_it_heals(followed, sample):
+async def test_r99_whoever_heard_of_an_outage_hears_of_its_end(followed, sample):
     for _ in range(5):
         sample.is_down = True
         assert (await followed.app.pipeline.poller.poll(await followed.lease())).outcome == "http_status"

@@ -90,19 +90,19 @@ def chapters(*pairs):
     )
 
 
-def test_r3_a_season_that_counts_from_one_again_is_not_taken_for_the_first():
+def test_r3_a_season_counting_from_one_is_a_new_one():
     numbers = [found.number for found in without_restarts(chapters((1, 1), (1, 2), (2, 1), (2, 2), (2, 3)))]
     assert numbers == [Decimal(1), Decimal(2), None, None, None]
 
 
-def test_volumes_that_go_on_counting_or_merely_overlap_keep_their_numbers():
+def test_volumes_that_continue_or_overlap_keep_their_numbers():
     going_on = chapters((1, 1), (1, 2), (2, 3), (None, 4))
     overlapping = chapters((1, 1), (1, 2), (2, 2), (2, 3))
     assert without_restarts(going_on) == going_on
     assert without_restarts(overlapping) == overlapping
 
 
-def test_r11_chapters_are_ordered_by_number_and_extras_stay_where_they_appeared():
+def test_r11_chapters_sort_by_number_and_extras_keep_their_place():
     extra = FoundChapter(url="/extra", title="Extra")
     first, tenth, second = chapters((None, 1), (None, 10), (None, 2))
     assert newest_first((first, extra, second, tenth)) == (tenth, second, extra, first)

@@ -92,7 +92,7 @@ def test_a_connectors_config_adds_its_own_rules():
     assert "config.folder" in problems_of(LocalConfig, {})
 
 
-def test_the_schema_of_a_config_is_for_forms_and_marks_secrets():
+def test_a_config_schema_serves_forms_and_marks_secrets():
     schema = config_schema(SiteConfig)
     properties = schema["$defs"]["SiteConfig"]["properties"]
     assert set(properties) == {

@@ -110,7 +110,7 @@ def test_addresses_are_relative_to_where_the_page_was_found():
     assert found[0].url == "https://www.blog.example/new/rss"
 
 
-def test_links_in_the_text_that_look_like_feeds_are_tried_before_common_paths():
+def test_feed_like_links_are_tried_before_common_paths():
     answers = {PAGE: page(body='<a href="/news.php">News</a> <a href="/export/rss.php">RSS</a>')}
     answers["https://blog.example/export/rss.php"] = a_reply(FEED, url="https://blog.example/export/rss.php")
     found, outside = discovered(answers)
@@ -156,7 +156,7 @@ def test_probes_that_fail_are_passed_over():
     ],
     ids=["deep", "deep in disguise", "crowded", "many"],
 )
-def test_a_page_that_is_made_to_be_slow_is_not_looked_at(body: str):
+def test_a_page_made_to_be_slow_is_skipped(body: str):
     """SEC-20."""
 
     def refused() -> None:
@@ -171,7 +171,7 @@ def test_a_page_that_cannot_be_had_is_an_error():
         discovered({})
 
 
-def test_a_known_host_that_blocks_its_pages_still_gives_its_feed():
+def test_a_known_host_gives_its_feed_despite_blocked_pages():
     address = "https://www.reddit.com/r/comics"
     found, _ = discovered({address: Blocked("no"), f"{address}/.rss": a_reply(atom(), url=f"{address}/.rss")}, address)
     assert [feed.url for feed in found] == [f"{address}/.rss"]
@@ -272,7 +272,7 @@ def test_channels_are_looked_for_on_youtube_only():
     assert CHANNEL_FEED not in [ask.url for ask in outside.asked]
 
 
-def test_what_a_host_is_known_for_stands_beside_its_link_tags():
+def test_known_feeds_of_a_host_join_its_link_tags():
     root = "https://github.com/ada/lamp"
     feeds = {url: a_reply(FEED.replace(b"The Lamplighter", url.encode()), url=url) for url in known_feeds(root)}
     tags = link("/ada/lamp/commits/main.atom", "Recent Commits") + link("/ada/lamp/tags.atom", "Tags")
@@ -348,7 +348,7 @@ def test_the_folder_of_a_page_is_looked_into(url: str, feed: str):
     assert [one.url for one in found] == [feed]
 
 
-def test_the_feed_of_a_posts_comments_does_not_hide_the_blogs():
+def test_a_comment_feed_does_not_hide_the_blogs_feed():
     url = "https://x.example/2024/post/"
     comments, posts = f"{url}feed", "https://x.example/feed"
     answers = {
@@ -372,7 +372,7 @@ def test_the_feed_of_a_posts_comments_does_not_hide_the_blogs():
         '<a href="FEED:/x/1#top" type="application/rss+xml">here</a>'.replace("FEED:", ""),
     ],
 )
-def test_an_anchor_that_says_what_it_is_is_taken_at_its_word(anchor: str):
+def test_an_anchor_that_names_a_feed_is_believed(anchor: str):
     found, outside = discovered({PAGE: page(body=anchor)})
     assert [feed.url for feed in found] == ["https://blog.example/x/1"]
     assert len(outside.asked) == 1
@@ -435,7 +435,7 @@ def test_a_page_that_may_not_be_seen_is_passed_over(problem: SourceError):
     assert len(outside.asked) == 3
 
 
-def test_what_a_page_refused_is_the_error_when_nothing_else_is_found():
+def test_a_refused_page_is_the_error_without_other_feeds():
     outside = Outside({PAGE: Blocked("It refuses us.", status=403)})
     with pytest.raises(Blocked, match="It refuses us") as raised:
         outside.run(discover(PAGE))
@@ -443,7 +443,7 @@ def test_what_a_page_refused_is_the_error_when_nothing_else_is_found():
     assert "There is no feed at the usual addresses either: /about/feed, /about/rss.xml, " in str(raised.value)
 
 
-def test_an_address_that_is_not_there_is_told_beside_the_feeds():
+def test_a_missing_address_is_reported_beside_the_feeds():
     url, feed = "https://x.example/old", "https://x.example/rss"
     outside = Outside({feed: a_reply(FEED, url=feed), "https://x.example/rss.xml": TooLarge("no")})
     found = outside.run(discover(url))
@@ -451,7 +451,7 @@ def test_an_address_that_is_not_there_is_told_beside_the_feeds():
     assert [one.url for one in found.feeds] == [feed]
 
 
-def test_a_host_that_answers_404_to_all_is_asked_seven_times():
+def test_a_host_of_404s_is_asked_seven_times():
     outside = Outside({})
     with pytest.raises(HttpStatus, match=r"/feed, /rss.xml, /atom.xml, /[?]format=rss, /index.xml, /feed.xml[.]"):
         outside.run(discover("https://x.example/old"))
@@ -459,7 +459,7 @@ def test_a_host_that_answers_404_to_all_is_asked_seven_times():
 
 
 @pytest.mark.parametrize("failure", [Unreachable("no"), TimedOut("no"), HttpStatus("no", status=500)])
-def test_a_host_in_trouble_is_not_asked_for_all_usual_places(failure: SourceError):
+def test_a_struggling_host_is_not_asked_for_usual_paths(failure: SourceError):
     outside = Outside(
         {PAGE: page(), **dict.fromkeys((f"https://blog.example/about/{p}" for p in FOLDER_PATHS), failure)}
     )

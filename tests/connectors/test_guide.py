@@ -44,7 +44,7 @@ def section(heading: str) -> str:
     return found[1]
 
 
-def test_the_steps_of_the_guide_make_a_source_that_finds_what_it_shows():
+def test_the_guides_steps_make_a_working_source():
     steps = blocks("yaml")[:5]
     definition = load_definition("".join(steps), "mine.yaml")
     source = SelectorsSource(definition)

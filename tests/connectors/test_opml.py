@@ -27,7 +27,7 @@ NESTED = b"""<?xml version="1.0" encoding="UTF-8"?>
 </opml>"""
 
 
-def test_feeds_come_with_the_path_of_their_groups_and_their_lines():
+def test_imported_feeds_have_group_paths_and_line_numbers():
     assert read_opml(NESTED) == [
         Outline("https://example.org/top", "Top", line=5),
         Outline("https://example.org/daily", "Daily", "https://example.org/", "News", line=7),

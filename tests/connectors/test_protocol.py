@@ -33,18 +33,18 @@ def test_a_verb_that_a_connector_lacks_says_so_at_once(call):
         call(Bare())
 
 
-def test_unsupported_is_the_callers_mistake_and_not_a_failure_of_the_source():
+def test_unsupported_is_the_callers_mistake():
     assert issubclass(Unsupported, Invalid)
     assert Bare.info.abilities == Abilities()
 
 
-def test_a_page_that_knows_its_image_needs_no_call_and_one_that_does_not_is_refused():
+def test_a_page_without_an_image_address_needs_a_resolver():
     assert run(Bare().image_url(CONFIG, FoundPage(0, "/c", "https://i.example/1.png")), {}) == "https://i.example/1.png"
     with pytest.raises(Unsupported):
         run(Bare().image_url(CONFIG, FoundPage(0, "/c")), {})
 
 
-def test_by_default_an_image_is_asked_for_plainly_and_nobody_is_told():
+def test_by_default_an_image_is_asked_for_plainly():
     assert Bare().image(CONFIG, "https://i.example/1.png") == Ask("https://i.example/1.png")
     assert Bare().image_report(ImageOutcome("https://i.example/1.png", is_success=True, size=1, took_ms=1)) is None
     assert Bare().filters(CONFIG) == ()

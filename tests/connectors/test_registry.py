@@ -52,7 +52,7 @@ def test_a_connector_is_found_by_its_id():
     assert len(registry) == 2
 
 
-def test_an_unknown_id_is_not_found_and_a_feed_has_no_catalogue():
+def test_an_unknown_id_is_not_found():
     registry = Registry([("there", Feeds())])
     with pytest.raises(NotFound):
         registry.get("example.none")
@@ -60,7 +60,7 @@ def test_an_unknown_id_is_not_found_and_a_feed_has_no_catalogue():
         registry.comics("example.feeds")
 
 
-def test_two_connectors_of_one_id_refuse_to_start_and_both_are_named():
+def test_two_connectors_of_one_id_stop_the_start():
     with pytest.raises(Conflict, match=r"example\.one: built-in and entry point more \(x:y\)"):
         Registry([("built-in", Comics()), ("entry point more (x:y)", Comics(name="Other"))])
 
@@ -68,12 +68,12 @@ def test_two_connectors_of_one_id_refuse_to_start_and_both_are_named():
 @pytest.mark.parametrize(
     "over", [{"id": "plain"}, {"id": "Example.One"}, {"id": "a..b"}, {"name": " "}, {"languages": ()}]
 )
-def test_a_connector_that_does_not_say_who_it_is_refuses_to_start(over):
+def test_a_connector_without_an_id_stops_the_start(over):
     with pytest.raises(Invalid, match="here"):
         Registry([("here", Comics(**over))])
 
 
-def test_the_built_in_ones_and_the_three_shipped_definitions_fit_together():
+def test_built_in_connectors_and_shipped_definitions_have_unique_ids():
     registry = Registry(builtin())
     ids = {connector.info.id for connector in registry}
     assert {"org.mangadex", "tsuzuki.local", "com.xkcd", "com.peppercarrot"} <= ids
@@ -89,9 +89,7 @@ def test_an_entry_point_is_a_connector_or_makes_one(attribute):
     assert origin == f"entry point plugin ({__name__}:{attribute})"
 
 
-@pytest.mark.parametrize(
-    "attribute", ["fails", "BROKEN", "nothing", "test_an_unknown_id_is_not_found_and_a_feed_has_no_catalogue"]
-)
+@pytest.mark.parametrize("attribute", ["fails", "BROKEN", "nothing", "test_an_unknown_id_is_not_found"])
 def test_an_entry_point_that_is_no_connector_is_named(attribute):
     with pytest.raises(Invalid, match=r"entry point plugin"):
         list(installed([an_entry("plugin", attribute)]))

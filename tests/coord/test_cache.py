@@ -85,7 +85,7 @@ async def test_a_write_anywhere_is_seen_at_once_everywhere(caches):
     assert await here.fetch(int, "a", seconds=60, make=make) == before + 1
 
 
-async def test_an_answer_that_a_write_outdated_while_it_was_made_is_not_kept(caches):
+async def test_an_answer_outdated_by_a_write_is_not_cached(caches):
     here, there = caches
     make = Maker(during=there.forget)
     assert await here.fetch(int, "a", seconds=60, make=make) == 1
@@ -103,7 +103,7 @@ async def test_an_error_is_not_kept(caches):
     assert await cache.fetch(int, "a", seconds=60, make=Maker()) == 1
 
 
-async def test_memory_forgets_when_the_time_is_over_and_never_grows_without_end():
+async def test_memory_expires_and_stays_bounded():
     steady, make = Steady(), Maker()
     cache = MemoryCache(Counted(), steady=steady)
     assert await cache.fetch(int, "a", seconds=60, make=make) == 1
@@ -116,7 +116,7 @@ async def test_memory_forgets_when_the_time_is_over_and_never_grows_without_end(
     assert len(cache._kept) <= 1000
 
 
-async def test_a_write_that_nobody_could_count_is_no_error_and_is_seen_here():
+async def test_a_write_without_a_counter_is_seen_anyway():
     cache, make = MemoryCache(Uncountable()), Maker()
     assert await cache.fetch(int, "a", seconds=60, make=make) == 1
     await cache.forget()
@@ -131,7 +131,7 @@ async def test_redis_forgets_when_the_time_is_over(redis_url):
     await client.aclose()
 
 
-async def test_a_redis_that_does_not_answer_is_as_good_as_none():
+async def test_a_redis_that_does_not_answer_counts_as_none():
     client = redis_client("redis://127.0.0.1:1/0")
     cache, make = RedisCache(client, NAME), Maker()
     assert [await cache.fetch(int, "a", seconds=60, make=make) for _ in range(2)] == [1, 2]

@@ -51,7 +51,7 @@ def test_who_is_held_takes_no_turn_from_others():
     assert (taken.turn, taken.tat) == (PaceTurn(50 * SECOND - 100, is_reserved=False), 0)
 
 
-def test_one_penalty_holds_one_and_two_hold_all_as_long_as_both_say():
+def test_penalties_of_two_hold_everybody_back_until_both_end():
     """R21, SEC-11."""
     one = {"a": 100}
     assert (held_until(one, "a"), held_until(one, "b")) == (100, 0)

@@ -64,7 +64,7 @@ async def test_a_turn_beyond_patience_is_not_taken(pacers):
         assert 9 * SECOND < turn.wait <= 10 * SECOND
 
 
-async def test_a_penalty_holds_its_owner_and_a_second_one_holds_everybody(pacers):
+async def test_a_second_penalty_holds_everybody_back(pacers):
     """R21, SEC-11."""
     pacer, other = pacers(), pacers()
     await pacer.penalise("a.example", "one", Millis(60 * MINUTE))
@@ -114,7 +114,7 @@ async def test_no_more_than_the_limit_are_in_at_once(pacers):
     assert (inside, most) == (0, 2)
 
 
-async def test_a_place_is_free_again_after_a_failure_or_a_cancellation(pacers):
+async def test_a_place_is_released_after_failure_or_cancellation(pacers):
     pacer = pacers()
 
     async def fail() -> None:
@@ -145,7 +145,7 @@ async def test_memory_forgets_the_buckets_that_rest():
     assert not (await pacer.reserve("held.example", "w", rate=SLOW, patience=LONG)).is_reserved
 
 
-async def test_without_redis_each_process_keeps_its_own_pace_and_comes_back(redis_url):
+async def test_without_redis_each_process_keeps_its_own_pace(redis_url):
     """Redis is a convenience (R40): its loss costs the sharing, not the pace."""
     now = 0
     async with Redis.from_url("redis://127.0.0.1:1/0") as gone:

@@ -408,14 +408,14 @@ async def must_be_whole(crowd, title, show):
     assert crowd.fleet.exits == []
 
 
-async def test_in_one_process_a_feed_of_very_many_reaches_everybody_once(tmp_path, show):
+async def test_one_process_delivers_a_large_feed_exactly_once(tmp_path, show):
     async with one_process(tmp_path) as fleet, stage(fleet, show) as crowd:
         await deliver_among_deaths(crowd)
         await must_be_whole(crowd, "One process on SQLite", show)
 
 
 @pytest.mark.server
-async def test_in_many_processes_a_feed_of_very_many_reaches_everybody_once(tmp_path, show):
+async def test_many_processes_deliver_a_large_feed_exactly_once(tmp_path, show):
     async with many_processes(tmp_path, workers=2) as (fleet, _), stage(fleet, show) as crowd:
         await deliver_among_deaths(crowd)
         await must_be_whole(crowd, "A server and two workers on PostgreSQL and Redis", show)

@@ -46,7 +46,7 @@ async def lose(app: RunningApp) -> None:
     await db.with_tx(lambda tx: reclaim_lost_tx(tx, leases, QueueSettings(), now=app.time()))
 
 
-async def test_a_discovery_that_died_goes_on_with_the_page_where_it_was(app: RunningApp, site):
+async def test_a_killed_discovery_continues_at_its_page(app: RunningApp, site):
     """R42: what was stored stays, and nothing is made twice."""
     admin = await the_admin(app)
     source, _ = await a_mapped_comic(admin, site.url, "s0", config={"maxpages": 1})
@@ -68,7 +68,7 @@ async def test_a_discovery_that_died_goes_on_with_the_page_where_it_was(app: Run
         await walk(app, first)
 
 
-async def test_what_was_discovered_is_watched_within_a_day_and_never_at_once(app: RunningApp, site):
+async def test_discovered_comics_are_polled_within_a_day_spread_out(app: RunningApp, site):
     admin = await the_admin(app)
     source, _ = await a_mapped_comic(admin, site.url, "s0", config={"ratelimit": 50})
     await made(admin, JOBS, {"sourceid": source})

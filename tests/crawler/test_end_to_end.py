@@ -82,7 +82,7 @@ async def run(admin: Visitor, source_id: int, comic: str | None = None) -> dict[
     return await until_over(admin, job["id"])
 
 
-async def test_a_source_is_crawled_followed_disabled_by_its_failures_and_recovers(app: RunningApp, site):
+async def test_a_source_is_crawled_disabled_by_failures_and_recovers(app: RunningApp, site):
     admin = await the_admin(app)
     source, comic = await a_mapped_comic(admin, site.url)
 
@@ -127,7 +127,7 @@ async def test_a_source_is_crawled_followed_disabled_by_its_failures_and_recover
     assert (await chapters(admin, "One", 3))["latestchapter"] == "3"
 
 
-async def test_a_running_job_is_stopped_within_a_second_and_calls_nobody_any_more(app: RunningApp, site):
+async def test_a_running_job_stops_calling_within_a_second(app: RunningApp, site):
     """R45."""
     admin = await the_admin(app)
     site.series |= {f"s{number}": [1] for number in range(30)}
@@ -151,7 +151,7 @@ async def test_a_running_job_is_stopped_within_a_second_and_calls_nobody_any_mor
     assert (again.status, again.json()["error"]) == (400, "Job cannot be cancelled — it has already finished")
 
 
-async def test_a_discovery_makes_comics_and_mappings_once_and_matches_by_title_and_author(app: RunningApp, site):
+async def test_discovery_matches_comics_by_title_and_author(app: RunningApp, site):
     """R44: a job of a source is a discovery, one of a comic is targeted."""
     admin = await the_admin(app)
     site.series = {slug: [1] for slug in ("one", "two", "three", "four", "five")}
@@ -173,7 +173,7 @@ async def test_a_discovery_makes_comics_and_mappings_once_and_matches_by_title_a
     assert (lines[-1]["message"], lines[-1]["meta"]["pagescount"]) == ("Job completed successfully", 3)
 
 
-async def test_a_comic_that_was_only_looked_at_in_a_catalogue_is_watched_once_it_is_crawled(app: RunningApp, site):
+async def test_a_catalogue_comic_is_watched_once_it_is_crawled(app: RunningApp, site):
     admin = await the_admin(app)
     source, comic = await a_mapped_comic(admin, site.url)
     await chapters(admin, "One", 2)
@@ -214,7 +214,7 @@ async def test_a_paused_crawler_begins_nothing(app: RunningApp, site):
     assert stopwatch.seconds() < 5
 
 
-async def test_a_job_whose_task_was_taken_as_the_crawler_was_paused_is_given_back_as_it_was(app: RunningApp, site):
+async def test_pausing_gives_a_claimed_job_back_unchanged(app: RunningApp, site):
     admin = await the_admin(app)
     source, comic = await a_mapped_comic(admin, site.url)
     await app.worker_loops.stop()
@@ -257,7 +257,7 @@ async def test_a_stream_of_a_job_ends_when_the_server_stops(app: RunningApp, sit
     assert [(kind, data["status"]) for kind, data in told] == [("status", "queued")]
 
 
-async def test_a_mapping_that_leads_to_another_host_is_not_followed_there(app: RunningApp, site):
+async def test_a_mapping_is_not_followed_to_another_host(app: RunningApp, site):
     """SEC-05: the host is the definition's; what an operator types into a mapping does not choose it."""
     admin = await the_admin(app)
     async with a_site() as elsewhere:
@@ -271,7 +271,7 @@ async def test_a_mapping_that_leads_to_another_host_is_not_followed_there(app: R
         assert failed["lasterror"]
 
 
-async def test_a_job_says_when_it_waits_and_when_it_does_not(app: RunningApp, site):
+async def test_a_job_reports_only_real_waits(app: RunningApp, site):
     """A short Retry-After is waited out within the job; a long one ends it, and is not called a retry."""
     admin = await the_admin(app)
     source, comic = await a_mapped_comic(admin, site.url)

@@ -75,7 +75,7 @@ async def test_what_is_due_is_counted_with_how_long_it_waits(db):
     assert (warm.priority, warm.watched, warm.due, warm.failing) == (2, 4, 2, 1)
 
 
-async def test_a_minute_says_what_was_polled_what_fails_and_what_was_given_up(db):
+async def test_a_minute_reports_polls_failures_and_dead_letters(db):
     clock = ManualClock()
     await polled(db, Millis(NOON - 10_000))
     await polled(db, Millis(NOON - 20_000), failures=2)
@@ -115,7 +115,7 @@ async def test_minutes_are_summed_up_and_forgotten_after_a_week(db):
     ]
 
 
-async def test_the_pulse_of_a_source_counts_polls_that_were_forgotten_too(db):
+async def test_the_pulse_of_a_source_counts_forgotten_polls(db):
     clock = ManualClock()
 
     async def add(tx):

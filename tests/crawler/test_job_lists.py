@@ -65,7 +65,7 @@ async def listed(db: Database, wanted: JobFilter, most: int) -> list[Job]:
 @pytest.mark.parametrize("sort", SORTS)
 @pytest.mark.parametrize("most", [1, 4, 50])
 @pytest.mark.parametrize("over", [{}, {"statuses": ("failed", "queued")}, {"statuses": ("done",)}, {"source_id": 1}])
-async def test_r57_pages_of_a_list_are_the_whole_list_in_its_order(db, sort, most, over):
+async def test_r57_pages_of_a_list_cover_it_in_order(db, sort, most, over):
     await add_jobs(db)
     jobs = await listed(db, JobFilter(sort=sort, **over), most)
     assert jobs == await listed(db, JobFilter(sort=sort, **over), 50)
@@ -137,7 +137,7 @@ def test_a_page_is_taken_from_its_index_without_sorting(sqlite_template, name):
 
 
 @pytest.mark.parametrize("name", SORTED)
-def test_rare_jobs_are_found_by_their_index_and_sorted_whatever_the_order(sqlite_template, name):
+def test_rare_jobs_are_found_by_their_index(sqlite_template, name):
     """Walking the index of an order to find a few of 200,000 took fifty times as long."""
     query, index = SORTED[name]
     plan = sqlite_plan(sqlite_template, query)

@@ -45,7 +45,7 @@ async def asked(site: Site) -> float:
 
 
 @pytest.mark.timeout(300)
-async def test_a_discovery_whose_worker_is_killed_is_gone_on_with_by_another(tmp_path, database_url, site, fleet):
+async def test_another_worker_continues_a_killed_discovery(tmp_path, database_url, site, fleet):
     """R42, I3: within the lease and the floor, from the page where it was, and nothing is made twice."""
     site.gates[HELD] = asyncio.Event()
     async with a_crawling_app(tmp_path / "data", database_url, site) as app:

@@ -22,7 +22,7 @@ def test_ids_of_one_millisecond_sort_by_their_number():
     assert all(one[6] >> 4 == 7 and one[8] >> 6 == 2 for one in ids)
 
 
-def test_a_place_that_was_given_is_the_place_that_is_meant():
+def test_a_given_page_is_the_one_that_is_meant():
     """R49."""
     row = JobLogRow(log_id(NOON, 7, os.urandom), "info", "x", None, NOON)
     assert read_place(show_place(row)) == LogPlace(NOON, row.id)

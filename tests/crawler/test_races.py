@@ -83,7 +83,7 @@ async def say(db: Database, job_id: JobId, lines: list[JobLogLine], now: Millis)
 
 
 @pytest.mark.parametrize("is_targeted", [True, False])
-async def test_of_fifty_identical_triggers_one_makes_a_job_and_the_others_name_it(admin, source, is_targeted):
+async def test_fifty_identical_triggers_make_one_job(admin, source, is_targeted):
     """REL-10, R43: also without a comic."""
     comic = await mapped(admin, source, "one") if is_targeted else None
     answers = await asyncio.gather(*(admin.post(JOBS, {"sourceid": source, "comicid": comic}) for _ in range(50)))
@@ -94,7 +94,7 @@ async def test_of_fifty_identical_triggers_one_makes_a_job_and_the_others_name_i
     assert (await admin.get("/admin/queues")).json()["data"][1]["depth"] == 1
 
 
-async def test_a_job_that_is_cancelled_as_it_ends_has_one_end(app: RunningApp, caller, source):
+async def test_a_job_cancelled_as_it_ends_ends_once(app: RunningApp, caller, source):
     """REL-12, R45: 200 trials; what follows from the end matches it."""
     jobs, ends = app.crawling.jobs, Counter[str]()
     for trial in range(200):
@@ -113,7 +113,7 @@ async def test_a_job_that_is_cancelled_as_it_ends_has_one_end(app: RunningApp, c
     assert (await app.crawling.sources.get(source)).consecutive_fails == 0
 
 
-async def test_a_job_for_a_comic_that_was_merged_meanwhile_is_one_for_the_comic_that_stays(admin, source):
+async def test_a_job_for_a_merged_comic_uses_the_survivor(admin, source):
     """Whoever looks at an old page knows it by its former id."""
     gone, stays = [await mapped(admin, source, key) for key in ("one", "two")]
     assert (await admin.post(f"/admin/series/{gone}/merge", {"into": stays})).status == 200
@@ -124,7 +124,7 @@ async def test_a_job_for_a_comic_that_was_merged_meanwhile_is_one_for_the_comic_
 
 
 @pytest.mark.parametrize("engine", ["postgres"])  # SQLite has one writer
-async def test_a_job_that_ends_takes_its_source_first_as_one_that_is_asked_for_does(app, caller, source, database_url):
+async def test_ending_and_triggering_jobs_lock_the_source_first(app, caller, source, database_url):
     """Else the one would hold the job and wait for the source, the other hold the source and wait for the job."""
     await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
     task, begun = await claimed(db_of(app), app.time())
@@ -165,9 +165,7 @@ async def test_a_reason_is_kept_without_its_secrets(app: RunningApp, caller, sou
     assert not {"hunter2", "abc"} & set(re.findall(r"\w+", said))
 
 
-async def test_those_who_run_the_server_are_told_once_that_a_source_was_disabled(
-    app: RunningApp, admin, caller, source
-):
+async def test_operators_hear_once_that_a_source_was_disabled(app: RunningApp, admin, caller, source):
     channel = {"kind": "webhook", "name": "Mine", "config": {"url": "http://127.0.0.1:9/key"}}
     assert (await admin.post("/channels", channel)).status == 201
     for _ in range(7):
@@ -179,7 +177,7 @@ async def test_those_who_run_the_server_are_told_once_that_a_source_was_disabled
     assert queues["channel-sends"] == 1
 
 
-async def test_four_writers_of_a_log_are_read_without_a_gap_or_a_double(app: RunningApp, admin, caller, source):
+async def test_a_log_of_four_writers_reads_without_gaps(app: RunningApp, admin, caller, source):
     """REL-15, R49: 10,000 lines, paged while they are written."""
     job = await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
     db, batch, each = db_of(app), 50, 2_500
@@ -241,7 +239,7 @@ async def lose(app: RunningApp, most_losses: int) -> None:
     await db_of(app).with_tx(lambda tx: reclaim_lost_tx(tx, leases, settings, now=app.time()))
 
 
-async def test_a_worker_that_lost_its_job_can_neither_count_nor_end_it(app: RunningApp, caller, source):
+async def test_a_worker_without_its_job_changes_nothing(app: RunningApp, caller, source):
     """R42, I4: another has gone on with it."""
     job = await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
     first = await claimed(db_of(app), app.time())
@@ -259,7 +257,7 @@ async def test_a_worker_that_lost_its_job_can_neither_count_nor_end_it(app: Runn
     assert again is None
 
 
-async def test_a_job_that_kills_its_workers_is_failed_with_the_reason(app: RunningApp, caller, source):
+async def test_a_job_that_kills_its_workers_fails(app: RunningApp, caller, source):
     """R42: at the third loss."""
     job = await app.crawling.jobs.trigger(caller, NewCrawlJob(source))
     await claimed(db_of(app), app.time())
@@ -282,7 +280,7 @@ async def test_a_source_with_a_running_job_cannot_go(app: RunningApp, admin, cal
     assert said["error"] == "Cannot delete a source with running jobs. Cancel all jobs first."
 
 
-async def test_triggers_and_a_deletion_at_once_leave_no_job_without_its_source(app: RunningApp, admin, caller, source):
+async def test_concurrent_triggers_and_deletion_leave_no_orphaned_job(app: RunningApp, admin, caller, source):
     deleting = admin.ask("DELETE", f"{SOURCES}/{source}")
     triggering = [app.crawling.jobs.trigger(caller, NewCrawlJob(source)) for _ in range(5)]
     deleted, *triggered = await asyncio.gather(deleting, *triggering, return_exceptions=True)

@@ -30,7 +30,7 @@ async def health(admin: Visitor, source: int) -> dict[str, Any]:
     return dict((await admin.get(f"{SOURCES}/{source}/health")).json()["data"])
 
 
-async def test_a_poll_that_was_due_is_a_job_that_nobody_triggered(app: RunningApp, admin, site):
+async def test_a_scheduled_poll_is_a_job_without_trigger(app: RunningApp, admin, site):
     source, comic = await a_mapped_comic(admin, site.url)
     assert [polled.outcome for polled in await poll(app)] == ["changed"]
     [job] = await jobs(admin)
@@ -52,7 +52,7 @@ async def test_a_poll_that_was_due_is_a_job_that_nobody_triggered(app: RunningAp
     assert mapping["lastcrawlat"] is not None
 
 
-async def test_a_poll_that_failed_is_told_in_words_and_disables_nothing(app: RunningApp, admin, site):
+async def test_a_failed_poll_is_explained_and_disables_nothing(app: RunningApp, admin, site):
     """R57: only jobs that people trigger move the count; a series that fails on schedule has its own breaker (R23)."""
     source, _ = await a_mapped_comic(admin, site.url)
     site.is_down = True
@@ -72,7 +72,7 @@ async def test_a_poll_that_failed_is_told_in_words_and_disables_nothing(app: Run
     assert await forget_uneventful(app.db, Millis(app.time() + 30 * DAY)) == 0
 
 
-async def test_a_poll_that_went_well_leaves_the_count_as_it_is(app: RunningApp, admin, site):
+async def test_a_successful_poll_leaves_the_failure_count(app: RunningApp, admin, site):
     """R57."""
     source, comic = await a_mapped_comic(admin, site.url)
     site.is_down = True
@@ -86,9 +86,7 @@ async def test_a_poll_that_went_well_leaves_the_count_as_it_is(app: RunningApp, 
     assert (await health(admin, source))["consecutivefails"] == 1
 
 
-async def test_an_uneventful_poll_says_nothing_and_is_forgotten_after_a_day_but_counts_for_the_week(
-    app: RunningApp, admin, site
-):
+async def test_an_uneventful_poll_is_forgotten_but_counted(app: RunningApp, admin, site):
     """R52: no log row goes with it, because none was written."""
     site.series["one"] = []
     source, comic = await a_mapped_comic(admin, site.url)
@@ -117,7 +115,7 @@ async def test_an_uneventful_poll_says_nothing_and_is_forgotten_after_a_day_but_
     assert (await health(admin, source))["last7d"]["jobs"] == 0
 
 
-async def test_a_job_and_a_scheduled_poll_never_call_a_series_at_the_same_time(app: RunningApp, admin, site):
+async def test_jobs_and_polls_never_call_a_series_concurrently(app: RunningApp, admin, site):
     """R43, R57: whoever has the watch's lease calls; the other waits or comes later."""
     site.delay = 0.5
     source, comic = await a_mapped_comic(admin, site.url)

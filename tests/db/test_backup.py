@@ -67,7 +67,7 @@ def test_nothing_is_overwritten_and_what_cannot_be_written_leaves_nothing(file, 
     assert not (tmp_path / "backup.db").exists()
 
 
-def test_the_command_backs_up_and_the_copy_serves_in_place_of_the_database(file, tmp_path, monkeypatch):
+def test_a_backup_serves_in_place_of_the_database(file, tmp_path, monkeypatch):
     monkeypatch.setattr("tsuzuki.log.set_up_logging", lambda **_: None)
     for name in [name for name in os.environ if name.startswith("TSUZUKI_")]:
         monkeypatch.delenv(name)
@@ -81,7 +81,7 @@ def test_the_command_backs_up_and_the_copy_serves_in_place_of_the_database(file,
     assert "pg_dump" in CliRunner().invoke(main, ["backup", str(tmp_path / "other.db")]).output
 
 
-def test_a_database_its_wal_and_its_backup_are_their_owners_alone(tmp_path):
+def test_database_wal_and_backup_are_readable_by_the_owner_only(tmp_path):
     """Hashes of passwords and keys of channels are in them; the folder may be anybody's."""
     path, backup = tmp_path / "tsuzuki.db", tmp_path / "backup.db"
     before = os.umask(0o022)

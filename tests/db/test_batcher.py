@@ -24,7 +24,7 @@ class Doubling:
         return [None if each < 0 else each * 2 for each in asked]
 
 
-async def test_what_is_asked_while_others_are_answered_is_answered_together_and_each_has_its_own():
+async def test_waiting_requests_are_batched_and_answered_separately():
     doing = Doubling()
     together = Batcher("doubling", doing.do)
     first = asyncio.ensure_future(asyncio.gather(*map(together.ask, (1, 2))))
@@ -38,7 +38,7 @@ async def test_what_is_asked_while_others_are_answered_is_answered_together_and_
     assert doing.groups == [[1, 2], [3, -1, 4], [5]]
 
 
-async def test_one_that_cannot_be_done_sends_all_of_its_company_to_do_it_alone_and_nobody_else():
+async def test_a_failing_batch_is_retried_one_by_one():
     doing = Doubling()
     doing.may_go.set()
     together = Batcher("doubling", doing.do)

@@ -88,7 +88,7 @@ def _is_ours(name: str) -> bool:
     return not name.startswith("sqlite_") and "_search" not in name and name != "schema_migration"
 
 
-async def test_the_copy_numbers_on_where_the_source_stood_and_counts_by_itself_again(source, target, file):
+async def test_a_copy_continues_numbers_and_counts(source, target, file):
     before = [entries for (entries,) in rows(file, "select unread from tally where kind = 'item'")]
     await copy(source, target)
     assert await values(target, "select unread from tally where kind = 'item'") == [(before[0],)]
@@ -104,9 +104,7 @@ async def test_the_copy_numbers_on_where_the_source_stood_and_counts_by_itself_a
 
 
 @pytest.mark.parametrize("stage", ["copy", "compare"])
-async def test_a_copy_that_was_interrupted_is_finished_by_the_next_run_and_not_served_before(
-    source, target, monkeypatch, stage
-):
+async def test_an_interrupted_copy_is_resumed_before_it_is_served(source, target, monkeypatch, stage):
     monkeypatch.setattr(copier_module, "CHUNK", 300)
 
     def fail(step: CopyStep) -> None:
@@ -125,7 +123,7 @@ async def test_a_copy_that_was_interrupted_is_finished_by_the_next_run_and_not_s
     await migrate(target, now=NOW)
 
 
-async def test_a_series_is_found_by_titles_that_only_the_index_knows(source, target, file, monkeypatch):
+async def test_series_are_found_by_alternative_titles(source, target, file, monkeypatch):
     monkeypatch.setattr(words_module, "CHUNK", 1)
     connection = connect(file)
     connection.execute("insert into series_search (rowid, title, body) values (3, 'one ワン', 'first of all first')")
@@ -178,7 +176,7 @@ async def test_what_cannot_be_copied_is_refused_with_a_sentence(source, target, 
         await copy(DatabaseOptions(f"sqlite://{tmp_path}/none.db"), target)
 
 
-async def test_a_source_that_is_served_is_refused_and_nothing_is_begun(source, target):
+async def test_a_source_database_in_use_is_refused(source, target):
     served = await open_database(source)
     with pytest.raises(DatabaseUnavailable, match="is in use; stop every Tsuzuki first"):
         await copy(source, target)

@@ -92,7 +92,7 @@ def test_months_are_counted_over_the_end_of_the_year(month, more, then):
         ("2028-02-29T10:00:00Z", Month(2028, 2)),
     ],
 )
-def test_a_moment_lies_between_the_start_and_the_end_of_its_month(moment, month):
+def test_a_moment_lies_within_its_month(moment, month):
     assert month_of(from_iso(moment)) == month
     assert month.start <= from_iso(moment) < month.end
     assert month.end == month.plus(1).start
@@ -156,7 +156,7 @@ async def test_rows_that_came_before_their_partition_are_moved_into_it(db):
 
 
 @on_postgres
-async def test_rows_that_lie_in_no_partition_are_told_of_until_they_do(db):
+async def test_rows_outside_partitions_are_reported_until_moved(db):
     await stored_logs(db, at=NOW, count=5)
     await stored_logs(db, at=Month(2030, 1).start, count=2)
     with capture_logs() as logs:
@@ -227,7 +227,7 @@ async def test_rows_that_come_late_are_merged_into_the_file(db, files):
     assert await how_many(db) == 0
 
 
-async def test_an_archiving_that_stopped_before_its_deletion_is_finished_without_doubles(db, files):
+async def test_an_interrupted_archiving_finishes_without_duplicates(db, files):
     january = Month(2026, 1)
     await stored_logs(db, at=january.start, count=20)
     await crawl_log._export(db, january, files, 100)
@@ -237,7 +237,7 @@ async def test_an_archiving_that_stopped_before_its_deletion_is_finished_without
     assert await how_many(db) == 0
 
 
-async def test_a_file_that_cannot_be_written_leaves_every_row_where_it_is(db, tmp_path):
+async def test_an_unwritable_archive_file_keeps_every_row(db, tmp_path):
     january = Month(2026, 1)
     await stored_logs(db, at=january.start, count=5)
     (tmp_path / "archive").write_text("a file where the folder should be")
@@ -246,7 +246,7 @@ async def test_a_file_that_cannot_be_written_leaves_every_row_where_it_is(db, tm
     assert await how_many(db) == 5
 
 
-async def test_a_store_that_does_not_answer_leaves_every_row_where_it_is(db, tmp_path):
+async def test_an_unreachable_store_keeps_every_row(db, tmp_path):
     january = Month(2026, 1)
     await stored_logs(db, at=january.start, count=5)
     with pytest.raises(Unavailable):

@@ -34,7 +34,7 @@ def as_ours(error):
 
 @pytest.mark.parametrize("kind", [Write, Sync])
 @pytest.mark.parametrize("error", [apsw.IOError, apsw.FullError])
-async def test_a_commit_that_fails_fails_everyone_in_it_and_the_writer_goes_on(watched_db, kind, error):
+async def test_a_failed_commit_fails_its_group_only(watched_db, kind, error):
     db, disk = watched_db
     await db.with_tx(partial(add_tx, key=1))
     disk.refuse = once(error("planted"), kind=kind, file="store.db-wal")
@@ -49,7 +49,7 @@ async def test_a_commit_that_fails_fails_everyone_in_it_and_the_writer_goes_on(w
 
 
 @pytest.mark.parametrize("error", [apsw.IOError, apsw.FullError])
-async def test_a_transaction_lost_midway_fails_exactly_those_who_are_not_stored(watched_db, error):
+async def test_a_lost_transaction_fails_exactly_those_not_stored(watched_db, error):
     """A full cache is written out before the commit: there the disk may fail while others of the group still wait."""
     db, disk = watched_db
     db._writer.connection.execute("pragma cache_size = 4")
@@ -67,7 +67,7 @@ async def test_a_transaction_lost_midway_fails_exactly_those_who_are_not_stored(
     assert await db.with_tx(partial(large_tx, key=100)) == 100
 
 
-async def test_a_full_database_refuses_what_does_not_fit_and_stores_what_does(db):
+async def test_a_full_database_stores_what_still_fits(db):
     """SQLite undoes the whole transaction then: those before it in the group are told so, those after it go on."""
     connection = db._writer.connection
     pages = connection.execute("pragma page_count").get
@@ -79,7 +79,7 @@ async def test_a_full_database_refuses_what_does_not_fit_and_stores_what_does(db
     await db.with_tx(partial(add_tx, key=1))
 
 
-async def test_a_file_that_cannot_be_opened_again_fails_callers_until_it_can(watched_db, tmp_path):
+async def test_a_file_that_cannot_be_reopened_fails_its_callers(watched_db, tmp_path):
     db, disk = watched_db
     disk.refuse = once(apsw.IOError("planted"), kind=Sync, file="store.db-wal")
     with pytest.raises(DatabaseUnavailable):
@@ -95,7 +95,7 @@ async def test_a_file_that_cannot_be_opened_again_fails_callers_until_it_can(wat
 
 
 @pytest.mark.parametrize("error", [apsw.IOError, apsw.FullError])
-async def test_a_database_that_cannot_store_does_not_answer_until_it_can_again(watched_db, error):
+async def test_a_database_that_cannot_store_is_not_ready(watched_db, error):
     """Reading goes on meanwhile; transactions that write nothing do not tell."""
     db, disk = watched_db
     await db.with_tx(partial(add_tx, key=1))
@@ -130,7 +130,7 @@ async def test_a_database_that_cannot_store_does_not_answer_until_it_can_again(w
         (apsw.SQLITE_READONLY, False),
     ],
 )
-def test_a_disk_without_room_is_called_full_wherever_sqlite_meets_that(code, is_full):
+def test_a_full_disk_is_recognised_everywhere_in_sqlite(code, is_full):
     error = apsw.exception_for(code)
     assert isinstance(error, apsw.Error)
     assert (reason_of(error) == str(DiskFull())) is is_full

@@ -21,7 +21,7 @@ async def refusal(db, query, **params):
     return caught.value
 
 
-async def test_a_key_of_several_columns_is_named_by_table_and_columns(db):
+async def test_a_composite_key_is_named_by_table_and_columns(db):
     await db.with_tx(lambda tx: add_link_tx(tx, "a"))
     error = await refusal(db, q.add_link, link="a")
     assert isinstance(error, UniqueViolation)
@@ -29,7 +29,7 @@ async def test_a_key_of_several_columns_is_named_by_table_and_columns(db):
     assert error.code == "CONFLICT"
 
 
-async def test_a_primary_key_of_several_columns_is_named_the_same_way(db):
+async def test_a_composite_primary_key_is_named_alike(db):
     source_id = await stored_source(db)
     await db.with_tx(lambda tx: tx.run(ADD_META, source_id=source_id, value="v"))
     error = await refusal(db, ADD_META, source_id=source_id, value="w")
@@ -37,7 +37,7 @@ async def test_a_primary_key_of_several_columns_is_named_the_same_way(db):
     assert error.on == "source_meta.source_id,key"
 
 
-async def test_a_key_of_one_column_is_named_by_table_and_column(db):
+async def test_a_single_key_is_named_by_table_and_column(db):
     feed_id = await stored_feed(db)
     await db.with_tx(lambda tx: tx.run(ADD_WATCH, feed_id=feed_id))
     error = await refusal(db, ADD_WATCH, feed_id=feed_id)
@@ -87,13 +87,13 @@ async def test_a_value_that_the_schema_forbids_is_refused(db, sql):
     assert isinstance(await refusal(db, a_query(sql), **params), CheckViolation)
 
 
-async def test_a_statement_that_the_engine_does_not_understand_is_our_mistake(db):
+async def test_invalid_sql_is_our_mistake(db):
     error = await refusal(db, q.broken)
     assert type(error) is DatabaseError
     assert "no_such_column" in str(error)
 
 
-async def test_a_value_of_the_wrong_type_is_our_mistake_whatever_it_says(db):
+async def test_a_value_of_the_wrong_type_is_our_mistake(db):
     """Not a lost connection, although asyncpg's message holds the value."""
     await stored_feed(db)
     error = await refusal(db, a_query("update feed set created_at = :at"), at="connection is closed")

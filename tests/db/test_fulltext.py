@@ -11,7 +11,7 @@ def places(title: list[str], body: list[str]) -> dict[str, list[str]]:
     return {word.strip("'"): seen.split(",") for word, _, seen in pairs}
 
 
-def test_a_title_stands_before_its_body_and_no_phrase_reaches_across():
+def test_no_phrase_reaches_from_title_into_body():
     assert places(["a", "b", "a"], ["b", "c"]) == {"a": ["1A", "3A"], "b": ["2A", "5"], "c": ["6"]}
 
 

@@ -133,7 +133,7 @@ def test_any_mixture_of_ends_leaves_what_the_successes_alone_would(tmp_path_fact
     asyncio.run(run())
 
 
-async def test_a_transaction_sees_what_those_before_it_in_the_group_did(db):
+async def test_a_transaction_sees_earlier_ones_of_its_group(db):
     async def look(tx):
         return [pair.key for pair in await tx.many(Pair, ALL)]
 
@@ -166,7 +166,7 @@ async def test_callers_that_are_cancelled_while_they_wait_are_skipped(db):
     assert (await kept(db), ran) == ({1: "x"}, [])
 
 
-async def test_readers_that_are_cancelled_while_all_threads_are_busy_are_closed(db):
+async def test_cancelled_readers_are_closed_while_threads_are_busy(db):
     busy, closed = threading.Event(), []
 
     async def hold(tx):
@@ -190,7 +190,7 @@ async def test_readers_that_are_cancelled_while_all_threads_are_busy_are_closed(
     await asyncio.gather(*holding)
 
 
-async def test_a_caller_that_is_cancelled_before_its_function_returns_stores_nothing(db):
+async def test_a_cancelled_caller_stores_nothing(db):
     loop = asyncio.get_running_loop()
     cancelled = threading.Event()
 

@@ -61,7 +61,7 @@ def steps_of(outcome):
     return [step.version for step in outcome.steps]
 
 
-async def test_an_empty_database_is_migrated_and_a_migrated_one_is_left_alone(empty_database_url):
+async def test_an_empty_database_is_migrated_once(empty_database_url):
     options = DatabaseOptions(empty_database_url)
     first = await migrate(options, now=0)
     assert (first.before, first.after, steps_of(first)) == (0, NEWEST, ALL)
@@ -73,7 +73,7 @@ async def test_an_empty_database_is_migrated_and_a_migrated_one_is_left_alone(em
     await db.close()
 
 
-async def test_a_dry_run_says_what_it_would_do_and_does_nothing(empty_database_url):
+async def test_a_dry_run_changes_nothing(empty_database_url):
     options = DatabaseOptions(empty_database_url)
     outcome = await migrate(options, now=0, dry_run=True)
     assert (outcome.before, outcome.after, steps_of(outcome)) == (0, 0, ALL)
@@ -111,7 +111,7 @@ async def test_a_first_step_that_fails_leaves_an_empty_database(empty_database_u
     assert (await migrate(DatabaseOptions(empty_database_url), now=0)).after == NEWEST
 
 
-async def test_the_rest_of_a_step_is_run_after_a_statement_that_gives_rows(empty_database_url):
+async def test_a_step_continues_after_a_statement_with_rows(empty_database_url):
     chatty = Migration(1, "chatty", "create table one (id integer); select 1; create table two (id integer)", "c")
     await migrate(DatabaseOptions(empty_database_url), now=0, known=[chatty])
     assert await tables(empty_database_url) == {"one", "two"}
@@ -124,7 +124,7 @@ async def test_a_database_that_is_newer_than_the_program_is_refused(empty_databa
         await migrate(options, now=0, known=[ONE])
 
 
-async def test_a_database_of_an_edited_migration_is_refused_with_what_to_do(empty_database_url):
+async def test_an_edited_migration_is_refused_with_advice(empty_database_url):
     options = DatabaseOptions(empty_database_url)
     await migrate(options, now=0, known=[Migration(1, "one", ONE.sql, "another")])
     with pytest.raises(SchemaRefused, match=r"Migration 0001 .* differs .* tsuzuki migrate --recreate"):
@@ -192,7 +192,7 @@ async def test_tokens_from_before_their_makers_were_recorded_stay(empty_database
 # -- beginning anew
 
 
-async def test_recreate_makes_an_old_database_new_and_says_where_the_old_one_is(empty_database_url):
+async def test_recreate_keeps_the_old_database_and_names_it(empty_database_url):
     options = DatabaseOptions(empty_database_url)
     await migrate(options, now=0, known=[ONE])
     said = await recreate(options, now=1234)
@@ -259,7 +259,7 @@ async def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
         await migrate(DatabaseOptions(f"sqlite://{tmp_path / 'a.db'}"), now=0)
 
 
-async def test_a_step_that_leaves_a_row_pointing_to_nothing_is_refused(tmp_path):
+async def test_a_step_that_breaks_a_foreign_key_is_refused(tmp_path):
     parents = Migration(
         1,
         "parents",
@@ -274,7 +274,7 @@ async def test_a_step_that_leaves_a_row_pointing_to_nothing_is_refused(tmp_path)
         await migrate(options, now=0, known=[parents, orphaning])
 
 
-async def test_the_step_of_conduct_keeps_watches_and_plans_them_as_before(empty_database_url):
+async def test_the_migration_of_conduct_keeps_watches(empty_database_url):
     """R94, R97: what was due is due, in its order, and no wish is made up."""
     options, steps = DatabaseOptions(empty_database_url), available(engine_of(empty_database_url))
     await migrate(options, now=0, known=[step for step in steps if step.version < CONDUCT])

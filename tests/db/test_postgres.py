@@ -100,7 +100,7 @@ async def test_idle_connections_that_were_ended_are_replaced_unseen(db, admin):
     assert len(await links(db)) == 12
 
 
-async def test_a_connection_that_dies_at_work_is_told_and_the_next_call_works(db, admin):
+async def test_after_a_dead_connection_the_next_call_works(db, admin):
     begun = asyncio.Event()
 
     async def interrupted(tx):
@@ -181,7 +181,7 @@ async def test_a_network_that_falls_silent_costs_one_timeout(database_url):
 # -- the pool
 
 
-async def test_the_pool_is_as_large_as_it_was_asked_to_be(database_url, admin):
+async def test_the_pool_has_the_configured_size(database_url, admin):
     db = await open_database(DatabaseOptions(database_url, min_connections=2, max_connections=3))
     assert len(await admin.fetch(OURS)) == 2
     most = 0
@@ -193,7 +193,7 @@ async def test_the_pool_is_as_large_as_it_was_asked_to_be(database_url, admin):
     await db.close()
 
 
-async def test_a_caller_that_is_cancelled_while_the_pool_is_full_gives_its_place_back(database_url):
+async def test_a_cancelled_caller_returns_its_place_in_the_pool(database_url):
     db = await open_database(DatabaseOptions(database_url, min_connections=1, max_connections=1))
     napping = asyncio.ensure_future(db.read(lambda tx: tx.many(str, NAP)))
     await asyncio.sleep(0.05)
@@ -208,7 +208,7 @@ async def test_a_caller_that_is_cancelled_while_the_pool_is_full_gives_its_place
     await db.close()
 
 
-async def test_callers_that_are_cancelled_at_any_moment_leave_no_transaction_open(database_url, admin):
+async def test_cancelled_callers_leave_no_open_transaction(database_url, admin):
     db = await open_database(DatabaseOptions(database_url))
     rng = random.Random(5)
 
@@ -249,7 +249,7 @@ async def test_whenever_connecting_is_cancelled_no_connection_is_left(database_u
     gc.collect()
 
 
-async def test_a_pool_that_cannot_open_all_of_its_first_connections_leaves_none_of_them(database_url, admin):
+async def test_a_pool_that_fails_to_open_leaves_no_connection(database_url, admin):
     name = urlsplit(database_url).path[1:]
     await admin.execute(f"alter database {name} connection limit 2")
     try:
@@ -299,7 +299,7 @@ async def test_two_that_wait_for_each_other_are_parted(db):
     assert Contention.code == "SERVICE_UNAVAILABLE"
 
 
-async def test_a_full_disk_is_told_in_plain_words_and_readiness_waits_for_room(db, admin):
+async def test_a_full_disk_is_explained_and_not_ready(db, admin):
     """As the server tells of it; its disk is not really full."""
     await admin.execute(
         "create function is_full() returns event_trigger language plpgsql as"

@@ -51,7 +51,7 @@ async def test_writers_in_four_processes_and_a_long_reader_only_wait(database_ur
 
 
 @pytest.mark.soak
-async def test_a_writer_that_is_killed_loses_nothing_it_was_told_is_done(database_url, request):
+async def test_a_killed_writer_loses_nothing_acknowledged(database_url, request):
     """I3: the database opens, no transaction is there by half, none that was acknowledged is missing."""
     rng = random.Random(3)
     acknowledged = set()

@@ -28,7 +28,7 @@ def test_fragments_are_put_in_and_may_differ_for_postgres():
         ("delete from t", True, False),
     ],
 )
-def test_a_query_knows_whether_it_writes_and_whether_it_returns_rows(sql, writes, returns_rows):
+def test_a_query_knows_whether_it_writes_or_returns_rows(sql, writes, returns_rows):
     found = parse_queries("x", f"-- name: a\n{sql}")
     assert (found.a.writes, found.a.returns_rows) == (writes, returns_rows)
 

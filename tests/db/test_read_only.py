@@ -85,7 +85,7 @@ def test_an_empty_folder_that_is_read_only_is_named(tmp_path, mode):
         assert only_line(start(folder, "serve", "--port", "0")).startswith(f"Error: The folder {folder} is read-only: ")
 
 
-def test_a_database_of_before_that_is_read_only_is_not_adopted(tmp_path):
+def test_a_read_only_old_database_is_not_adopted(tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
     file = a_legacy_file(folder / "tsuzuki.db", wal=False)

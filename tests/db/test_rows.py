@@ -87,7 +87,7 @@ def test_what_is_not_plain_is_bound_as_json(value, bound):
     assert bindable(value) == bound
 
 
-def test_what_is_neither_plain_nor_json_is_refused_by_its_type():
+def test_values_that_are_not_json_are_refused_by_type():
     with pytest.raises(MisuseError, match="cannot be a complex"):
         bindable(1j)
 

@@ -27,7 +27,7 @@ from tsuzuki.db.sqlite_file import check_version, connect, has_wal_reset_race, p
         ("4.0.0", False),
     ],
 )
-def test_a_sqlite_that_can_corrupt_its_wal_is_known_by_its_version(version, races):
+def test_a_sqlite_with_the_wal_bug_is_recognised(version, races):
     assert has_wal_reset_race(version) is races
 
 

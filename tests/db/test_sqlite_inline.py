@@ -36,7 +36,7 @@ def test_what_is_quick_is_answered(reader):
     assert reader.read(QUICK, {}) == ([(1,), (2,)], 0)
 
 
-def test_what_is_looked_at_on_its_way_and_is_in_time_is_answered(reader):
+def test_a_quick_inline_read_is_answered(reader):
     for _ in range(50):  # a busy machine may hold us up for longer than that, once and again
         reader._slow.clear()
         if (answer := reader.read(SHORT, {})) is not None:
@@ -45,7 +45,7 @@ def test_what_is_looked_at_on_its_way_and_is_in_time_is_answered(reader):
     pytest.fail("never in time")
 
 
-def test_what_takes_long_is_left_to_a_thread_and_not_tried_again_at_once(reader):
+def test_a_slow_read_is_left_to_a_thread(reader):
     began = time.thread_time()
     assert reader.read(SLOW, {}) is None
     assert time.thread_time() - began < PATIENCE_S * 5

@@ -44,7 +44,7 @@ async def test_whatever_a_function_raises_undoes_it_and_reaches_the_caller(db, e
 
 
 @pytest.mark.parametrize("verbs_before", range(4))
-async def test_a_caller_that_is_cancelled_at_any_await_leaves_no_trace(db, verbs_before):
+async def test_a_transaction_cancelled_at_any_await_leaves_no_trace(db, verbs_before):
     loop = asyncio.get_running_loop()
 
     async def work(tx):
@@ -73,7 +73,7 @@ def _cancel(loop, task):
     assert done.wait(10)
 
 
-async def test_a_function_that_waits_in_its_finally_is_ended_all_the_same(db):
+async def test_a_function_that_awaits_in_finally_is_ended(db):
     loop = asyncio.get_running_loop()
 
     async def work(tx):
@@ -138,7 +138,7 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("foreign", FOREIGN)
-async def test_an_await_of_anything_else_is_refused_and_leaves_no_trace(db, foreign):
+async def test_a_foreign_await_is_refused_without_a_trace(db, foreign):
     async def work(tx):
         await add_link_tx(tx, "a")
         await foreign(db)
@@ -160,7 +160,7 @@ async def test_swallowing_that_refusal_does_not_save_the_transaction(db, foreign
     assert await links(db) == []
 
 
-async def test_a_future_of_the_event_loop_is_refused_and_stays_usable(db):
+async def test_a_future_of_the_event_loop_is_refused(db):
     future = asyncio.get_running_loop().create_future()
 
     async def work(tx):
@@ -274,7 +274,7 @@ async def test_what_a_reads_function_raises_reaches_its_caller(db, first):
 
 
 @pytest.mark.parametrize("verbs_before", range(1, 4))
-async def test_a_reader_that_is_cancelled_at_any_await_asks_nothing_more(db, verbs_before):
+async def test_a_cancelled_reader_asks_nothing_more(db, verbs_before):
     loop = asyncio.get_running_loop()
     asked: list[int] = []
     ended = threading.Event()

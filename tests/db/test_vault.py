@@ -96,7 +96,7 @@ def test_a_key_is_made_once_and_is_its_owners_alone(tmp_path):
     assert load_vault((NEW,), tmp_path).open(sealed, NOTE) == "hunter2"
 
 
-def test_of_many_that_start_at_once_all_have_the_same_key(tmp_path):
+def test_concurrent_starts_agree_on_one_key(tmp_path):
     with ThreadPoolExecutor(16) as starting:
         vaults = list(starting.map(lambda _: load_vault((), tmp_path), range(16)))
     assert len({vault.fingerprint for vault in vaults}) == 1

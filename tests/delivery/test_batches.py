@@ -34,7 +34,7 @@ async def deliver(db, *lots):
     return await db.with_tx(work)
 
 
-async def test_each_shelf_gets_what_it_follows_and_one_event_of_each_feed(db, feeds):
+async def test_each_shelf_gets_its_entries_and_one_event_per_feed(db, feeds):
     one, two, three = feeds
     all_of_them, last, nobody = await a_reader(db, feeds=feeds), await a_reader(db, feeds=[three]), await a_reader(db)
     delivered = await deliver(db, (three, "abc", False), (one, "a", False), (two, "ab", True))
@@ -46,7 +46,7 @@ async def test_each_shelf_gets_what_it_follows_and_one_event_of_each_feed(db, fe
     assert (await entries_of(db, nobody), await events_of(db, nobody)) == ([], [])
 
 
-async def test_r8_what_is_quiet_and_what_is_news_of_one_feed_are_two_events_and_only_news_are_told(db, feeds):
+async def test_r8_quiet_and_new_items_of_a_feed_are_two_events(db, feeds):
     feed, *_ = feeds
     shelf = await a_reader(db, feeds=[feed])
     await a_channel(db, shelf)
@@ -66,7 +66,7 @@ async def test_r8_a_flood_of_one_feed_does_not_silence_the_others(db, feeds):
     assert len(keys) == 1 + FLOOD
 
 
-async def test_a_shelf_whose_channels_want_to_hear_of_one_feed_alone_hears_of_no_other(db, feeds):
+async def test_a_shelf_is_notified_only_of_feeds_it_chose(db, feeds):
     one, two, _ = feeds
     await a_channel(db, await a_reader(db, feeds=[one]))
     await a_reader(db, feeds=[two])

@@ -90,7 +90,7 @@ async def test_an_item_of_another_feed_is_not_delivered(db):
     assert await entries_of(db, reader) == []
 
 
-async def test_r30_a_chapter_sorts_by_the_earlier_of_published_and_first_seen(db):
+async def test_r30_a_chapter_sorts_by_published_or_first_seen(db):
     series, [reader] = await a_followed_series(db)
     dates = {1: Millis(NOON - 5), 2: Millis(NOON + 5), 3: None, 4: Millis(-5)}
 
@@ -103,7 +103,7 @@ async def test_r30_a_chapter_sorts_by_the_earlier_of_published_and_first_seen(db
     assert [entry.sort_at for entry in await entries_of(db, reader)] == [NOON - 5, NOON, NOON, 0]
 
 
-async def test_rel_01_what_is_rolled_back_leaves_no_entry_no_event_and_no_notice(db):
+async def test_rel_01_a_rollback_leaves_no_entry_event_or_notice(db):
     feed, [reader] = await a_followed_feed(db)
 
     async def dies(tx: Tx) -> None:
@@ -126,7 +126,7 @@ async def test_a_hundred_shelves_get_fifty_items_in_one_batch(db):
     assert {len(await events_of(db, reader)) for reader in readers} == {1}
 
 
-async def test_rel_02_two_sources_with_the_same_chapter_at_once_make_one_entry(db):
+async def test_rel_02_the_same_chapter_of_two_sources_makes_one_entry(db):
     series, [reader] = await a_followed_series(db)
     delivered = await asyncio.gather(*(release(db, series, [45]) for _ in range(10)))
     assert sorted(each.entries for each in delivered) == [0] * 9 + [1]
@@ -146,7 +146,7 @@ async def test_r8_a_first_harvest_of_a_feed_is_unread_and_quiet(db):
     assert await task_keys(db, "notifications") == []
 
 
-async def test_r8_a_first_harvest_of_a_series_is_one_line_and_no_entry(db):
+async def test_r8_a_first_harvest_of_a_series_is_one_notice(db):
     series, readers = await a_followed_series(db, readers=2)
     assert await release(db, series, range(1, 200), first=True) == Delivered(0, (EVENTS_WAKEUP,))
     for reader in readers:
@@ -181,7 +181,7 @@ async def test_subscribing_to_an_empty_feed_brings_nothing(db):
     assert await db.with_tx(lambda tx: deliver_known_items_tx(tx, reader, feed, now=NOON)) == 0
 
 
-async def test_an_item_that_comes_out_while_someone_subscribes_is_not_lost_between_the_two(db):
+async def test_an_item_published_during_subscribing_is_not_lost(db):
     feed, _ = await a_followed_feed(db)
 
     async def join(shelf):
@@ -198,7 +198,7 @@ async def test_an_item_that_comes_out_while_someone_subscribes_is_not_lost_betwe
             assert len(await entries_of(db, shelf)) == round_ + 1
 
 
-async def test_a_chapter_that_comes_out_while_someone_follows_comes_by_inbox_or_by_the_line_never_both(db):
+async def test_a_chapter_published_during_following_comes_exactly_once(db):
     """Whoever follows and whoever delivers wait for each other: whichever is first is seen by the other."""
     series, _ = await a_followed_series(db)
 
@@ -228,7 +228,7 @@ async def test_r8_whoever_follows_a_known_series_hears_how_much_there_is(db):
     assert (event.payload["available"], event.payload["is_quiet"]) == (7, True)
 
 
-async def test_nobody_is_told_how_much_there_is_of_nothing_or_of_what_others_follow(db):
+async def test_empty_or_unfollowed_back_catalogues_notify_nobody(db):
     reader, bare, (others, _) = await a_reader(db), await stored_series(db), await a_followed_series(db)
     await follow(db, reader, bare)
     await release(db, others, range(1, 8), first=True)
@@ -264,7 +264,7 @@ async def test_r8_rel_29_how_loud_news_is(db, deliveries, told):
     assert len(keys) - len(floods) == (deliveries[0] if "each" in told else 0)
 
 
-async def test_r8_a_part_of_a_flood_is_told_as_one_also_after_some_that_were_told_each(db):
+async def test_r8_parts_of_a_flood_make_one_more_notice(db):
     feed, [reader] = await a_followed_feed(db)
     await a_channel(db, reader)
     await publish(db, feed, "ab")
@@ -274,7 +274,7 @@ async def test_r8_a_part_of_a_flood_is_told_as_one_also_after_some_that_were_tol
     assert [("flood" in key) for key in keys] == [False, False, True]
 
 
-async def test_rel_29_a_flood_is_left_to_come_in_before_it_is_told(db):
+async def test_rel_29_a_flood_is_announced_after_it_has_arrived(db):
     feed, [reader] = await a_followed_feed(db)
     await a_channel(db, reader)
     await publish(db, feed, range(FLOOD + 1))
@@ -282,14 +282,14 @@ async def test_rel_29_a_flood_is_left_to_come_in_before_it_is_told(db):
     assert len(await task_keys(db, "notifications", now=NOON + SETTLING)) == 1
 
 
-async def test_a_back_catalogue_that_comes_in_batches_tells_how_much_is_there(db):
+async def test_a_back_catalogue_in_batches_announces_its_size(db):
     series, [reader] = await a_followed_series(db)
     for start in (0, 200, 400):
         await release(db, series, range(start, start + 200), first=True)
     assert [event.payload["available"] for event in await events_of(db, reader)] == [200, 400, 600]
 
 
-async def test_an_event_names_the_feed_as_the_reader_does_and_the_newest_entry(db):
+async def test_an_event_names_the_readers_feed_and_newest_entry(db):
     feed, [reader] = await a_followed_feed(db)
     await publish(db, feed, "ab")
     [event] = await events_of(db, reader)

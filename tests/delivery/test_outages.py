@@ -93,7 +93,7 @@ async def test_channels_are_told_by_the_name_of_the_feed(db, notifier, receiver)
     assert sorted(kind for kind, _ in await told(notifier, receiver)) == ["source.broken", "source.healed"]
 
 
-async def test_a_source_that_breaks_for_many_series_is_told_once_to_each_reader(db, notifier, receiver):
+async def test_a_source_breaking_for_many_series_notifies_readers_once(db, notifier, receiver):
     source = await stored_source(db, name="Mangaverse")
     series, watches = await watched_series(db, source, 3)
     fan = await a_reader(db, series=series)

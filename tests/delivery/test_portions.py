@@ -81,14 +81,14 @@ async def a_feed_with(db, readers: int):
 # -- the portions
 
 
-async def test_what_fits_is_delivered_with_the_installments_and_leaves_no_task(db):
+async def test_small_deliveries_are_part_of_ingest_and_leave_no_task(db):
     feed, readers = await a_followed_feed(db, readers=2)
     assert await publish(db, feed, "ab", most=MOST) == Delivered(4, (EVENTS_WAKEUP,))
     assert await counts(db, readers) == [2, 2]
     assert await task_keys(db, DELIVERIES.name) == []
 
 
-async def test_i2_everyone_gets_what_does_not_fit_once_in_portions_by_their_shelves(db):
+async def test_i2_large_deliveries_reach_everyone_once_in_portions(db):
     feed, readers = await a_followed_feed(db, readers=5)
     assert await publish(db, feed, "ab", most=MOST) == Delivered(0, (DELIVERIES.name,))
     found = []
@@ -123,7 +123,7 @@ async def test_chapters_come_in_portions_too(db):
     assert [len(await events_of(db, reader)) for reader in readers] == [1] * 5
 
 
-async def test_r8_many_are_told_of_a_back_catalogue_in_portions_and_get_no_entries(db):
+async def test_r8_a_large_back_catalogue_notifies_in_portions_without_entries(db):
     series, readers = await a_followed_series(db, readers=5)
     for start in (1, 101):
         await release(db, series, range(start, start + 100), first=True, most=MOST)
@@ -134,7 +134,7 @@ async def test_r8_many_are_told_of_a_back_catalogue_in_portions_and_get_no_entri
     assert await task_keys(db, "notifications") == []
 
 
-async def test_a_large_feed_does_not_make_a_small_one_of_its_transaction_wait(db):
+async def test_a_large_feed_does_not_delay_a_small_one(db):
     large, many = await a_followed_feed(db, readers=5)
     small, few = await a_followed_feed(db, readers=1)
 
@@ -149,11 +149,11 @@ async def test_a_large_feed_does_not_make_a_small_one_of_its_transaction_wait(db
     assert await counts(db, many) == [2] * 5
 
 
-def test_together_small_feeds_make_no_more_than_some_portions_in_a_transaction():
+def test_small_feeds_share_a_transaction_up_to_some_portions():
     assert large_ones({1: 10, 2: 11, 3: 10, 4: 10, 5: 10, 6: 1}, most=10) == {2, 6}
 
 
-async def test_an_installment_for_more_shelves_than_a_portion_has_entries_goes_shelf_by_shelf(db):
+async def test_an_installment_beyond_a_portion_goes_shelf_by_shelf(db):
     feed, readers = await a_followed_feed(db, readers=2)
     await publish(db, feed, range(MOST + 1), most=MOST)
     assert await deliver_all(db) == 3
@@ -223,7 +223,7 @@ async def test_i4_a_worker_that_lost_its_lease_delivers_nothing(db):
     assert [len(await events_of(db, reader)) for reader in readers] == [1] * 5
 
 
-async def test_r55_a_portion_that_fails_is_a_dead_letter_and_its_replay_delivers_the_rest(db):
+async def test_r55_a_failed_portion_dead_letters_and_replay_delivers_the_rest(db):
     feed, readers = await a_followed_feed(db, readers=5)
     await a_channel(db, readers[0])
     await change(db, q.refuse_entries)
@@ -266,7 +266,7 @@ async def test_what_is_removed_meanwhile_is_left_out_and_stops_nobody(db):
     assert await counts(db, readers) == [1] * 5
 
 
-async def test_rel_39d_what_a_shelf_had_before_does_not_come_again_in_a_portion(db):
+async def test_rel_39d_a_portion_does_not_bring_back_former_entries(db):
     feed, readers = await a_followed_feed(db, readers=5)
     await change(db, q.bury, shelf_id=readers[3], feed_id=feed, key="a")
     await publish(db, feed, "ab", most=MOST)
@@ -277,7 +277,7 @@ async def test_rel_39d_what_a_shelf_had_before_does_not_come_again_in_a_portion(
 # -- notices
 
 
-async def test_r8_a_notice_of_each_installment_when_the_last_portion_is_there(db):
+async def test_r8_notices_of_each_installment_follow_the_last_portion(db):
     feed, readers = await a_followed_feed(db, readers=5)
     await a_channel(db, readers[0])
     await publish(db, feed, "ab", most=MOST)
@@ -296,7 +296,7 @@ async def test_nobody_who_is_not_told_makes_no_notices(db):
     assert await task_keys(db, "notifications") == []
 
 
-async def test_r8_a_flood_in_several_large_deliveries_is_told_once_and_to_everyone(db, notifier, receiver):
+async def test_r8_a_flood_of_large_deliveries_is_announced_once_to_everyone(db, notifier, receiver):
     feed, readers = await a_followed_feed(db, readers=3)
     for reader in readers:
         await notifier.webhook(reader, receiver.url)
@@ -342,7 +342,7 @@ async def test_who_leaves_meanwhile_gets_nothing_and_can_have_all_back(db, feeds
     assert await counts(db, readers) == [2] * 5
 
 
-async def test_who_leaves_and_comes_back_before_their_portion_has_it_once(db, feeds):
+async def test_leaving_and_returning_before_a_portion_delivers_once(db, feeds):
     feed, readers = await a_feed_with(db, 5)
     await publish(db, feed, "ab", most=MOST)
     mine = await subscription_of(db, readers[4], feed)
@@ -376,7 +376,7 @@ async def test_who_resumes_meanwhile_has_it_once(db, feeds):
     assert len([event for event in await events_of(db, readers[4]) if event.kind == "entry"]) == 1
 
 
-async def test_who_follows_a_series_meanwhile_hears_the_number_and_gets_nothing_twice(db, follows):
+async def test_following_during_portions_gets_the_count_and_no_duplicates(db, follows):
     series, readers = await a_followed_series(db, readers=5)
     await release(db, series, [1, 2], most=MOST)
     late = await a_reader(db)
@@ -386,7 +386,7 @@ async def test_who_follows_a_series_meanwhile_hears_the_number_and_gets_nothing_
     assert [event.payload["available"] for event in await events_of(db, late)] == [2]
 
 
-async def test_i9_who_leaves_a_series_before_their_portion_has_it_when_they_come_back(db, follows):
+async def test_i9_leaving_before_a_portion_keeps_its_entries_for_later(db, follows):
     series, readers = await a_followed_series(db, readers=5)
     await release(db, series, [1, 2], most=MOST)
     await follows.leave(readers[4], await follow_of(db, readers[4]))
@@ -405,7 +405,7 @@ async def test_whom_a_plan_holds_back_meanwhile_has_what_came_before(db):
     assert await counts(db, readers) == [3, 3, 3, 3, 2]
 
 
-async def test_portions_and_people_who_come_and_go_at_the_same_time_lose_and_double_nothing(db, feeds):
+async def test_portions_survive_concurrent_follows_and_leaves(db, feeds):
     feed, readers = await a_feed_with(db, 12)
     late = [await a_reader(db) for _ in range(4)]
     await publish(db, feed, range(3), most=MOST)

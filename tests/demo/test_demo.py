@@ -47,7 +47,7 @@ async def test_a_guest_gets_something_new_of_everything_within_seconds(tmp_path,
         assert seen == wanted
 
 
-async def test_a_feed_that_the_guest_suspends_falls_silent_and_the_other_goes_on(tmp_path, hurried):
+async def test_a_suspended_demo_feed_falls_silent_alone(tmp_path, hurried):
     async with open_demo({}, tmp_path) as demo, serving(demo.app) as guest:
         own = cookie(await guest.get("/"))
         quiet, loud = [feed["id"] for feed in await told(guest, "/feeds", own)]
@@ -85,14 +85,14 @@ async def test_who_has_a_session_is_not_signed_in_again(tmp_path):
         assert (await told(admin, "/me", own))["role"] == "admin"
 
 
-async def test_a_session_of_another_server_at_this_address_does_not_keep_the_guest_out(tmp_path):
+async def test_a_foreign_session_cookie_does_not_keep_the_guest_out(tmp_path):
     async with open_demo({}, tmp_path) as demo, serving(demo.app) as guest:
         answer = await guest.get("/", headers={"cookie": "tsuzuki=of-another-server"})
         assert (answer.status, answer.headers["location"]) == (303, "/")
         assert (await told(guest, "/me", cookie(answer)))["role"] == "reader"
 
 
-def test_the_demo_takes_nothing_but_the_port_and_the_log_from_the_environment(tmp_path):
+def test_the_demo_takes_only_port_and_log_from_the_environment(tmp_path):
     environ = {"TSUZUKI_PORT": "9", "TSUZUKI_DATABASE_URL": "postgresql://mine", "TSUZUKI_HOST": "0.0.0.0"}
     settings = demo_settings(environ, tmp_path, "x")
     assert (settings.port, settings.host) == (9, "127.0.0.1")

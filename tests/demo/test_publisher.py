@@ -18,7 +18,7 @@ def publisher() -> DemoPublisher:
     return DemoPublisher(lambda: NOON)
 
 
-async def test_what_has_come_out_is_shown_and_the_rest_is_not(publisher):
+async def test_only_what_has_come_out_is_shown(publisher):
     async with serving(publisher.app) as site:
         slug = COMICS[0].slug
         assert (await site.get(f"/comics/{slug}")).body.count(b"<li><a") == BACKLOG
@@ -29,7 +29,7 @@ async def test_what_has_come_out_is_shown_and_the_rest_is_not(publisher):
         assert publisher.released(COMICS[1].slug) == BACKLOG
 
 
-async def test_every_page_of_a_chapter_is_an_image_of_its_own(publisher):
+async def test_every_page_of_a_demo_chapter_is_an_image(publisher):
     async with serving(publisher.app) as site:
         for comic in COMICS:
             shown = chapter(comic, 2)
@@ -39,7 +39,7 @@ async def test_every_page_of_a_chapter_is_an_image_of_its_own(publisher):
             assert (await site.get(f"/comics/{comic.slug}/2/{shown.pages}.png")).status == 404
 
 
-async def test_both_feeds_have_the_newest_posts_first_and_their_dates_stay(publisher):
+async def test_demo_feeds_are_newest_first_with_stable_dates(publisher):
     async with serving(publisher.app) as site:
         await _assert_steady(publisher, site)
 

@@ -168,7 +168,7 @@ async def test_files_that_had_to_stay_are_named(tmp_path, s3_url):
     assert f"images/{bad} is damaged and was left where it is." in said
 
 
-async def test_a_folder_that_cannot_be_written_stops_the_move_in_one_line(tmp_path, s3_url):
+async def test_an_unwritable_folder_stops_the_move_in_one_line(tmp_path, s3_url):
     await put(a_store(s3_url, tmp_path), tmp_path, b"good")
     (tmp_path / "images").write_text("a file where the folder should be")
     moved = started(tmp_path, s3_url, "--from", "configured", "--to", "folder")

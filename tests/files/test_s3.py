@@ -36,7 +36,7 @@ async def every_call(store, folder):
     yield put(store, folder, DATA)
 
 
-async def test_a_server_that_is_not_there_is_unavailable_and_no_secret_is_told(tmp_path):
+async def test_an_unreachable_server_is_unavailable_and_tells_no_secret(tmp_path):
     store = a_store(NOBODY_THERE, tmp_path)
     with capture_logs() as logs:
         async for call in every_call(store, tmp_path):
@@ -60,7 +60,7 @@ async def test_without_its_bucket_nothing_is_taken_for_missing(s3_url, tmp_path)
         await keys(store)
 
 
-async def test_the_hash_is_stored_beside_the_file_and_read_with_it(s3_url, tmp_path):
+async def test_the_hash_is_stored_beside_the_file(s3_url, tmp_path):
     store = a_store(s3_url, tmp_path, ARCHIVE)
     assert isinstance(store, S3Store)
     name = await put(store, tmp_path, b"logs", "crawl_log_2026_01.jsonl.gz")

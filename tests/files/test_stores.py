@@ -57,7 +57,7 @@ async def test_what_is_not_there_is_said_to_be_missing(store):
         assert not path.exists()
 
 
-async def test_a_file_that_is_not_as_long_as_it_was_is_not_there(store, tmp_path):
+async def test_a_file_of_another_length_counts_as_missing(store, tmp_path):
     await put(store, tmp_path, DATA)
     assert await store.read(KEY, size=9, digest=DIGEST) is None
     assert await store.open(KEY, size=9, digest=DIGEST) is None
@@ -104,7 +104,7 @@ async def test_no_half_file_is_ever_seen(store, tmp_path):
     assert await store.digest(KEY) == hashlib.sha256(contents[-1]).digest()
 
 
-async def test_a_writer_that_is_stopped_leaves_nothing_that_can_be_seen(store, tmp_path):
+async def test_a_stopped_writer_leaves_nothing_visible(store, tmp_path):
     writing = asyncio.create_task(put(store, tmp_path, bytes(30_000_000), KEY))
     await asyncio.sleep(0.001)
     writing.cancel()
@@ -112,7 +112,7 @@ async def test_a_writer_that_is_stopped_leaves_nothing_that_can_be_seen(store, t
     assert await store.digest(KEY) in {None, hashlib.sha256(bytes(30_000_000)).digest()}
 
 
-async def test_what_was_stored_anew_in_the_moment_of_its_removal_stays(store, tmp_path):
+async def test_a_file_stored_again_during_its_removal_stays(store, tmp_path):
     await put(store, tmp_path, DATA)
     assert not await store.remove(KEY, unless_since=now() - 600)
     assert await store.read(KEY, size=len(DATA), digest=DIGEST) == DATA

@@ -45,7 +45,7 @@ def test_an_import_that_cannot_be_is_said_at_the_start(tmp_path, files, why):
         Assets(a_folder(tmp_path, **files))
 
 
-async def test_a_text_is_packed_for_who_takes_it_and_only_then(tmp_path):
+async def test_a_text_is_compressed_only_for_clients_that_accept_it(tmp_path):
     assets = Assets(a_folder(tmp_path, a_css="a { color: red; }\n" * 200, small_css="b {}"))
     async with serving_resources([assets.resource()]) as client:
         plain = await client.get(assets.url("a.css"), headers={"accept-encoding": "identity"})

@@ -63,7 +63,7 @@ async def test_a_page_is_packed_and_says_so(client):
     ("path", "encoding"),
     [("/long", "identity"), ("/long", "br"), ("/short", "gzip"), ("/data", "gzip"), ("/kept", "gzip")],
 )
-async def test_what_is_short_no_page_known_by_its_bytes_or_not_wanted_so_is_left_alone(client, path, encoding):
+async def test_short_opaque_or_unwanted_answers_are_not_compressed(client, path, encoding):
     headers, body = await _raw(client, path, encoding)
     assert "content-encoding" not in headers
     assert int(headers["content-length"]) == len(body) > 0

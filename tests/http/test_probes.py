@@ -56,7 +56,7 @@ async def test_ready_names_each_part_that_answers():
     assert (answer.status, answer.json()) == (200, {"status": "ready", "parts": {"database": "ok", "redis": "ok"}})
 
 
-async def test_a_part_that_fails_or_hangs_is_named_and_why_is_for_the_log(monkeypatch):
+async def test_a_failing_part_is_named_and_its_reason_logged(monkeypatch):
     monkeypatch.setattr(metrics_module, "PATIENCE_S", 0.05)
     with capture_logs() as logs:
         checks = {"database": broken, "redis": never, "queue": fine}
@@ -83,7 +83,7 @@ async def test_the_whole_server_is_ready_on_each_engine(empty_database_url, tmp_
     assert about.json()["data"]["engine"] == ("sqlite" if url.startswith("sqlite") else "postgres")
 
 
-async def test_a_server_whose_database_is_gone_is_alive_but_not_ready(empty_database_url, tmp_path):
+async def test_a_server_without_database_is_alive_but_not_ready(empty_database_url, tmp_path):
     url = in_settings(empty_database_url)
     async with open_tsuzuki(settings_for(tmp_path, database_url=url)) as opened, serving(opened.app) as client:
         await opened.db.close()
@@ -100,7 +100,7 @@ async def test_redis_is_asked_when_there_is_one(redis_url, tmp_path):
     assert answer.json()["parts"] == {"database": "ok", "queue": "ok", "workers": "ok", "redis": "ok"}
 
 
-async def test_r40_a_redis_that_is_gone_is_shown_and_can_be_done_without(tmp_path):
+async def test_r40_a_missing_redis_is_shown_but_not_required(tmp_path):
     async with running_app(settings_for(tmp_path, redis_url=f"redis://127.0.0.1:{free_port()}")) as client:
         ready = await client.get("/readyz")
         alive = await client.get("/healthz")
@@ -108,7 +108,7 @@ async def test_r40_a_redis_that_is_gone_is_shown_and_can_be_done_without(tmp_pat
     assert alive.status == 200
 
 
-async def test_metrics_count_requests_by_template_and_not_by_what_callers_make_up(tmp_path):
+async def test_metrics_count_requests_by_route_template(tmp_path):
     async with running_app(settings_for(tmp_path)) as client:
         for path in ("/api/v1/about", "/api/v1/about", "/nope/1", "/nope/2", "/static/tsuzuki.css"):
             await client.get(path)
@@ -130,7 +130,7 @@ async def test_metrics_count_requests_by_template_and_not_by_what_callers_make_u
     assert samples["process_resident_memory_bytes",] > 0
 
 
-async def test_r58_metrics_have_a_histogram_of_how_long_the_tasks_of_each_queue_take(tmp_path):
+async def test_r58_metrics_have_a_histogram_of_task_durations_per_queue(tmp_path):
     """A chore that is due at the start is a task like any other."""
 
     async def done() -> bool:
@@ -162,7 +162,7 @@ async def test_probes_are_answered_before_anything_else_is_built(tmp_path):
             assert built == ["pages"]
 
 
-async def test_requests_that_come_while_the_first_is_answered_wait_for_one_app(tmp_path):
+async def test_concurrent_first_requests_build_one_app(tmp_path):
     built = []
 
     def build() -> ASGIApp:

@@ -110,7 +110,7 @@ async def test_hsts_is_sent_where_the_public_address_is_https(tmp_path):
         assert told == [expected, expected]
 
 
-async def test_a_resource_may_say_what_fails_in_a_shape_of_its_own():
+async def test_a_resource_may_answer_errors_in_its_own_shape():
     async with serving_resources(RESOURCES) as client:
         headers = {"accept": "text/html"}
         failed, wrong = [await client.ask(method, "/telegraph", headers=headers) for method in ("GET", "PUT")]
@@ -153,7 +153,7 @@ async def test_sec_13_a_failure_says_nothing_but_where_the_log_has_it():
     assert [line["event"] for line in logs if line["log_level"] == "error"] == ["request_failed"]
 
 
-async def test_a_path_that_is_not_there_repeats_nothing_of_the_request():
+async def test_an_unknown_path_is_not_repeated_in_the_answer():
     async with serving_resources(RESOURCES) as client:
         answer = await client.get("/<script>alert(1)</script>")
     assert answer.status == 404
@@ -161,7 +161,7 @@ async def test_a_path_that_is_not_there_repeats_nothing_of_the_request():
     assert answer.json() == {"error": "There is nothing at this address.", "code": "NOT_FOUND"}
 
 
-async def test_a_method_that_a_path_does_not_take_is_a_405_that_names_those_it_does():
+async def test_a_wrong_method_is_a_405_listing_the_right_ones():
     async with serving_resources(RESOURCES) as client:
         answer = await client.ask("DELETE", "/hello")
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
@@ -195,7 +195,7 @@ async def test_every_request_is_one_log_line_without_its_query():
     assert "canary" not in str(logs)
 
 
-async def test_the_log_says_why_something_could_not_be_done_and_the_answer_when_to_try_again():
+async def test_the_log_gives_the_reason_and_the_answer_retry_after():
     with capture_logs() as logs:
         async with serving_resources(RESOURCES) as client:
             answer = await client.get("/cannot")
@@ -214,7 +214,7 @@ async def test_the_log_says_why_something_could_not_be_done_and_the_answer_when_
         (DiskFull(), "The disk is full."),
     ],
 )
-async def test_a_database_that_fails_is_told_in_words_for_people_and_in_its_own_in_the_log(error, told):
+async def test_a_database_failure_is_plain_for_people_and_detailed_elsewhere(error, told):
     async def lost(_: Request) -> Response:
         raise error
 
@@ -227,7 +227,7 @@ async def test_a_database_that_fails_is_told_in_words_for_people_and_in_its_own_
     assert [line["reason"] for line in logs if line["event"] == "request"] == [str(error)]
 
 
-async def test_an_answer_that_fails_half_way_is_cut_and_still_logged():
+async def test_an_answer_that_fails_midway_is_cut_and_logged():
     with capture_logs() as logs:
         async with serving_resources(RESOURCES) as client:
             with pytest.raises(Exception, match=r"payload|Connection|disconnected"):
@@ -236,7 +236,7 @@ async def test_an_answer_that_fails_half_way_is_cut_and_still_logged():
     assert [line["status"] for line in logs if line["event"] == "request"] == [200, 200]
 
 
-async def test_sec_15_what_is_no_http_request_is_refused_with_the_same_headers():
+async def test_sec_15_malformed_requests_are_refused_with_the_same_headers():
     async with serving_resources(RESOURCES) as client:
         reader, writer = await _connect(client)
         writer.write(b"BREW /<script> COFFEE\r\n\r\n")
@@ -255,7 +255,7 @@ async def test_a_body_that_fits_is_read():
         assert (await client.ask("POST", "/swallow", data=b"x" * 1000)).body == b"1000"
 
 
-async def test_sec_51_a_body_that_says_it_is_too_large_is_refused_before_it_is_read():
+async def test_sec_51_a_body_declared_too_large_is_refused_unread():
     async with serving_resources(RESOURCES) as client:
         reader, writer = await _connect(client)
         writer.write(b"POST /swallow HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n")
@@ -278,7 +278,7 @@ async def test_sec_51_a_body_of_unknown_length_is_refused_while_it_arrives():
 
 
 @pytest.mark.parametrize("connection", [b"keep-alive", b"close"])
-async def test_sec_51_a_client_that_reads_only_after_sending_still_learns_that_its_body_is_too_large(connection):
+async def test_sec_51_a_client_that_only_sends_still_learns_its_limit(connection):
     """A reverse proxy says `close`."""
     async with serving_resources(RESOURCES) as client:
         for _ in range(10):
@@ -305,7 +305,7 @@ async def test_sec_51_whoever_was_answered_early_is_not_heard_out_for_ever(monke
         writer.close()
 
 
-async def test_a_body_that_does_not_arrive_is_not_waited_for_for_ever(monkeypatch):
+async def test_a_body_that_does_not_arrive_times_out(monkeypatch):
     monkeypatch.setattr(body_module, "PATIENCE_S", 0.05)
     async with serving_resources(RESOURCES) as client:
         reader, writer = await _connect(client)
@@ -315,7 +315,7 @@ async def test_a_body_that_does_not_arrive_is_not_waited_for_for_ever(monkeypatc
     assert head.startswith(b"HTTP/1.1 408")
 
 
-async def test_a_client_that_leaves_within_its_body_is_a_499_in_the_log_and_no_error():
+async def test_a_client_that_leaves_midway_is_a_logged_499():
     with capture_logs() as logs:
         async with serving_resources(RESOURCES) as client:
             _, writer = await _connect(client)
@@ -419,7 +419,7 @@ async def test_another_site_may_call_only_when_it_is_allowed():
     assert {name: asked.headers[name] for name in HEADERS} == HEADERS
 
 
-async def test_a_server_that_is_told_to_stop_waits_for_no_tick(monkeypatch):
+async def test_a_stopping_server_waits_for_no_tick(monkeypatch):
     monkeypatch.setattr(server_module, "TICK_S", 3600)
     async with serving_resources([page("/hello", hello)]) as client:
         assert (await client.get("/hello")).status == 200

@@ -18,7 +18,7 @@ def a_form(*parts: tuple[str, bytes], boundary: str = "b0") -> bytes:
 @pytest.mark.parametrize(
     "head", ['name="file"; filename="a.opml"', "name=f; FILENAME=a", "name=f; filename*=utf-8''%C3%A4"]
 )
-def test_the_first_file_of_a_form_is_taken_byte_for_byte(head):
+def test_the_first_file_of_a_form_is_unchanged(head):
     body = b"<opml/>\r\n\r\n--b\r\n\0\xff"
     assert first_file(FORM, a_form(('name="filename"', b"no"), (head, body), (head, b"second"))) == body
 
@@ -30,7 +30,7 @@ def test_a_boundary_may_be_quoted(content_type):
     assert first_file(content_type, a_form(("filename=a", b"x"), boundary="b 0")) == b"x"
 
 
-def test_a_file_may_be_the_last_part_that_a_form_may_have():
+def test_a_file_may_be_the_last_part_of_a_form():
     assert first_file(FORM, a_form(*[("name=a", b"")] * (MOST_PARTS - 1), ("filename=a", b"x"))) == b"x"
 
 

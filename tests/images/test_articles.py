@@ -45,7 +45,7 @@ def test_an_address_that_we_did_not_sign_is_not_there():
 
 
 @pytest.mark.parametrize("words", ["", "<p>long</p>" * 5_000])
-async def test_every_image_of_an_article_comes_through_us_and_nothing_else_does(words):
+async def test_only_images_of_an_article_are_proxied(words):
     html = words + sanitise(
         '<p>A <a href="https://example.org/page">page</a><img src="a.png" alt="&quot;&gt;">'
         '<picture><source srcset="b.webp 1x, c.webp 2x"></picture>'

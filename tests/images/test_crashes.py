@@ -57,7 +57,7 @@ async def killed_after(gallery: Gallery, child: asyncio.subprocess.Process, more
 
 @pytest.mark.soak
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"][: scaled(1, 2)], indirect=True)
-async def test_a_chapter_is_kept_whole_though_its_worker_is_killed_again_and_again(tmp_path, database_url):
+async def test_a_chapter_is_downloaded_completely_despite_killed_workers(tmp_path, database_url):
     """REL-14 allows a task few losses; each kill falls into another page."""
     async with a_gallery(tmp_path, database_url, pages=PAGES) as gallery:
         pictures = [a_picture(size=(60, 60), noisy=True) for _ in range(PAGES)]

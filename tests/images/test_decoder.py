@@ -44,7 +44,7 @@ def test_a_truncated_image_is_refused(kind, written):
         examine(written(picture[: len(picture) // 2]))
 
 
-def test_a_bomb_that_got_past_its_header_is_refused_before_it_is_decoded(written):
+def test_a_bomb_behind_its_header_is_refused_before_decoding(written):
     with pytest.raises(TooLarge, match="megapixels"):
         examine(written(a_bomb()))
 
@@ -66,7 +66,7 @@ def test_what_another_decoder_of_pillow_would_read_is_refused(written):
             examine(written(a_picture(kind)))
 
 
-def test_a_thumbnail_is_webp_of_the_width_that_was_asked_for(written):
+def test_a_thumbnail_is_webp_of_the_requested_width(written):
     small = shrink(written(a_picture("JPEG", (1000, 1500))), 160)
     assert (small.width, small.height) == (160, 240)
     head = sniff_image(small.data)
@@ -87,7 +87,7 @@ def test_a_thumbnail_of_an_animation_is_its_first_frame(written):
     assert isinstance(shrink(written(an_animation(5, (300, 200))), 160), Thumbnail)
 
 
-async def test_the_largest_image_that_we_accept_is_decoded_within_the_bounds_of_its_process(written):
+async def test_the_largest_accepted_image_decodes_within_the_bounds(written):
     pool = ParsePool(DECODING)
     try:
         seen = await pool.run(examine, (written(a_bomb(8900, 8900)),))
@@ -99,7 +99,7 @@ async def test_the_largest_image_that_we_accept_is_decoded_within_the_bounds_of_
 
 
 @pytest.mark.soak
-def test_no_damage_to_an_image_makes_anything_but_a_named_error(written):
+def test_a_damaged_image_gives_only_named_errors(written):
     rng = random.Random(7)
     for _ in range(scaled(40, 2_000)):
         kind = rng.choice(KINDS)

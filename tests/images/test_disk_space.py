@@ -65,7 +65,7 @@ async def left(db: Database) -> set[bytes]:
     return set(await db.read(lambda tx: tx.many(bytes, q.image_hashes)))
 
 
-async def test_what_was_not_used_for_longest_goes_first_and_some_room_is_left(db, files):
+async def test_the_least_recently_used_go_first(db, files):
     images = [await stored(db, files, number, Millis(NOON - number * HOUR)) for number in range(12)]
     room = a_room(db, files)
     assert await room.evict() == 3
@@ -81,7 +81,7 @@ class Dying(ImageFiles):
         raise RuntimeError(f"killed at {digest.hex()}, {unless_since}")
 
 
-async def test_a_file_goes_after_its_row_so_that_a_crash_leaves_no_row_without_a_file(db, files):
+async def test_a_file_is_deleted_after_its_row(db, files):
     await stored(db, files, 1)
     with pytest.raises(RuntimeError):
         await a_room(db, Dying(files._store, files._folder), size=0).evict()
@@ -91,7 +91,7 @@ async def test_a_file_goes_after_its_row_so_that_a_crash_leaves_no_row_without_a
     assert await stored_digests(files) == set()
 
 
-async def test_the_sweep_finds_what_was_written_by_one_who_died_before_the_row(db, files):
+async def test_the_sweep_finds_files_without_rows(db, files):
     known = await stored(db, files, 1)
     for age in (0, DAY):
         with files.draft() as draft:
@@ -119,7 +119,7 @@ async def test_an_image_that_nothing_shows_any_more_is_forgotten(db, files):
     assert await left(db) == {other.hash}
 
 
-async def test_failures_are_forgotten_after_a_month_and_never_hide_an_image(db, files):
+async def test_failures_are_forgotten_after_a_month_and_hide_nothing(db, files):
     subject, new = at_address("1"), NewImage(a_hash("1"), "image/png", 1, 1, SIZE)
 
     async def fail() -> None:
@@ -150,7 +150,7 @@ async def test_who_adds_much_makes_room_without_waiting_for_the_chore(db, files)
     assert len(await left(db)) == 9
 
 
-async def test_pages_that_are_here_or_broken_need_not_be_fetched_ahead(db):
+async def test_stored_or_broken_pages_are_not_prefetched(db):
     series = await stored_series(db)
     manga = await stored_series_source(db, series, await stored_source(db))
 
@@ -182,7 +182,7 @@ async def test_the_servers_secret_is_made_once(db):
     assert (first, again, other) == (b"1" * 32, b"1" * 32, b"3" * 32)
 
 
-def test_a_broken_image_is_left_alone_longer_each_time_but_never_more_than_a_day():
+def test_a_broken_image_waits_longer_up_to_a_day():
     waits = [retry_delay(failures, NotAnImage("x")) for failures in range(1, 60)]
     assert waits[0] == 30 * SECOND
     assert waits == sorted(waits)

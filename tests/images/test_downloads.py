@@ -109,7 +109,7 @@ async def test_one_copy_serves_every_shelf_until_the_last_lets_go(tmp_path, data
         assert await gallery.count_images() == 0
 
 
-async def test_a_broken_page_is_said_and_tried_again_when_somebody_asks(tmp_path, database_url):
+async def test_a_broken_page_is_reported_and_retried_on_request(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
         fill(gallery)
         del gallery.site.pictures["/s/one/1/1.png"]
@@ -182,7 +182,7 @@ async def test_the_copies_of_a_deleted_shelf_are_forgotten(db, tmp_path):
     assert (await room.tidy())["copies"] == 0
 
 
-async def test_many_keep_and_let_go_at_once_and_nobody_loses_what_they_kept(db):
+async def test_concurrent_downloads_and_removals_lose_nothing(db):
     [release] = await stored_releases(db)
     kept = Downloads(db, MemoryWakeup(), lambda: NOON)
     shelves = [await stored_shelf(db) for _ in range(6)]

@@ -40,7 +40,7 @@ def called(url: str, reports: str) -> tuple[SourceCall, Ask]:
     return call, Ask(url, headers={"referer": "https://example.org/"})
 
 
-async def test_a_host_that_wants_to_know_is_told_how_each_image_came():
+async def test_a_host_that_wants_reports_gets_one_per_image():
     routes = {
         "/a.png": answer(200, PICTURE, x_cache="HIT"),
         "/b.png": answer(500, b"no"),

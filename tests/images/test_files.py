@@ -51,7 +51,7 @@ async def pieces(files: ImageFiles, data: bytes, start: int, end: int) -> list[b
 
 
 @in_the_folder
-async def test_a_file_is_called_by_its_content_in_two_levels_of_folders(files):
+async def test_a_file_is_named_by_its_hash_in_two_folders(files):
     digest = await stored(files, DATA)
     assert digest == hashlib.sha256(DATA).digest()
     name = digest.hex()
@@ -76,7 +76,7 @@ async def test_nothing_is_left_of_a_draft_that_was_not_kept(files):
     assert await stored_digests(files) == set()
 
 
-async def test_a_file_that_is_not_as_long_as_it_was_is_not_there(files):
+async def test_a_file_of_another_length_counts_as_missing(files):
     digest = await stored(files, DATA)
     assert await files.read(digest, 9) is None
     assert await files.open(digest, 9) is None
@@ -84,7 +84,7 @@ async def test_a_file_that_is_not_as_long_as_it_was_is_not_there(files):
     assert await files.read(hashlib.sha256(b"another").digest(), 1) is None
 
 
-async def test_a_damaged_file_is_not_there_until_it_is_stored_again(files):
+async def test_a_damaged_file_is_missing_until_stored_again(files):
     digest = await stored(files, DATA)
     put_raw(files._store, key_of(digest), b"AN IMAGE")
     with capture_logs() as logs:
@@ -143,7 +143,7 @@ async def test_storing_the_same_again_makes_it_young(files):
 
 
 @in_the_folder
-async def test_a_reader_that_has_begun_reads_on_while_the_file_is_removed(files):
+async def test_a_reader_continues_while_the_file_is_removed(files):
     digest = await stored(files, DATA)
     reader = await files.open(digest, 8)
     assert reader is not None
@@ -153,7 +153,7 @@ async def test_a_reader_that_has_begun_reads_on_while_the_file_is_removed(files)
     assert await stored_digests(files) == set()
 
 
-async def test_what_was_stored_anew_in_the_moment_of_its_removal_stays(files):
+async def test_a_file_stored_again_during_its_removal_stays(files):
     digest = await stored(files, DATA)
     assert not await files.remove(digest, unless_since=now() - 60)
     assert await files.read(digest, 8) == DATA

@@ -37,7 +37,7 @@ def copy(source: Path, target: Path) -> None:
     (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
 
 
-async def test_what_one_machine_downloads_another_serves_when_the_source_is_gone(tmp_path, database_url, s3_url):
+async def test_one_machine_serves_what_another_downloaded(tmp_path, database_url, s3_url):
     database_url = in_settings(database_url)
     async with a_gallery(tmp_path, database_url, files_url=s3_url, pages=2) as gallery:
         pictures = [a_picture(size=size, noisy=True) for size in ((60, 90), (1100, 1000))]
@@ -63,7 +63,7 @@ async def test_what_one_machine_downloads_another_serves_when_the_source_is_gone
 
 
 @on_sqlite
-async def test_an_image_that_is_damaged_in_the_store_is_fetched_again(tmp_path, database_url, s3_url):
+async def test_an_image_damaged_in_the_store_is_fetched_again(tmp_path, database_url, s3_url):
     async with a_gallery(tmp_path, database_url, files_url=s3_url) as gallery:
         picture, store = a_picture(noisy=True), a_store(s3_url, tmp_path)
         gallery.show(0, picture)
@@ -76,7 +76,7 @@ async def test_an_image_that_is_damaged_in_the_store_is_fetched_again(tmp_path, 
 
 
 @on_sqlite
-async def test_a_large_image_that_is_damaged_is_cut_short_and_then_fetched_again(tmp_path, database_url, s3_url):
+async def test_a_large_damaged_image_is_cut_and_fetched_again(tmp_path, database_url, s3_url):
     async with a_gallery(tmp_path, database_url, files_url=s3_url) as gallery:
         picture, store = a_picture(size=(1100, 1000), noisy=True), a_store(s3_url, tmp_path)
         assert len(picture) > 2**20
@@ -91,7 +91,7 @@ async def test_a_large_image_that_is_damaged_is_cut_short_and_then_fetched_again
 
 
 @on_sqlite
-async def test_a_store_that_does_not_answer_is_a_503_and_no_reason_to_ask_the_source(tmp_path, database_url, s3_url):
+async def test_an_unreachable_store_is_a_503_without_a_call(tmp_path, database_url, s3_url):
     async with a_gallery(tmp_path, database_url, files_url=s3_url) as gallery:
         gallery.show(0, a_picture(noisy=True))
         gallery.show(1, a_picture(noisy=True))

@@ -44,7 +44,7 @@ async def first_page(reader: Visitor, release: ReleaseId, **headers: str):
 
 
 @on_sqlite
-async def test_folders_and_archives_are_read_verified_and_refused_like_any_source(tmp_path, database_url):
+async def test_local_images_are_verified_like_those_of_any_source(tmp_path, database_url):
     """SEC-22, SEC-23: a 100 MiB entry, names that lead elsewhere, a web page called 1.png."""
     library = tmp_path / "library" / "One"
     (library / "folder").mkdir(parents=True)

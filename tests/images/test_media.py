@@ -43,7 +43,7 @@ async def dripping(writer: asyncio.StreamWriter) -> None:
 # -- what goes through
 
 
-async def test_a_recording_is_passed_on_and_nothing_of_it_can_run(setup):
+async def test_a_recording_is_passed_on_and_cannot_run(setup):
     got = await setup.reader.get(setup.offer("/a.mp3", MP3))
     assert (got.status, got.body) == (200, MP3)
     assert got.headers["content-type"] == "audio/mpeg"
@@ -71,7 +71,7 @@ async def test_a_head_is_answered_without_the_recording(setup):
     assert (got.status, got.headers["content-length"], got.body) == (200, str(len(MP3)), b"")
 
 
-async def test_nothing_but_what_we_made_is_ever_called_by_the_publishers_name_for_it(setup):
+async def test_only_media_types_we_made_are_sent(setup):
     """The family is the publisher's word, the rest is ours."""
     got = await setup.reader.get(setup.offer("/a", MP3, "audio/x-evil+html; charset=utf-7"))
     assert got.headers["content-type"] == "audio/mpeg"
@@ -152,7 +152,7 @@ async def test_the_publisher_is_left_when_the_browser_goes_away(setup):
         await setup.publisher.left.wait()
 
 
-async def test_a_poll_of_the_same_host_does_not_wait_for_who_listens(setup):
+async def test_a_listener_does_not_delay_polls_of_the_host(setup):
     setup.offer("/radio", endless)
     setup.offer("/feed", b"<rss/>", "text/xml")
     async with a_client(allowed_slots=1) as client:
@@ -189,7 +189,7 @@ async def test_one_that_drips_ends_at_the_deadline(setup, limits):
                 pass
 
 
-async def test_the_newest_streams_of_a_shelf_go_on_and_the_oldest_ends():
+async def test_beyond_the_limit_a_shelfs_oldest_stream_ends():
     places = StreamSlots(per_shelf=2, in_all=3)
     ended: list[int] = []
     begun = asyncio.Event()

@@ -56,12 +56,12 @@ def test_sec_12_nothing_else_is_a_recording_whatever_it_is_called(head):
         ("application/octet-stream", "video", "video"),
     ],
 )
-def test_the_publisher_says_which_kind_it_is_and_a_feed_where_he_is_silent(declared, told: Kind, kind):
+def test_the_publisher_or_else_the_feed_tells_the_media_kind(declared, told: Kind, kind):
     assert kind_of(declared, told) == kind
 
 
 @pytest.mark.parametrize("declared", ["text/html", "image/svg+xml", "text/javascript", "application/json", "audio"])
-def test_what_is_declared_to_be_something_else_is_not_passed_on(declared):
+def test_media_declared_as_something_else_is_refused(declared):
     with pytest.raises(NotMedia, match="neither audio nor video"):
         kind_of(declared, "audio")
 

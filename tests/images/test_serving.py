@@ -18,7 +18,7 @@ def stored_in(request) -> dict[str, str]:
     return {"files_url": request.getfixturevalue("s3_url")} if request.param == "s3" else {}
 
 
-async def test_a_page_comes_from_its_source_once_and_then_from_its_store(tmp_path, database_url, stored_in):
+async def test_a_page_is_fetched_once_and_then_stored(tmp_path, database_url, stored_in):
     async with a_gallery(tmp_path, database_url, **stored_in) as gallery:
         picture = a_picture(noisy=True)
         gallery.show(0, picture)
@@ -108,7 +108,7 @@ BAD = {
 
 
 @on_sqlite
-async def test_what_is_no_image_is_refused_with_a_reason_and_not_a_byte_of_it_goes_out(tmp_path, database_url):
+async def test_what_is_no_image_is_refused_without_a_byte(tmp_path, database_url):
     """SEC-12, SEC-13, SEC-24: whatever its label says."""
     async with a_gallery(tmp_path, database_url, pages=len(BAD)) as gallery:
         for position, (data, why) in enumerate(BAD.values()):
@@ -123,7 +123,7 @@ async def test_what_is_no_image_is_refused_with_a_reason_and_not_a_byte_of_it_go
         assert not [path for path in (tmp_path / "images").rglob("*") if path.is_file()]
 
 
-async def test_a_broken_image_is_left_alone_for_a_while_and_asked_for_again_later(tmp_path, database_url):
+async def test_a_broken_image_is_retried_after_a_while(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
         gallery.show(0, b"<html>")
         first = await gallery.reader.get(gallery.page(0))
@@ -241,7 +241,7 @@ async def test_the_next_pages_are_fetched_ahead_and_no_further(tmp_path, databas
 
 
 @on_sqlite
-async def test_an_animation_that_is_too_long_is_cut_and_not_cached(tmp_path, database_url):
+async def test_a_too_long_animation_is_cut_and_not_cached(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
         gallery.show(0, an_animation(700))
         with pytest.raises(Exception, match=r"payload|TransferEncoding"):

@@ -36,7 +36,7 @@ def test_type_and_size_are_read_from_the_first_bytes(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_arrives_byte_by_byte_is_known_as_soon_as_it_says_its_size(kind):
+def test_the_size_is_known_as_soon_as_it_arrives(kind):
     picture = a_picture(kind, (123, 45))
     heads = [sniff_image(picture[:length]) for length in range(len(picture) + 1)]
     known = [head for head in heads if head is not None]
@@ -90,7 +90,7 @@ def test_an_image_without_a_size_is_refused():
         sniff_image(a_bomb(0, 5)[:24])
 
 
-def test_a_jpeg_that_hides_its_size_behind_endless_notes_is_refused():
+def test_a_jpeg_hiding_its_size_behind_notes_is_refused():
     notes = b"\xff\xe1\xff\xff" + b"\0" * 65_533
     jpeg = b"\xff\xd8" + notes * (LONGEST_HEADER // len(notes) + 2)
     assert sniff_image(jpeg[:100_000]) is None
@@ -98,6 +98,6 @@ def test_a_jpeg_that_hides_its_size_behind_endless_notes_is_refused():
         sniff_image(jpeg)
 
 
-def test_a_jpeg_that_begins_its_pixels_without_a_size_is_refused():
+def test_a_jpeg_with_pixels_before_its_size_is_refused():
     with pytest.raises(NotAnImage):
         sniff_image(b"\xff\xd8\xff\xda\0\x08" + b"\0" * 20)

@@ -89,7 +89,7 @@ async def test_an_image_whose_end_is_damaged_never_reaches_its_end(tmp_path, dat
 
 
 @on_sqlite
-async def test_what_nobody_waits_for_any_more_is_brought_home_all_the_same(tmp_path, database_url):
+async def test_an_abandoned_fetch_is_completed_and_stored(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery, aiohttp.ClientSession() as session:
         slow = Slow(a_picture(size=(300, 300), noisy=True))
         gallery.show(0, slow)
@@ -102,7 +102,7 @@ async def test_what_nobody_waits_for_any_more_is_brought_home_all_the_same(tmp_p
 
 
 @on_sqlite
-async def test_what_runs_ahead_of_a_reader_ends_when_the_reader_goes_elsewhere(tmp_path, database_url):
+async def test_prefetching_ends_when_the_reader_goes_elsewhere(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url, pages=9) as gallery:
         ahead = Slow(a_picture(size=(300, 300), noisy=True))
         gallery.show(0, a_picture())

@@ -92,7 +92,7 @@ async def test_counts_are_by_shelf_feed_series_and_group(db):
     assert sorted(sums.groups.values()) == [3, 6]
 
 
-async def test_what_is_read_is_not_counted_and_an_empty_shelf_counts_nothing(db):
+async def test_read_entries_and_empty_shelves_count_nothing(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, range(5))
     ids = await entry_ids(db, shelf)
@@ -104,7 +104,7 @@ async def test_what_is_read_is_not_counted_and_an_empty_shelf_counts_nothing(db)
     assert await an_inbox(db).sums(shelf) == UnreadSums(unread=0, items=0, chapters=0, groups={})
 
 
-async def test_rel_19h_marking_delivering_and_counting_at_once_leave_the_count_equal_to_the_truth(db):
+async def test_rel_19h_counts_stay_true_under_concurrent_marks_and_deliveries(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, range(40))
     rng = random.Random(3)
@@ -162,7 +162,7 @@ async def tally_is_true(db):
 
 
 @pytest.mark.parametrize("name", ["unread_counts", "unread_sums"])
-def test_counting_reads_a_row_for_each_feed_and_series_however_much_is_unread(sqlite_template, name):
+def test_counting_reads_one_row_per_feed_and_series(sqlite_template, name):
     counting = getattr(load_queries("tsuzuki.inbox"), name).sqlite
     with apsw.Connection(str(sqlite_template)) as connection:
         plan = list(connection.execute(f"explain query plan {counting.sql}", [None] * len(counting.params)))

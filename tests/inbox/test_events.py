@@ -73,7 +73,7 @@ def numbers_of(events):
 # -- in the order in which they became visible
 
 
-async def test_events_are_read_in_order_and_from_where_one_left_off(db):
+async def test_events_are_read_in_order_from_a_position(db):
     shelf, other = await stored_shelf(db), await stored_shelf(db)
     await write(db, shelf, 1, 2)
     await write(db, other, "not ours")
@@ -86,7 +86,7 @@ async def test_events_are_read_in_order_and_from_where_one_left_off(db):
 
 @pytest.mark.server
 @pytest.mark.parametrize("engine", ["postgres"])
-async def test_an_event_that_is_committed_late_is_neither_missed_nor_told_out_of_order(db, database_url):
+async def test_a_late_commit_is_neither_missed_nor_reordered(db, database_url):
     shelf = await stored_shelf(db)
     slow, quick = [await asyncpg.connect(database_url) for _ in range(2)]
     payload = [msgspec.json.encode(a_change(name)).decode() for name in ("slow", "quick")]
@@ -118,7 +118,7 @@ async def test_a_long_transaction_of_another_database_holds_up_nobody(db, postgr
 
 @pytest.mark.server
 @pytest.mark.parametrize("engine", ["postgres"])
-async def test_a_transaction_that_took_its_ids_early_and_writes_late_is_waited_for(db, database_url):
+async def test_an_event_with_early_id_and_late_commit_is_awaited(db, database_url):
     shelf = await stored_shelf(db)
     slow, quick = [await asyncpg.connect(database_url) for _ in range(2)]
     begun = slow.transaction()
@@ -134,7 +134,7 @@ async def test_a_transaction_that_took_its_ids_early_and_writes_late_is_waited_f
     await asyncio.gather(slow.close(), quick.close())
 
 
-async def test_readers_who_come_and_go_among_overlapping_writers_see_everything_once(db):
+async def test_readers_among_overlapping_writers_see_everything_once(db):
     """Eight writers, transactions of different length; three readers that resume from their last event all the time."""
     shelf, rng, writers, each = await stored_shelf(db), random.Random(7), 8, 15
 
@@ -246,7 +246,7 @@ async def test_an_open_stream_is_woken_and_counts_what_is_unread(db):
 
 @pytest.mark.server
 @pytest.mark.parametrize("engine", ["postgres"])
-async def test_what_waits_for_an_older_transaction_is_told_soon_after_that_ended(db, database_url):
+async def test_events_behind_an_older_transaction_follow_soon_after_it(db, database_url):
     feed, [shelf] = await a_followed_feed(db)
     slow = await asyncpg.connect(database_url)
     async with open_accounts(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
@@ -270,7 +270,7 @@ async def test_without_a_wakeup_a_stream_is_told_within_the_floor(db):
         assert [told.kind for told in await some(stream, 2)] == ["entry", "counts"]
 
 
-async def test_one_who_comes_back_is_told_what_happened_meanwhile_also_by_another_process(db):
+async def test_a_returning_client_gets_events_of_other_processes(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, "a")
     async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, None)) as stream:
@@ -287,7 +287,7 @@ async def test_one_who_comes_back_is_told_what_happened_meanwhile_also_by_anothe
 
 
 @pytest.mark.parametrize("before", ["", "a"])
-async def test_from_a_place_that_was_asked_for_everything_later_is_told(db, before):
+async def test_a_position_gives_all_later_events(db, before):
     feed, [shelf] = await a_followed_feed(db)
     events = Events(db, MemoryWakeup(), lambda: NOON)
     for key in before:
@@ -309,7 +309,7 @@ async def test_one_whose_place_is_unknown_is_told_so(db, place):
     assert msgspec.json.decode(counts.data)["missed"] is True
 
 
-async def test_one_who_was_away_for_longer_than_events_are_kept_is_told_so(db):
+async def test_after_too_long_an_absence_the_client_is_told(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, "a")
     events = Events(db, MemoryWakeup(), lambda: LATER)
@@ -321,7 +321,7 @@ async def test_one_who_was_away_for_longer_than_events_are_kept_is_told_so(db):
     assert msgspec.json.decode(counts.data)["missed"] is True
 
 
-async def test_a_shelf_without_events_gives_its_reader_a_place_to_come_back_to(db):
+async def test_a_shelf_without_events_gives_a_position(db):
     feed, [shelf] = await a_followed_feed(db)
     async with open_accounts(db) as (events, _):
         async with aclosing(events.follow(shelf, None)) as stream:
@@ -332,7 +332,7 @@ async def test_a_shelf_without_events_gives_its_reader_a_place_to_come_back_to(d
             assert [told.kind for told in await some(stream, 3)] == ["counts", "entry", "counts"]
 
 
-async def test_marking_is_told_by_counts_that_are_counted_when_they_are_told(db):
+async def test_counts_are_computed_when_they_are_sent(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, "abc")
     async with open_accounts(db) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:

@@ -45,7 +45,7 @@ async def a_shelf_with_days(db: Database, count: int = 7) -> tuple[ShelfId, Feed
     return shelf, feed
 
 
-async def test_items_and_chapters_stand_in_one_list_with_what_is_shown_of_them(db):
+async def test_items_and_chapters_share_one_list(db):
     feed, series = await stored_feed(db), await stored_series(db, "The Lighthouse")
     shelf = await a_reader(db, feeds=[feed], series=[series])
     await publish(db, feed, ["a"])
@@ -58,7 +58,7 @@ async def test_items_and_chapters_stand_in_one_list_with_what_is_shown_of_them(d
     assert name.startswith("https://example.org/feed/"), "it has no title of its own yet"
 
 
-async def test_a_list_is_read_page_by_page_and_nothing_is_missed_or_repeated(db):
+async def test_a_list_is_paged_without_gaps_or_repeats(db):
     shelf, _ = await a_shelf_with_days(db)
     inbox, after, seen = an_inbox(db), FROM_THE_TOP, []
     while True:
@@ -104,7 +104,7 @@ async def test_i8_another_shelfs_feed_or_group_is_not_found(db):
             await lines(db, stranger, wanted)
 
 
-async def test_a_feed_is_not_found_in_a_group_that_it_is_not_of(db):
+async def test_a_feed_of_another_group_is_not_found(db):
     shelf, feed = await a_shelf_with_days(db, 1)
     other = await _id_of(db, "select public_id from shelf_group where id = :id", await add_group(db, shelf, "Other"))
     public_id = await _id_of(db, "select public_id from subscription where feed_id = :id", feed)
@@ -124,7 +124,7 @@ async def _id_of(db: Database, sql: str, row_id: int) -> PublicId:
 # -- neighbours
 
 
-async def test_neighbours_of_an_unread_list_are_those_that_were_unread_when_it_was_made(db):
+async def test_neighbours_of_an_unread_list_ignore_later_marks(db):
     shelf, _ = await a_shelf_with_days(db, 5)
     found = await lines(db, shelf)
     newest, second, middle, fourth, oldest = found
@@ -150,7 +150,7 @@ async def _line(db: Database, shelf: ShelfId, entry_id: EntryId) -> Entry:
 # -- marking and saving
 
 
-async def test_a_mass_mark_is_about_what_could_be_seen_and_not_about_what_came_later(db):
+async def test_a_mass_mark_covers_only_what_was_visible(db):
     shelf, feed = await a_shelf_with_days(db, 3)
     inbox = an_inbox(db)
     newest = await newest_of(inbox, shelf)
@@ -192,7 +192,7 @@ async def test_a_place_beyond_the_end_is_an_empty_page(db):
     assert (part.rows, part.next_cursor) == ([], None)
 
 
-async def test_a_line_has_the_words_and_the_picture_that_stand_for_what_it_lacks(db):
+async def test_a_line_shows_substitutes_for_missing_title_and_picture(db):
     """R103, R104: also where much markup comes before the first word, and where a page is all the picture there is."""
     feed = await stored_feed(db)
     shelf = await a_reader(db, feeds=[feed])

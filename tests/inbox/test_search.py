@@ -93,7 +93,7 @@ async def test_i8_a_shelf_finds_only_its_own(db, shelf):
     assert await db.read(lambda tx: search_items_tx(tx, other, "fish")) == []
 
 
-async def test_an_item_that_changed_is_found_by_its_new_words_only(db, shelf):
+async def test_a_changed_item_is_found_by_its_new_words_only(db, shelf):
     feed = await stored_feed(db)
     for title in ("Elephant", "Giraffe"):
         await db.with_tx(lambda tx, title=title: store_items_tx(tx, feed, [a_new_item("z", title=title)], NOON))
@@ -166,7 +166,7 @@ async def found_chapters(db, shelf, text):
     return [(found.hit.series_title, found.hit.number) for found in results.chapters]
 
 
-async def test_chapters_of_followed_series_are_found_by_their_titles_and_their_numbers(db):
+async def test_chapters_are_found_by_title_and_number(db):
     frieren = await a_series(db, "Frieren", {1: "The journey's end", 2: "", 3: "The priest's lie"})
     other = await a_series(db, "One Piece", {1: "Dawn", 3: ""})
     unfollowed = await a_series(db, "Elsewhere", {3: "Journey to the lie"})
@@ -192,7 +192,7 @@ async def test_chapters_of_followed_series_are_found_by_their_titles_and_their_n
     assert await found_chapters(db, await a_reader(db), "journey") == []
 
 
-async def test_a_chapters_snippet_names_its_series_and_marks_what_was_sought(db):
+async def test_a_chapters_snippet_names_its_series_and_marks_hits(db):
     series = await a_series(db, "Tom & Jerry", {7: "A <b>mouse</b> trap"})
     shelf = await a_reader(db, series=[series])
     [found] = (await Search(db, HERE).find(shelf, "mouse", 5)).chapters
@@ -201,7 +201,7 @@ async def test_a_chapters_snippet_names_its_series_and_marks_what_was_sought(db)
     assert found.snippet.startswith("Tom &amp; <mark>Jerry</mark> · <mark>7</mark> · A")
 
 
-async def test_a_chapter_whose_title_changed_or_that_is_gone_is_found_by_nothing_old(db):
+async def test_changed_or_removed_chapters_leave_no_old_hits(db):
     series = await a_series(db, "Frieren", {1: "Elephant"})
     shelf = await a_reader(db, series=[series])
     new = [a_new_chapter(1, title="Giraffe")]
@@ -216,7 +216,7 @@ async def test_a_chapter_whose_title_changed_or_that_is_gone_is_found_by_nothing
 @pytest.mark.parametrize(
     ("area", "name"), [("tsuzuki.inbox.search", "search_items"), ("tsuzuki.inbox", "search_entries")]
 )
-def test_a_search_begins_with_what_matches_and_not_with_all_that_the_shelf_has(sqlite_template, area, name):
+def test_a_search_starts_with_the_matches(sqlite_template, area, name):
     """At a million items the other way takes a thousand times as long; that a clock says so is no test."""
     query = getattr(load_queries(area), name).sqlite
     with apsw.Connection(str(sqlite_template)) as connection:
@@ -268,7 +268,7 @@ NAMED = (
         ("e%l", []),
     ],
 )
-async def test_feeds_are_found_by_the_words_of_their_names_and_addresses(db, text, found):
+async def test_feeds_are_found_by_name_and_address(db, text, found):
     shelf = await a_shelf_of(db, *NAMED)
     results = await Search(db, HERE).find(shelf, text, 10)
     assert [feed.hit.title for feed in results.feeds] == found
@@ -304,7 +304,7 @@ class Leaving:
         return function(*arguments)
 
 
-async def test_a_feed_that_is_left_during_a_search_is_only_missing(db):
+async def test_a_feed_left_during_a_search_is_only_missing(db):
     shelf = await a_shelf_of(db, *NAMED)
     results = await Search(db, Leaving(db, shelf)).find(shelf, "daily", 10)
     assert [feed.hit.title for feed in results.feeds] == [""]

@@ -94,7 +94,7 @@ def test_r2_a_number_is_a_chapters(text, number, words):
         ("", "", ""),
     ],
 )
-def test_the_text_with_a_hit_is_shown_and_plain_text_stays_plain(markup, plain, expected):
+def test_the_text_with_a_hit_is_shown_escaped(markup, plain, expected):
     assert snippet("fish", markup, plain) == expected
 
 

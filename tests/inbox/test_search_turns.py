@@ -70,7 +70,7 @@ async def test_a_shelf_has_one_search_under_way_and_others_wait(db):
     assert len((await search.find(shelf, "gull", 10)).items) == 1
 
 
-async def test_searches_of_apps_and_feeds_out_wait_for_the_same_turn(db):
+async def test_searches_of_apps_and_feeds_out_share_the_turn(db):
     shelf, turns = await a_shelf(db), SearchTurns()
     apps = SyncInbox(db, an_inbox(db), Bookmarks(shelf_deps(db)), turns)
     nothing: Any = None  # is fetched here
@@ -113,7 +113,7 @@ def a_feed_out(shelf: ShelfId, search: str | None) -> FeedOut:
     )
 
 
-async def test_a_hit_whose_text_cannot_be_read_is_shown_without_it(db):
+async def test_a_hit_with_an_unreadable_text_shows_none(db):
     [found] = (await Search(db, Broken()).find(await a_shelf(db), "gull", 10)).items
     assert (found.hit.title, found.snippet) == ("A gull", "")
     [found] = (await Search(db, HERE).find(await a_shelf(db), "gull", 10)).items
@@ -121,7 +121,7 @@ async def test_a_hit_whose_text_cannot_be_read_is_shown_without_it(db):
 
 
 @pytest.mark.parametrize("text", ["gull", "is:unread", "feed:example"])
-async def test_no_more_of_a_text_is_read_than_is_looked_at(db, text):
+async def test_a_snippet_reads_only_the_text_it_needs(db, text):
     """Twenty texts of a megabyte each: a search takes a beginning of those that it shows."""
     shelf = await a_shelf(db, "<p>" + "words " * 170_000 + "</p>", count=20)
     search = Search(db, HERE)

@@ -122,7 +122,7 @@ async def test_numbers_are_never_used_twice(db):
     assert new > gone
 
 
-async def test_a_feed_that_is_followed_again_has_its_number_from_before(db):
+async def test_a_feed_followed_again_keeps_its_number(db):
     shelf, feed = await a_followed_feed(db)
     sync = a_sync_inbox(db)
     [before] = await sync.feeds(shelf, None)

@@ -50,9 +50,7 @@ async def told(db):
     return await stored_watch(db, feed), feed, shelf
 
 
-async def test_a_refresh_whose_batch_is_stored_before_the_first_harvest_announces_only_what_is_new_since(
-    db, items, told
-):
+async def test_a_refresh_before_the_first_harvest_announces_only_later_items(db, items, told):
     watch, feed, shelf = told
     first, second = await hand_on(
         db, ITEMS, item_batch(watch, feed, "1", "2", first=True), item_batch(watch, feed, "1", "2", "3")
@@ -64,7 +62,7 @@ async def test_a_refresh_whose_batch_is_stored_before_the_first_harvest_announce
     assert [event.payload.get("is_quiet", False) for event in await events_of(db, shelf)] == [True, False]
 
 
-async def test_a_first_harvest_that_was_given_up_is_still_no_news_when_it_is_found_again(db, items, told):
+async def test_a_first_harvest_found_again_is_still_no_news(db, items, told):
     watch, feed, shelf = told
     [first] = await hand_on(db, ITEMS, item_batch(watch, feed, "1", "2", first=True))
     await db.with_tx(lambda tx: fail_tx(tx, first, TaskFailure(error="no", code="x"), now=NOON))
@@ -74,7 +72,7 @@ async def test_a_first_harvest_that_was_given_up_is_still_no_news_when_it_is_fou
     assert await task_keys(db, "notifications") == []
 
 
-async def test_another_watch_that_waits_for_its_first_harvest_keeps_nothing_quiet(db, items, told):
+async def test_another_watchs_first_harvest_silences_nothing(db, items, told):
     """Its id begins with the same digits."""
     watch, feed, _ = told
     other = await stored_feed(db)
@@ -85,7 +83,7 @@ async def test_another_watch_that_waits_for_its_first_harvest_keeps_nothing_quie
     assert len(await task_keys(db, "notifications")) == 1
 
 
-async def test_chapters_of_a_first_harvest_become_no_entries_whichever_batch_is_stored_first(db, chapters):
+async def test_batches_of_a_first_harvest_never_make_entries(db, chapters):
     series = await stored_series(db)
     shelf = await a_reader(db, series=[series])
     mapping, watch = await a_mapping(db, series)
@@ -111,7 +109,7 @@ async def test_both_at_the_same_moment_tell_of_nothing_old(db, items, told):
     assert await task_keys(db, "notifications") == []
 
 
-async def test_a_refresh_by_hand_before_the_first_ingest_announces_no_back_catalogue(db, items, told):
+async def test_a_manual_refresh_before_ingest_announces_no_back_catalogue(db, items, told):
     """The whole way: two polls, then ingest, the second poll's batch first. Between them an update voids digests."""
     _, _, shelf = told
     async with a_publisher() as publisher, a_poller(db, Clock()) as poller:

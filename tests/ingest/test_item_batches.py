@@ -75,7 +75,7 @@ async def test_many_feeds_are_stored_and_delivered_in_one_transaction(db):
     assert [event.payload["count"] for event in await events_of(db, followed.shelf)] == [2] * FEEDS
 
 
-async def test_a_poisonous_one_is_given_up_alone_and_the_others_are_delivered_once(db):
+async def test_a_poisonous_task_dead_letters_alone(db):
     followed = await followed_feeds(db, FEEDS)
     await db.with_tx(lambda tx: tx.run(poison.refuse_poison))
     await one_each(followed, "1")
@@ -88,7 +88,7 @@ async def test_a_poisonous_one_is_given_up_alone_and_the_others_are_delivered_on
     assert [letter.key for letter in await followed.tasks.letters()] == [f"ingest-{followed.feeds[0][0]}-p"]
 
 
-async def test_i4_one_that_was_taken_away_undoes_the_batch_and_the_others_are_stored_without_it(db):
+async def test_i4_tasks_with_lost_leases_are_excluded_and_others_stored(db):
     class Robbed(Remembering):
         async def handle_all(self, tasks):
             if len(tasks) > 1:
@@ -103,7 +103,7 @@ async def test_i4_one_that_was_taken_away_undoes_the_batch_and_the_others_are_st
     assert await followed.inbox() == [each for each in everything(followed, "1") if each[0] != followed.feeds[1][1]]
 
 
-async def test_i4_nothing_of_a_batch_stays_when_one_of_it_is_no_longer_ours(db):
+async def test_i4_a_lost_lease_rolls_back_the_whole_batch(db):
     followed = await followed_feeds(db, FEEDS)
     await one_each(followed, "1")
     tasks = await claimed_all(db, ITEMS, now=wall_clock())
@@ -114,7 +114,7 @@ async def test_i4_nothing_of_a_batch_stays_when_one_of_it_is_no_longer_ours(db):
     assert await followed.statuses() == ["running"] * FEEDS
 
 
-async def test_r58_a_watch_that_is_gone_skips_its_task_and_no_other(db):
+async def test_r58_a_missing_watch_skips_only_its_task(db):
     followed = await followed_feeds(db, FEEDS)
     await one_each(followed, "1")
     await db.with_tx(lambda tx: tx.run(q.drop_watch, id=followed.feeds[2][0]))
@@ -125,7 +125,7 @@ async def test_r58_a_watch_that_is_gone_skips_its_task_and_no_other(db):
 
 
 @pytest.mark.parametrize("is_first_harvest_first", [True, False])
-async def test_r8_first_harvest_and_news_of_one_watch_may_be_claimed_together(db, is_first_harvest_first):
+async def test_r8_first_harvest_and_news_may_be_claimed_together(db, is_first_harvest_first):
     followed = await followed_feeds(db, 2)
     first, news = followed.batch(0, "1", "2", first=True), followed.batch(0, "1", "2", "3")
     await followed.hand_on(followed.batch(1, "1"), *((first, news) if is_first_harvest_first else (news, first)))
@@ -152,7 +152,7 @@ async def test_letters_of_several_feeds_are_settled_together(db):
     assert await followed.tasks.letters() == []
 
 
-async def test_rel_01_a_worker_that_is_killed_before_its_commit_leaves_nothing_and_nothing_is_doubled(database_url):
+async def test_rel_01_a_worker_killed_before_its_commit_leaves_nothing_twice(database_url):
     db = await open_database(DatabaseOptions(database_url))
     followed = await followed_feeds(db, FEEDS)
     await one_each(followed, "1", "2")

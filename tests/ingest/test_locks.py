@@ -25,7 +25,7 @@ LOCKS = {
 
 @pytest.mark.parametrize("engine", ["postgres"])  # SQLite has one writer
 @pytest.mark.parametrize("lock", LOCKS)
-async def test_feeds_are_locked_by_their_ids_whatever_the_order_they_are_named_in(db, database_url, lock):
+async def test_feeds_are_locked_in_the_order_of_ids(db, database_url, lock):
     take, kind = LOCKS[lock]
     key = f"{kind.number}, cast($1 as integer)"
     feeds = [await stored_feed(db) for _ in range(12)]  # 10 comes after 9, and before it as text
@@ -41,7 +41,7 @@ async def test_feeds_are_locked_by_their_ids_whatever_the_order_they_are_named_i
 
 
 @pytest.mark.parametrize("engine", ["postgres"])
-async def test_batches_that_wait_for_one_feed_leave_connections_for_whoever_reads(db, database_url):
+async def test_batches_waiting_for_a_feed_leave_connections_to_readers(db, database_url):
     followed = await followed_feeds(db, feeds=1)
     [(_, feed)] = followed.feeds
     batches = [followed.batch(0, str(number)) for number in range(INGEST.batch * INGEST.concurrency)]

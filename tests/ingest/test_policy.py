@@ -30,7 +30,7 @@ def test_two_of_one_feed_never_meet_and_keep_their_order(batches, groups):
         ([LARGEST_BATCH * 2, 1], [[LARGEST_BATCH * 2], [1]]),
     ],
 )
-def test_a_transaction_holds_no_more_than_the_largest_batch_unless_one_is_larger_by_itself(sizes, groups):
+def test_a_transaction_has_at_most_one_largest_batch(sizes, groups):
     numbered = list(enumerate(sizes))
     rounds = in_rounds(numbered, of=lambda batch: batch[0], size=lambda batch: batch[1])
     assert [[size for _, size in group] for group in rounds] == groups

@@ -70,7 +70,7 @@ async def watch(db, feed):
     return await stored_watch(db, feed)
 
 
-async def test_i1_i2_new_items_become_entries_once_however_often_they_are_handed_on(db, items, woken, feed, watch):
+async def test_i1_i2_new_items_become_entries_once_however_often_handed_on(db, items, woken, feed, watch):
     shelf = await a_reader(db, feeds=[feed])
     for _ in range(2):
         await items.handle(await a_task(db, ITEMS, item_batch(watch, feed, "1", "2")))
@@ -80,9 +80,7 @@ async def test_i1_i2_new_items_become_entries_once_however_often_they_are_handed
     assert await db.read(lambda tx: tx.one(int, q.release_times)) == NOON
 
 
-async def test_r1_what_makes_very_many_entries_is_stored_with_the_task_that_delivers_it(
-    db, items, woken, after_commit, feed, watch
-):
+async def test_r1_a_large_delivery_is_stored_with_its_task(db, items, woken, after_commit, feed, watch):
     readers = [await a_reader(db, feeds=[feed]) for _ in range(26)]
     await items.handle(await a_task(db, ITEMS, item_batch(watch, feed, *map(str, range(LARGEST_BATCH)))))
     assert [await entries_of(db, reader) for reader in readers] == [[]] * 26
@@ -95,7 +93,7 @@ async def test_r1_what_makes_very_many_entries_is_stored_with_the_task_that_deli
     assert woken == [(DELIVERIES.name,), (EVENTS_WAKEUP, DELIVERIES.name), (EVENTS_WAKEUP,)]
 
 
-async def test_rel_31_an_item_without_a_date_stays_where_it_was_first_seen_however_it_changes(db, feed, watch):
+async def test_rel_31_an_undated_item_keeps_its_first_seen_place(db, feed, watch):
     shelf = await a_reader(db, feeds=[feed])
     moments = [NOON, Millis(NOON + DAY)]
     items = Ingest(db, FeedItems(HERE), clock=lambda: moments[0], after_commit=lambda *_: None)
@@ -141,7 +139,7 @@ async def series(db):
     return await stored_series(db)
 
 
-async def test_rel_02_the_same_chapter_from_two_sources_is_two_appearances_and_one_entry(db, chapters, series):
+async def test_rel_02_one_chapter_of_two_sources_makes_one_entry(db, chapters, series):
     """And is announced once."""
     shelf = await a_reader(db, series=[series])
     await a_channel(db, shelf)

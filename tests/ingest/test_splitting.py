@@ -61,7 +61,7 @@ def letters(db):
     return Tasks(db, MemoryWakeup(), lambda: NOON).letters()
 
 
-async def test_a_poisonous_item_is_split_off_and_the_others_are_stored(db, items, feed, watch):
+async def test_a_poisonous_item_is_split_off(db, items, feed, watch):
     await db.with_tx(lambda tx: tx.run(q.refuse_poison))
     await items.handle(await a_task(db, ITEMS, poisoned(item_batch(watch, feed, "1", "2", "3"))))
     assert await task_keys(db, "item-ingest") == ["k", *(f"ingest-{watch}-{key}" for key in ("1", "2", "3", "poison"))]
@@ -70,7 +70,7 @@ async def test_a_poisonous_item_is_split_off_and_the_others_are_stored(db, items
 
 
 @pytest.mark.parametrize("alone", [True, False])
-async def test_what_can_never_be_stored_is_one_dead_letter_however_often_it_is_found(db, items, feed, watch, alone):
+async def test_an_unstorable_item_is_one_dead_letter_for_ever(db, items, feed, watch, alone):
     """REL-08: each poll finds it again, and hands it on under a key of its own."""
     await db.with_tx(lambda tx: tx.run(q.refuse_poison))
     for poll in range(3):
@@ -83,7 +83,7 @@ async def test_what_can_never_be_stored_is_one_dead_letter_however_often_it_is_f
     assert (letter.key, letter.attempts) == (f"ingest-{watch}-poison", 3)
 
 
-async def test_a_release_that_can_never_be_stored_is_one_dead_letter(db, chapters):
+async def test_an_unstorable_release_is_one_dead_letter(db, chapters):
     series = await stored_series(db)
     mapping, watch = await a_mapping(db, series)
     await db.with_tx(lambda tx: tx.run(q.refuse_poisonous_chapters))
@@ -95,7 +95,7 @@ async def test_a_release_that_can_never_be_stored_is_one_dead_letter(db, chapter
     assert await db.read(lambda tx: tx.one(int, look.count_chapters)) == 1
 
 
-async def test_a_letter_is_settled_when_a_later_poll_stores_what_it_holds(db, items, feed, watch):
+async def test_a_later_successful_poll_settles_the_letter(db, items, feed, watch):
     await db.with_tx(lambda tx: tx.run(q.refuse_poison))
     await items.handle(await a_task(db, ITEMS, poisoned(item_batch(watch, feed))))
     await work_off(db, items)
@@ -130,7 +130,7 @@ async def test_r8_a_split_batch_with_little_news_tells_each_of_them(db, items, f
     assert len(await task_keys(db, "notifications")) == 2
 
 
-async def test_r8_a_split_batch_of_a_series_that_was_merged_knows_what_the_other_has(db, chapters):
+async def test_r8_a_split_batch_of_a_merged_series_knows_both(db, chapters):
     """Found before the merge, stored after it: the chapters are known as the other's by then."""
     series, into = await stored_series(db), await stored_series(db)
     mapping, watch = await a_mapping(db, series)
@@ -147,7 +147,7 @@ async def test_r8_a_split_batch_of_a_series_that_was_merged_knows_what_the_other
     assert len(await task_keys(db, "notifications")) == 2
 
 
-async def test_r42_a_batch_that_took_its_workers_along_is_split_before_it_is_tried_again(db, items, feed, watch):
+async def test_r42_a_batch_that_killed_its_workers_is_split_first(db, items, feed, watch):
     task = await a_task(db, ITEMS, item_batch(watch, feed, "1", "2"))
     task.losses = INGEST.suspect_losses
     await items.handle(task)

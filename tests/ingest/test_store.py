@@ -75,7 +75,7 @@ async def test_i1_r1_a_chapter_seen_twice_is_new_once(db):
     assert again == []
 
 
-async def test_i1_of_many_who_see_a_chapter_at_once_one_stores_it(db):
+async def test_i1_a_chapter_seen_by_many_is_stored_once(db):
     series = await stored_series(db)
 
     async def see():
@@ -132,7 +132,7 @@ async def test_r101_a_known_release_has_the_group_of_the_newest_listing(db):
     assert await db.read(lambda tx: tx.many(str, q.groups, id=mapping)) == ["Sun"]
 
 
-async def test_r7_the_same_chapter_on_another_source_is_a_second_release_of_one_chapter(db):
+async def test_r7_a_chapter_of_another_source_is_a_second_release(db):
     series = await stored_series(db)
     here = await stored_series_source(db, series, await stored_source(db))
     there = await stored_series_source(db, series, await stored_source(db))
@@ -145,7 +145,7 @@ async def test_r7_the_same_chapter_on_another_source_is_a_second_release_of_one_
     assert stored[0].chapter_id == stored[1].chapter_id
 
 
-async def test_r32_an_item_that_changed_is_updated_in_place_and_is_not_new(db):
+async def test_r32_a_changed_item_is_updated_and_not_new(db):
     feed = await stored_feed(db)
     enclosure = Enclosure("https://example.org/a.mp3", "audio/mpeg", 5)
     item = a_new_item("1", title="Old", categories=("a", "b"), enclosures=(enclosure,))
@@ -158,7 +158,7 @@ async def test_r32_an_item_that_changed_is_updated_in_place_and_is_not_new(db):
     assert row == ItemRow("New", (), (), NOON, LATER)
 
 
-async def test_r32_an_item_follows_its_comments_and_keeps_them_where_a_feed_falls_silent(db):
+async def test_r32_an_item_keeps_comments_where_the_feed_drops_them(db):
     feed = await stored_feed(db)
     kept = []
     for comments in (None, "https://example.org/1#comments", "https://talk.example.org/1", None):

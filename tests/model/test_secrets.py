@@ -18,13 +18,13 @@ from tsuzuki.model.secrets import is_secret, mask_text
         ("nothing to hide", "nothing to hide"),
     ],
 )
-def test_sec_39_a_secret_in_a_text_is_masked_and_the_rest_stays(text, masked):
+def test_sec_39_a_secret_in_a_text_is_masked(text, masked):
     assert mask_text(text) == masked
 
 
 @pytest.mark.parametrize("text", ["a.a." * 20_000, "token" * 20_000, "a://" * 20_000, "x:" * 40_000, "\\" * 80_000])
 @pytest.mark.timeout(5)
-def test_sec_21_a_hostile_text_is_masked_in_time_that_grows_with_its_length(text):
+def test_sec_21_a_hostile_text_is_masked_in_linear_time(text):
     assert len(mask_text(text)) <= len(text) + 10
 
 

@@ -51,5 +51,5 @@ def test_what_lies_beyond_all_calendars_is_their_last_moment(moment):
 
 
 @pytest.mark.parametrize("text", ["9999-12-31T23:59:59.999999-23:59", "0001-01-01T00:00:00+23:59"])
-def test_a_date_whose_zone_leads_out_of_the_calendar_is_written_again(text):
+def test_a_date_beyond_the_calendar_is_written_anew(text):
     assert from_iso(iso(from_iso(text))) == from_iso(text)

@@ -72,7 +72,7 @@ LONG = "Twelve boats left the harbour before dawn and nobody on the quay could s
         ("", '<hr><img src="/i">', ""),
     ],
 )
-def test_an_item_without_a_title_is_shown_by_its_first_words(title: str, text: str, shown: str):
+def test_an_item_without_title_shows_its_first_words(title: str, text: str, shown: str):
     assert title_of(title, text) == shown
     assert len(title_of(title, text)) <= LONGEST_TITLE
 

@@ -83,7 +83,7 @@ def test_every_character_parts_or_joins_words_as_defined():
 
 
 @given(st.text())
-def test_words_hold_no_quote_and_no_space_so_no_engine_can_misread_them(text):
+def test_search_words_contain_neither_quotes_nor_spaces(text):
     for word in tokens(text):
         assert word
         assert not set(word) & set("'\"\\ \t\n:*()&|!<>-")

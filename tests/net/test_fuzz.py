@@ -61,7 +61,7 @@ class Dialled(StubResolver):
 @example("http://a\u00ad.example/")
 @example("http://\ud800.example/")
 @example("http://a.example/x?")
-def test_what_is_parsed_is_canonical_and_read_alike_by_the_library_that_fetches_it(text):
+def test_parsed_urls_are_canonical_for_the_fetching_library(text):
     try:
         url = parse(text)
     except RefusedAddress:
@@ -87,7 +87,7 @@ def test_a_reference_leads_to_a_canonical_address_or_is_refused(reference):
 
 @examples(600)
 @given(st.lists(URLS, min_size=20, max_size=20))
-def test_no_text_is_an_uncaught_exception_or_a_request_to_a_refused_address(texts):
+def test_no_url_raises_or_reaches_a_refused_address(texts):
     """The suite's own watch on `socket.connect` sees any packet that would leave; the guard must come first."""
     asyncio.run(_fetch_all(texts))
 

@@ -25,7 +25,7 @@ def deadlines_for(behaviour: Behaviour) -> Deadlines:
 
 
 @pytest.mark.parametrize("name", sorted(BEHAVIOURS))
-async def test_a_hostile_origin_ends_in_its_error_while_others_go_on(name):
+async def test_a_hostile_origin_fails_while_others_go_on(name):
     behaviour = BEHAVIOURS[name]
     deadlines = deadlines_for(behaviour)
     async with (

@@ -78,7 +78,7 @@ async def test_no_redirect_leads_inside(status):
                 await client.fetch(Ask(f"{server.url}/{n}"), SOMEONE)
 
 
-async def test_no_target_is_handed_to_the_solver_and_no_result_taken_from_inside():
+async def test_the_solver_gets_no_private_target_and_returns_none():
     """SEC-07."""
     only = AddressGuard(allow=AllowList.read(["127.0.0.77"]))
     wall = always(answer(403, CHALLENGE, Content_Type=HTML))

@@ -22,13 +22,13 @@ def test_credentials_stay_behind_when_the_origin_changes(status):
 
 
 @pytest.mark.parametrize("secret", ["authorization", "cookie", "x-api-key"])
-def test_a_source_with_credentials_is_not_led_from_https_to_http(secret):
+def test_credentials_are_never_redirected_from_https_to_http(secret):
     request = OutgoingRequest("GET", parse("https://a.example/"), {secret: "s"})
     with pytest.raises(RefusedAddress, match="from https to plain http"):
         following(request, 301, "http://a.example/")
 
 
-def test_without_credentials_the_way_may_lead_to_http_but_takes_no_cookies_along():
+def test_a_redirect_to_http_drops_cookies():
     trail = Trail(OutgoingRequest("GET", parse("https://a.example/"), {"accept": "*/*"}))
     trail.follow(301, "/x")
     assert trail.takes_cookies
@@ -67,7 +67,7 @@ def test_a_redirect_without_a_target_is_a_named_error(location):
         following(a_request(), 302, location)
 
 
-def test_a_circle_is_named_and_so_is_a_way_without_end():
+def test_circular_and_endless_redirects_are_named():
     circle = Trail(OutgoingRequest("GET", parse("http://a.example/1"), {}))
     circle.visit("")
     circle.follow(301, "/2")

@@ -19,7 +19,7 @@ async def walled(head: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(answer(403, CHALLENGE, Content_Type=HTML, Cf_Mitigated="challenge"))
 
 
-async def test_a_check_is_passed_once_and_its_cookies_are_used_with_their_user_agent():
+async def test_a_solved_check_reuses_cookies_with_its_user_agent():
     async with a_solver() as solver, a_server(walled) as site, a_client(solver_url=solver.url) as client:
         for _ in range(3):
             assert (await client.fetch(Ask(f"{site.url}/list"), WILLING)).body == PASSED
@@ -54,7 +54,7 @@ async def test_a_source_that_demands_an_honest_name_is_never_solved():
     assert solver.orders == []
 
 
-async def test_where_the_cookies_are_not_believed_the_browser_s_page_is_the_answer():
+async def test_where_cookies_fail_the_solvers_page_is_the_answer():
     async def stubborn(head, writer):
         writer.write(answer(403, CHALLENGE, Content_Type=HTML))
 
@@ -88,7 +88,7 @@ async def test_a_target_is_judged_again_before_it_is_handed_over():
     assert solver.orders == []
 
 
-async def test_a_solver_that_fails_is_named_and_its_session_is_begun_anew():
+async def test_a_failing_solver_is_named_and_restarted():
     async with a_solver() as solver, a_server(walled) as site, a_client(solver_url=solver.url) as client:
         solver.error = "Error: Maximum timeout reached."
         with pytest.raises(Blocked, match="Maximum timeout reached"):

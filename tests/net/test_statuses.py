@@ -66,12 +66,12 @@ def test_not_modified_answers_a_conditional_question_only():
         (500, b"<h1>Oops</h1>", False),
     ],
 )
-def test_a_page_that_wants_a_human_is_told_from_one_with_a_captcha_on_it(status, body, is_blocked):
+def test_a_human_check_differs_from_a_page_with_captcha(status, body, is_blocked):
     error = challenge_error(status, "a.example", {"content-type": "text/html; charset=utf-8"}, body)
     assert (error is not None) is is_blocked
 
 
-def test_only_html_can_be_a_browser_check_but_a_header_says_it_too():
+def test_only_html_or_a_header_marks_a_browser_check():
     assert challenge_error(200, "a.example", {"content-type": "application/xml"}, CLOUDFLARE) is None
     assert isinstance(
         status_error(429, "a.example", {"cf-mitigated": "challenge"}, conditional=False, wait=None), Blocked

@@ -25,7 +25,7 @@ from tsuzuki.net.options import Deadlines
 FEED = b"<rss/>"
 
 
-async def test_a_reset_is_tried_again_but_not_for_ever_and_never_for_a_post():
+async def test_a_reset_is_retried_a_few_times_but_no_post():
     responses = [b"", b"", answer(200, FEED)]
 
     async def handle(head, writer):
@@ -43,7 +43,7 @@ async def test_a_reset_is_tried_again_but_not_for_ever_and_never_for_a_post():
         assert len(server.heads) == 4
 
 
-async def test_a_short_retry_after_is_waited_for_and_a_long_one_is_not():
+async def test_only_a_short_retry_after_is_waited_for():
     """REL-21, REL-38."""
     short = in_turn(answer(503, b"<html>", Retry_After="0.2"), answer(429, b"", Retry_After="0"), answer(200, FEED))
     async with a_server(short) as server, a_client() as client:
@@ -65,7 +65,7 @@ async def test_a_retry_after_is_never_longer_than_the_ceiling():
     assert limited.value.retry_after == HOUR
 
 
-async def test_a_retry_after_holds_back_that_watch_alone_until_a_second_agrees():
+async def test_one_retry_after_holds_one_watch_two_hold_all():
     """SEC-11, R21."""
     watches = [SourceIdentity(source="s", watch=f"w{n}") for n in range(3)]
     async with a_server(always(answer(429, b"", Retry_After="3600"))) as server, a_client() as client:
@@ -75,7 +75,7 @@ async def test_a_retry_after_holds_back_that_watch_alone_until_a_second_agrees()
     assert len(server.heads) == 2  # the first again, and the third, were not even asked
 
 
-async def test_what_happens_through_a_proxy_says_nothing_of_the_straight_way():
+async def test_calls_through_a_proxy_do_not_affect_direct_pace():
     """SEC-11: CVE-2025-68148, one user's proxy freezes a host for all."""
     async with (
         a_server(always(answer(429, b"", Retry_After="3600")), host="127.0.0.3") as proxy,
@@ -88,7 +88,7 @@ async def test_what_happens_through_a_proxy_says_nothing_of_the_straight_way():
         assert (await client.fetch(Ask(server.url), SourceIdentity(source="y", watch="c"))).body == FEED
 
 
-async def test_a_source_that_says_its_allowance_is_gone_is_left_alone():
+async def test_an_exhausted_allowance_pauses_the_source():
     """The source says so in headers of its own."""
     limits = RateHeaders(reset="x-ratelimit-retry-after", unit="epoch_seconds")
     later = str(wall_millis() // 1000 + 600)
@@ -105,7 +105,7 @@ async def test_a_source_that_says_its_allowance_is_gone_is_left_alone():
 @pytest.mark.parametrize(
     ("origin", "pace"), [(SourceIdentity(source="s", ratelimit=20), None), (SOMEONE, CallPace("slow", per_second=20))]
 )
-async def test_the_pace_of_a_source_or_of_one_kind_of_call_is_kept(origin, pace):
+async def test_the_pace_per_source_and_kind_is_kept(origin, pace):
     async with a_server(always(answer(200, FEED))) as server, a_client() as client:
         begun = time.monotonic()  # not the first arrival: a busy machine may see the first request late
         await asyncio.gather(*(client.fetch(Ask(server.url, pace=pace), origin) for _ in range(11)))
@@ -122,7 +122,7 @@ async def test_a_turn_too_far_off_is_an_error_at_once():
     assert 1000 < limited.value.retry_after <= 2000
 
 
-async def test_no_more_than_so_many_requests_reach_a_host_at_once():
+async def test_concurrent_requests_to_a_host_are_limited():
     """REL-39b: at most two at a time."""
     active, most = 0, 0
 
@@ -139,7 +139,7 @@ async def test_no_more_than_so_many_requests_reach_a_host_at_once():
     assert most == 2
 
 
-async def test_waiting_for_a_slow_neighbour_does_not_use_up_the_deadline():
+async def test_waiting_for_a_neighbour_does_not_use_the_deadline():
     """REL-35: the deadline counts the host's time, not ours."""
 
     async def handle(head, writer):

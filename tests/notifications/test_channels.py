@@ -116,7 +116,7 @@ async def test_a_name_is_taken_once_on_a_shelf(db, notifier):
 # -- changing
 
 
-async def test_what_is_sent_back_as_it_was_shown_stays_as_it_is(db, notifier):
+async def test_a_masked_secret_sent_back_is_unchanged(db, notifier):
     shelf = await a_reader(db)
     async with a_receiver() as receiver:
         added = await notifier.webhook(shelf, f"{receiver.url}/key", secret=SECRET)
@@ -171,13 +171,13 @@ def test_the_signature_is_that_of_the_published_example():
     assert signature == "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-def test_what_is_stored_as_a_kind_is_known_by_that_name():
+def test_a_stored_kind_is_found_by_its_name():
     assert {"webhook", "ntfy"} <= KINDS.keys()
     assert all(name == kind.name for name, kind in KINDS.items())
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-def test_the_document_of_channels_has_each_kind_with_all_that_it_takes(kind):
+def test_the_document_of_channels_lists_each_kinds_config(kind):
     rows = re.findall(rf"^\| `{kind.name}` \|(.*)\|$", DOCUMENT.read_text("utf-8"), re.MULTILINE)
     assert len(rows) == 1, f"{DOCUMENT.name} has no row for {kind.name} in its table of kinds"
     assert [name for name in kind.config.__struct_fields__ if f"`{name}`" not in rows[0]] == [], DOCUMENT.name
@@ -193,7 +193,7 @@ def test_only_the_origin_of_an_address_is_shown():
     assert hidden(Webhook(), a_config(url="http://127.0.0.1:9/"))["url"] == "http://127.0.0.1:9/"
 
 
-def test_a_secret_that_is_not_set_is_shown_as_not_set():
+def test_an_unset_secret_is_shown_as_unset():
     assert hidden(Ntfy(), {"url": "https://ntfy.sh/", "topic": "a", "token": None})["token"] is None
 
 

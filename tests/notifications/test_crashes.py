@@ -23,7 +23,7 @@ async def dies(url, series, number, point):
     assert child.returncode == -signal.SIGKILL, errors.decode()
 
 
-async def test_rel_01_whoever_dies_on_the_way_every_chapter_comes_once_and_is_told_under_one_id(database_url):
+async def test_rel_01_despite_crashes_every_chapter_is_notified_under_one_id(database_url):
     points = dict(enumerate(BEFORE + AFTER, 1))
     async with a_receiver() as receiver:
         db = await open_database(DatabaseOptions(database_url))
@@ -55,7 +55,7 @@ async def test_rel_01_whoever_dies_on_the_way_every_chapter_comes_once_and_is_to
     assert max(Counter(got.id for got in receiver.got).values()) <= 1 + len(TELLING)
 
 
-async def test_a_repeat_outward_has_the_same_id_and_the_same_words(database_url):
+async def test_a_repeated_delivery_has_the_same_id_and_text(database_url):
     async with a_receiver() as receiver:
         db = await open_database(DatabaseOptions(database_url))
         series, [reader] = await a_followed_series(db)

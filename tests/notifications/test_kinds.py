@@ -115,7 +115,7 @@ async def test_pushover_gets_a_message_for_the_user(db: Database, notifier: Noti
 
 
 @pytest.mark.parametrize("kind", CONFIGS)
-async def test_no_secret_of_a_service_is_shown_or_told_when_it_fails(
+async def test_no_secret_of_a_service_appears_in_errors(
     db: Database, notifier: Notifier, receiver: Receiver, kind: str
 ) -> None:
     receiver.always = 403
@@ -174,7 +174,7 @@ def test_what_is_too_long_for_a_service_is_cut() -> None:
     assert (cut("four", 4), cut("fives", 4)) == ("four", "fiv…")
 
 
-def test_a_tap_opens_the_page_here_else_the_one_at_the_source() -> None:
+def test_a_tap_opens_our_page_or_else_the_source() -> None:
     both = {"url": "https://example.org/1", "page": "https://mine.example/1"}
     assert document("gotify", **both)["extras"]["client::notification"]["click"]["url"] == both["page"]
     assert document("discord", url=both["url"])["embeds"][0]["url"] == both["url"]

@@ -48,7 +48,7 @@ def titles(receiver: Receiver) -> list[tuple[str, str]]:
 # -- who is told of what
 
 
-async def test_a_new_chapter_is_told_once_to_everyone_with_a_channel(db, notifier, receiver):
+async def test_a_new_chapter_is_sent_once_to_every_channel(db, notifier, receiver):
     series, readers = await a_followed_series(db, readers=3)
     for reader in readers[:2]:
         await notifier.webhook(reader, receiver.url)
@@ -59,7 +59,7 @@ async def test_a_new_chapter_is_told_once_to_everyone_with_a_channel(db, notifie
     assert len({got.id for got in receiver.got}) == 2
 
 
-async def test_a_channel_is_told_of_each_new_item_by_the_readers_own_name(db, notifier, receiver):
+async def test_a_notice_uses_the_readers_own_feed_name(db, notifier, receiver):
     feed, reader = await stored_feed(db), await a_reader(db)
     await subscribe(db, reader, feed, name="My paper")
     await notifier.webhook(reader, receiver.url)
@@ -70,7 +70,7 @@ async def test_a_channel_is_told_of_each_new_item_by_the_readers_own_name(db, no
     assert {got.document["data"]["title"] for got in receiver.got} == {"My paper"}
 
 
-async def test_a_channel_is_told_of_an_item_without_a_title_by_its_words_or_its_day(db, notifier, receiver):
+async def test_a_notice_without_title_uses_words_or_day(db, notifier, receiver):
     """R103."""
     feed, [reader] = await a_followed_feed(db)
     await notifier.webhook(reader, receiver.url)
@@ -134,7 +134,7 @@ async def test_r8_a_first_harvest_and_a_new_subscription_notify_nobody(db, notif
     assert receiver.got == []
 
 
-async def test_one_who_subscribes_before_the_notice_is_expanded_is_not_told_of_what_was_there(db, notifier, receiver):
+async def test_subscribing_before_expansion_gives_no_notice_of_older_items(db, notifier, receiver):
     feed, [reader] = await a_followed_feed(db)
     await notifier.webhook(reader, f"{receiver.url}/first")
     await publish(db, feed, "a")
@@ -163,7 +163,7 @@ async def test_rel_29_a_flood_is_stored_and_told_once(db, notifier, receiver):
     assert receiver.got[0].document["data"]["count"] == 5_000
 
 
-async def test_rel_29_a_flood_whose_batches_are_stored_at_once_by_many_is_told_once(db, notifier, receiver):
+async def test_rel_29_a_flood_stored_by_many_is_announced_once(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
     await notifier.webhook(reader, receiver.url)
     batches = [range(start, start + 7) for start in range(1, 71, 7)]
@@ -204,7 +204,7 @@ async def test_what_comes_after_the_flood_was_told_is_told_too(db, notifier, rec
     assert len(await entry_ids(db, reader)) == 31
 
 
-async def test_what_comes_before_the_flood_is_told_is_counted_with_it(db, notifier, receiver):
+async def test_the_flood_notice_counts_what_came_before_it(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
     await notifier.webhook(reader, receiver.url)
     await release(db, series, range(1, 31))
@@ -215,7 +215,7 @@ async def test_what_comes_before_the_flood_is_told_is_counted_with_it(db, notifi
     assert titles(receiver) == [("chapters.new", "31 new chapters")]
 
 
-async def test_r8_the_rest_of_a_flood_is_no_news_after_it_was_told(db, notifier, receiver):
+async def test_r8_the_rest_of_an_announced_flood_is_silent(db, notifier, receiver):
     """Of the same poll: a batch that is stored late. Another poll's is news."""
     series, [reader] = await a_followed_series(db)
     await notifier.webhook(reader, receiver.url)
@@ -242,7 +242,7 @@ async def test_a_surge_of_a_clock_that_was_wrong_silences_nobody(db, notifier, r
     assert ("chapter.new", "Chapter 31") in titles(receiver)
 
 
-async def test_one_who_comes_after_a_flood_is_not_told_of_it(db, notifier, receiver):
+async def test_whoever_follows_after_a_flood_gets_no_notice(db, notifier, receiver):
     feed, [reader] = await a_followed_feed(db)
     await notifier.webhook(reader, f"{receiver.url}/first")
     await publish(db, feed, range(30))
@@ -290,7 +290,7 @@ async def has_sends(db, count):
 # -- what a webhook gets
 
 
-async def test_a_webhook_is_signed_so_that_anyone_with_the_secret_can_verify_it(db, notifier, receiver):
+async def test_a_webhook_signature_can_be_verified_with_the_secret(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
     secret = (await notifier.webhook(reader, f"{receiver.url}/hook?x=1")).made["secret"]
     await release(db, series, [45])
@@ -312,7 +312,7 @@ async def test_a_webhook_is_signed_so_that_anyone_with_the_secret_can_verify_it(
     }
 
 
-async def test_a_server_that_knows_its_own_address_links_to_the_page_of_what_is_new(db, notifier, receiver):
+async def test_a_server_with_a_public_address_links_to_itself(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
     await notifier.webhook(reader, receiver.url)
     await notifier.ntfy(reader, f"{receiver.url}/ntfy")
@@ -407,7 +407,7 @@ async def test_a_redirect_is_not_followed(db, notifier, receiver):
     assert [got.path for got in receiver.got] == ["/", "/"]
 
 
-async def test_a_channel_that_keeps_failing_rests_and_the_others_do_not(db, notifier, receiver):
+async def test_a_failing_channel_rests_and_others_do_not(db, notifier, receiver):
     series, [reader, other] = await a_followed_series(db, readers=2)
     await notifier.webhook(reader, f"{receiver.url}/bad")
     async with a_receiver() as good:
@@ -437,7 +437,7 @@ async def test_a_channel_that_keeps_failing_rests_and_the_others_do_not(db, noti
     assert (await notifier.only_channel(reader)).rests_until is None
 
 
-async def test_what_a_resting_channel_could_not_be_told_for_a_day_is_a_dead_letter(db, notifier, receiver):
+async def test_after_a_day_a_resting_channels_notice_dead_letters(db, notifier, receiver):
     series, [reader] = await a_followed_series(db)
     await notifier.webhook(reader, receiver.url)
     receiver.always = 500

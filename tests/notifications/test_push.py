@@ -108,7 +108,7 @@ def claims_of(authorization: str) -> dict[str, Any]:
     return jwt.decode(parts["t"], ECKey.import_key(key), algorithms=["ES256"]).claims
 
 
-def test_the_example_of_the_rfc_is_encrypted_as_it_stands_there() -> None:
+def test_the_example_of_the_rfc_is_encrypted_exactly() -> None:
     keys = PushKeys(from_base64url(UA_PUBLIC), from_base64url(AUTH))
     body = sealed_record(PLAIN + b"\x02", keys, from_base64url(AS_PRIVATE), from_base64url(SALT))
     assert base64url(body) == BODY
@@ -127,14 +127,14 @@ def test_lengths_of_messages_are_told_by_few_lengths_of_bodies() -> None:
     assert {len(encrypted(b"x" * size, keys, b"seed")) for size in range(0, 513, 64)} == {16 + 4 + 1 + 65 + 513 + 16}
 
 
-def test_each_message_has_a_key_and_a_salt_of_its_own() -> None:
+def test_each_message_has_its_own_key_and_salt() -> None:
     keys = FakeBrowser().keys
     one, other = encrypted(b"x", keys, b"1"), encrypted(b"x", keys, b"2")
     assert one[:16] != other[:16]
     assert one[21:86] != other[21:86]
 
 
-def test_what_we_say_of_ourselves_holds_for_the_origin_and_for_less_than_a_day() -> None:
+def test_our_vapid_claim_names_the_origin_and_expires_soon() -> None:
     private = private_key(b"a seed")
     said = vapid("https://push.example:8443/x/y", private, "https://tsuzuki.example", NOON)
     assert claims_of(said) == {

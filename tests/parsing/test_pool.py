@@ -57,7 +57,7 @@ async def test_a_process_serves_many_calls_and_never_ours():
         (parsers.complain, ShapeChanged, "no titles any more"),
     ],
 )
-async def test_what_a_document_does_to_its_parser_is_that_document_s_failure(function, error, says):
+async def test_a_document_that_kills_its_parser_fails_alone(function, error, says):
     async with a_pool() as pool:
         with pytest.raises(error, match=says):
             await pool.run(function, ())
@@ -152,7 +152,7 @@ async def cancel_at_any_moment(rng: random.Random, trials: int) -> list[int]:
 
 
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, uvloop.new_event_loop])
-def test_whenever_a_call_is_cancelled_no_process_and_no_pipe_is_left(loop_factory):
+def test_cancelled_calls_leave_no_process_or_pipe(loop_factory):
     """What is left open is told when it is collected, and fails this test."""
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         pids = runner.run(cancel_at_any_moment(random.Random(5), 12))
@@ -163,7 +163,7 @@ def test_whenever_a_call_is_cancelled_no_process_and_no_pipe_is_left(loop_factor
             os.kill(pid, 0)
 
 
-async def test_a_child_that_died_while_idle_is_no_failure_of_the_next_document():
+async def test_a_child_that_died_idle_fails_no_document():
     async with a_pool() as pool:
         pid = await pool.run(parsers.say_pid, ())
         os.kill(pid, signal.SIGKILL)
@@ -172,7 +172,7 @@ async def test_a_child_that_died_while_idle_is_no_failure_of_the_next_document()
         assert await pool.run(parsers.say, ("next",)) == "next"
 
 
-async def test_a_child_without_work_is_ended_and_the_next_call_has_another():
+async def test_an_idle_child_ends_and_is_replaced():
     async with a_pool(idle_seconds=0.1) as pool:
         pid = await pool.run(parsers.say_pid, ())
         await eventually(lambda: _is_gone(pid))
@@ -206,7 +206,7 @@ async def test_a_closed_pool_ends_its_processes_and_says_so():
             await pool.run(parsers.say, ("late",))
 
 
-async def test_a_call_under_way_when_the_pool_closes_is_no_failure_of_its_document():
+async def test_closing_the_pool_does_not_blame_a_running_document():
     async with a_pool(processes=2, wall_seconds=30.0, cpu_seconds=30.0) as pool:
         await pool.run(parsers.say, ("one child runs, the other must start",))
         calls = [asyncio.create_task(pool.run(parsers.sleep, (60.0,))) for _ in range(3)]

@@ -48,7 +48,7 @@ WORDS = ["gull" * 50] * 1000
         (HARVEST, FeedHarvest | None),
     ],
 )
-async def test_a_large_answer_says_what_it_would_say_as_a_whole(value, kind):
+async def test_a_large_answer_arrives_complete(value, kind):
     assert await decode(msgspec.msgpack.encode(value), kind) == value
 
 

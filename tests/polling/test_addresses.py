@@ -25,7 +25,7 @@ class Stuck:
         raise TimedOut("It took too long.")
 
 
-async def test_beyond_so_many_at_a_time_people_are_told_to_wait():
+async def test_beyond_the_limit_people_are_asked_to_wait():
     driver: Any = Stuck()
     trier = Trier(driver, Registry([]), PullPace(interval=MINUTE, ceiling=DAY))
     looks = [trier.try_url(f"https://{n}.example.org/", NOON) for n in range(MOST_AT_ONCE)]

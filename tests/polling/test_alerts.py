@@ -14,7 +14,7 @@ async def poll_again(db, poller, clock, watch):
     return await poll_one(poller)
 
 
-async def test_a_feed_that_breaks_is_told_of_once_and_once_more_when_it_heals(db, publisher):
+async def test_a_broken_feed_notifies_once_and_again_when_repaired(db, publisher):
     clock, rung = Clock(), []
     feed = await stored_feed(db, f"{publisher.url}/feed")
     watch = await stored_watch(db, feed, host="127.0.0.1")
@@ -52,7 +52,7 @@ async def test_failures_that_pass_by_themselves_are_nobodys_business(db, publish
     assert [event.kind for event in await events_of(db, shelf)] == []
 
 
-async def test_a_feed_that_is_gone_for_good_is_told_of_at_the_confirmation(db, publisher):
+async def test_a_feed_gone_for_good_notifies_when_confirmed(db, publisher):
     clock = Clock()
     feed = await stored_feed(db, f"{publisher.url}/feed")
     watch = await stored_watch(db, feed, host="127.0.0.1")

@@ -44,7 +44,7 @@ async def test_what_a_class_leaves_the_others_may_have(db, poller):
     assert len(await poller.claim(10, {})) == 10
 
 
-async def test_no_host_takes_more_than_its_share_and_the_rest_keeps_its_place(db, poller):
+async def test_no_host_takes_more_than_its_share(db, poller):
     """R97: nobody is put off; and the places go to others."""
     watches = await due(db, 10, WARM, host="one.example")
     others = await due(db, 3, COLD)
@@ -55,7 +55,7 @@ async def test_no_host_takes_more_than_its_share_and_the_rest_keeps_its_place(db
         assert (await state(db, waiting)).lease_until is None
 
 
-async def test_r97_what_waits_for_its_host_comes_before_what_fell_due_later(db):
+async def test_r97_a_deferred_watch_comes_before_later_due_ones(db):
     clock = Clock()
     async with a_poller(db, clock) as poller:
         early = await due(db, 6, WARM, host="one.example")
@@ -74,7 +74,7 @@ async def test_r97_what_waits_for_its_host_comes_before_what_fell_due_later(db):
         assert order == [*early, *late]
 
 
-async def test_r97_what_had_to_wait_for_the_pace_of_its_host_keeps_its_place(db):
+async def test_r97_a_watch_deferred_by_pace_keeps_its_place(db):
     """It is due when its host has room again, and then before what fell due meanwhile."""
     clock = Clock()
     async with a_poller(db, clock) as poller:
@@ -103,7 +103,7 @@ class AWatch(msgspec.Struct, frozen=True):
     shelf_id: ShelfId | None = None
 
 
-def test_a_shelf_leaves_places_to_others_and_nobody_where_it_is_alone():
+def test_a_shelf_leaves_places_to_others_when_there_are():
     own = [AWatch(f"h{n}", ShelfId(1)) for n in range(30)]
 
     def kept(*, is_shared, shelves=None):
@@ -122,7 +122,7 @@ async def test_what_is_in_flight_counts(db, poller):
     assert await poller.claim(5, {"one.example": 2}) == []
 
 
-async def test_a_refresh_comes_first_also_for_what_is_suspended_or_not_due(db, poller):
+async def test_a_refresh_comes_first_even_if_suspended(db, poller):
     await due(db, 5, HOT)
     wanted = await stored_watch(
         db, await stored_feed(db), host="w.example", priority=COLD, next_check_at=Millis(NOON + 10 * MINUTE)
@@ -149,7 +149,7 @@ async def test_refreshing_all_asks_for_the_feeds_of_that_shelf_only(db, poller):
     assert (await poller.ask_refresh_all(await stored_shelf(db))).queued == 0
 
 
-async def test_refreshes_behind_many_of_one_host_have_the_places_that_it_leaves(db):
+async def test_refreshes_use_places_that_a_busy_host_leaves(db):
     clock = Clock()
     async with a_poller(db, clock) as poller:
         first = await due(db, 8, COLD, host="one.example")
@@ -162,7 +162,7 @@ async def test_refreshes_behind_many_of_one_host_have_the_places_that_it_leaves(
         assert claimed == [*first[:2], *others]
 
 
-async def test_a_refresh_of_many_feeds_of_one_host_forgets_none_and_keeps_no_place_from_others(db):
+async def test_refreshing_one_hosts_feeds_forgets_none_and_blocks_none(db):
     """Suspended ones too: what is not polled now stays wanted."""
     clock = Clock()
     async with a_poller(db, clock) as poller:

@@ -70,7 +70,7 @@ async def test_a_visit_gets_its_answers_and_gives_its_result(a_driver):
     assert fetcher.asked == [("http://a.example/1", "someone"), ("http://a.example/2", "someone")]
 
 
-async def test_a_failure_is_thrown_in_where_it_happened_so_that_a_visit_may_go_on(a_driver):
+async def test_a_failure_is_thrown_into_the_visit(a_driver):
     def visit() -> Generator[Any, Any, list[object]]:
         seen: list[object] = []
         for want in (Ask("http://a.example/missing"), Parse(parsers.complain, ()), Ask("http://a.example/other")):
@@ -112,7 +112,7 @@ async def test_what_a_connector_raises_itself_rises(a_driver):
         await a_driver(Canned({})).run(visit(), SOMEONE)
 
 
-async def test_files_are_read_through_the_source_s_folder_and_only_there(a_driver):
+async def test_files_are_read_only_within_the_sources_folder(a_driver):
     def visit() -> Generator[Any, Any, tuple[Any, ...]]:
         folder = yield ReadFolder("a")
         archive = yield ReadArchive("a/1.cbz")

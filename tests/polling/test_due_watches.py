@@ -48,7 +48,7 @@ update watch set refresh_at = :now where id = :id;
         (NOON - HOUR, NOON + HOUR, NOON + HOUR, False),
     ],
 )
-async def test_r20_what_is_suspended_told_to_wait_or_not_yet_due_is_skipped(
+async def test_r20_suspended_waiting_or_undue_watches_are_skipped(
     db, suspended_at, retry_after_until, next_check_at, is_taken
 ):
     """R20, R21: whoever writes a Retry-After writes a next check that is not before it, so that one gate is enough."""
@@ -74,7 +74,7 @@ async def test_r25_of_many_wanted_watches_those_are_claimed_that_nobody_polls(db
     assert await claimed(watches, Millis(NOON + LEASE)) == watches[1:2]
 
 
-async def test_what_was_polled_since_it_was_wanted_is_not_polled_again(db):
+async def test_a_request_older_than_the_last_poll_is_dropped(db):
     """Two workers read at once what is wanted, and one of them is quick."""
     watch = await stored_watch(db, await stored_feed(db))
     await want(db, [watch])

@@ -56,9 +56,7 @@ async def test_a_first_poll_hands_on_everything_as_a_back_catalogue(db, poller, 
     assert (after.consecutive_failures, after.lease_until) == (0, None)
 
 
-async def test_rel_25_rel_26_validators_are_echoed_exactly_and_a_304_keeps_what_it_omits(
-    db, poller, publisher, clock, watch
-):
+async def test_rel_25_rel_26_validators_are_echoed_exactly_and_kept_after_a_304(db, poller, publisher, clock, watch):
     modified = "Tue, 24 Feb 2026 00:00:00 GMT"
     publisher.response = answer(
         200, a_feed("1"), etag='W/"x;gzip"', last_modified=modified, cache_control="max-age=3600"
@@ -89,9 +87,7 @@ async def test_rel_24_both_validators_are_stored_though_only_one_of_them_changed
         clock.turn(HOUR)
 
 
-async def test_r27_an_unchanged_body_is_not_parsed_again_and_hands_on_nothing(
-    db, poller, publisher, clock, feed, watch
-):
+async def test_r27_an_unchanged_body_is_not_parsed_again(db, poller, publisher, clock, feed, watch):
     publisher.response = answer(200, a_feed("1"))
     await poll_one(poller)
     await db.with_tx(lambda tx: tx.run(q.clear_tasks))  # nothing was stored: only the body's hash can tell
@@ -146,7 +142,7 @@ async def test_a_large_harvest_travels_in_several_batches(db, poller, publisher,
         (answer(200, b""), "not_a_feed"),
     ],
 )
-async def test_a_failure_is_counted_once_and_written_with_the_next_check(db, poller, publisher, watch, response, code):
+async def test_a_failure_is_counted_once_with_the_next_check(db, poller, publisher, watch, response, code):
     publisher.response = response
     assert (await poll_one(poller)).outcome == code
     after = await state(db, watch)
@@ -155,9 +151,7 @@ async def test_a_failure_is_counted_once_and_written_with_the_next_check(db, pol
     assert after.suspended_reason is None
 
 
-async def test_a_failure_keeps_freshness_and_validators_and_success_resets_the_count(
-    db, poller, publisher, clock, watch
-):
+async def test_a_failure_keeps_validators_and_success_resets_the_count(db, poller, publisher, clock, watch):
     publisher.response = answer(200, a_feed("1"), etag='"a"', cache_control="max-age=1800")
     await poll_one(poller)
     before = await state(db, watch)
@@ -174,9 +168,7 @@ async def test_a_failure_keeps_freshness_and_validators_and_success_resets_the_c
     assert (before.last_success_at, broken.last_success_at, healed.last_success_at) == (NOON, NOON, clock())
 
 
-async def test_r23_a_look_for_which_it_is_not_our_turn_asks_nothing_and_is_no_failure(
-    db, poller, publisher, clock, watch
-):
+async def test_r23_a_poll_deferred_by_pace_is_no_failure(db, poller, publisher, clock, watch):
     publisher.response = answer(503, b"", retry_after="7200")
     assert (await poll_one(poller)).outcome == "rate_limited"
     clock.turn(SECOND)
@@ -196,9 +188,7 @@ async def test_rel_21_retry_after_is_kept_and_capped(db, poller, publisher, cloc
     assert (after.retry_after_until, after.next_check_at) == (NOON + DAY, NOON + DAY)
 
 
-async def test_r28_an_empty_feed_that_had_entries_is_a_failure_and_deletes_nothing(
-    db, poller, publisher, clock, feed, watch
-):
+async def test_r28_a_feed_that_became_empty_is_a_failure(db, poller, publisher, clock, feed, watch):
     publisher.response = answer(200, a_feed("1"))
     await poll_one(poller)
     await ingest(db, feed)
@@ -232,7 +222,7 @@ async def test_rel_33_a_410_that_heals_is_forgotten(db, poller, publisher, clock
     assert (await state(db, watch)).suspended_reason is None
 
 
-async def test_r29_a_permanent_redirect_is_believed_after_five_answers_over_two_days(db, clock):
+async def test_r29_a_permanent_redirect_needs_five_answers_over_two_days(db, clock):
     async def redirect(head, writer):
         moved = b" /old" in head.split(b"\r\n")[0]
         writer.write(answer(301, b"", location="/new") if moved else answer(200, a_feed("1")))
@@ -317,9 +307,7 @@ def churning(poll: int, *pages: str) -> bytes:
     return f"<rss version='2.0'><channel><title>A feed</title>{items}</channel></rss>".encode()
 
 
-async def test_rel_27_guids_that_churn_bring_each_story_once_and_flag_the_feed(
-    db, poller, publisher, clock, feed, watch
-):
+async def test_rel_27_churning_guids_bring_each_story_once(db, poller, publisher, clock, feed, watch):
     seen = []
     for poll, pages in enumerate([("a", "b"), ("a", "b"), ("c", "a", "b"), ("c", "a", "b")]):
         publisher.response = answer(200, churning(poll, *pages))

@@ -121,7 +121,7 @@ async def test_i4_who_lost_the_lease_makes_nothing_known(db, poller, clock, feed
         assert await db.read(lambda tx: tx.maybe(bytes, own.digests, feed_id=feed)) == expected
 
 
-async def test_rel_27_a_new_entry_of_a_known_page_is_no_known_one(db, poller, publisher, clock, feed):
+async def test_rel_27_a_new_entry_on_a_known_page_is_new(db, poller, publisher, clock, feed):
     """As when all of it is compared: two entries of one page, and both listed."""
 
     def two(*keys):

@@ -24,7 +24,7 @@ def found(key):
     return FoundItem(key=key, title=key, link_key=f"example.org/{key}")
 
 
-async def test_each_of_many_is_told_what_its_own_feed_has_in_two_reads(db):
+async def test_known_items_of_many_feeds_take_two_reads(db):
     """The first reads alone; the others gather meanwhile. The keys are the same in every feed."""
     feeds = [await stored_feed(db) for _ in range(10)]
     for number, feed in enumerate(feeds):

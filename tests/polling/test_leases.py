@@ -30,7 +30,7 @@ async def lease_of(db, watch):
     return (await state(db, watch.id)).lease_until
 
 
-async def test_a_lease_is_extended_again_and_again_and_the_watch_with_it(db, watch, clock):
+async def test_a_lease_is_extended_together_with_its_watch(db, watch, clock):
     async def work():
         for _ in range(2):
             clock.turn(60)
@@ -99,14 +99,14 @@ async def test_work_that_is_cancelled_by_somebody_else_is_cancelled(db, watch, c
         await held
 
 
-async def test_a_lease_that_cannot_be_kept_ends_the_work_with_the_reason(database_url, watch, clock):
+async def test_a_lost_lease_ends_the_work_with_the_reason(database_url, watch, clock):
     lost = await open_database(DatabaseOptions(database_url))
     await lost.close()
     with pytest.raises(DatabaseUnavailable):
         await HeldLease(lost, watch, clock, lease=LEASE).during(asyncio.sleep(60))
 
 
-async def test_i5_a_beat_that_comes_after_the_answer_was_saved_leases_nothing(db, watch):
+async def test_i5_a_heartbeat_after_saving_extends_no_lease(db, watch):
     """It would be polled again as soon as that lease ran out, sooner than was promised."""
     assert await db.with_tx(lambda tx: save_answers_tx(tx, [EndedPoll(watch, ANSWER, NOON)], waits=True))
     assert await db.with_tx(lambda tx: extend_lease_tx(tx, watch, until=Millis(NOON + LEASE)))
@@ -114,7 +114,7 @@ async def test_i5_a_beat_that_comes_after_the_answer_was_saved_leases_nothing(db
     assert (after.lease_until, after.next_check_at) == (None, ANSWER.next_check_at)
 
 
-async def test_work_that_has_saved_its_answer_is_not_told_that_it_lost_its_lease(db, watch, clock):
+async def test_saved_work_is_not_told_of_a_lost_lease(db, watch, clock):
     """A beat may come between the commit and the moment when the work hears of it."""
 
     async def work():

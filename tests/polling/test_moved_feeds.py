@@ -113,7 +113,7 @@ async def ask(db, kind, query, **params):
     return await db.read(lambda tx: tx.many(kind, query, **params))
 
 
-async def test_what_is_on_its_way_to_many_arrives_before_two_feeds_become_one(db, watch, old, new):
+async def test_pending_portions_are_delivered_before_feeds_merge(db, watch, old, new):
     readers = [await a_reader(db, feeds=[feed]) for feed in (old, old, old, new, new, new)]
     for feed, keys in ((old, "ab"), (new, "xy")):
         await publish(db, feed, keys, most=MOST)
@@ -125,7 +125,7 @@ async def test_what_is_on_its_way_to_many_arrives_before_two_feeds_become_one(db
     assert all({"a", "b"} <= set(keys) for keys in found[:3])
 
 
-async def test_the_whole_way_a_lasting_redirect_to_a_known_feed_merges_the_two(db):
+async def test_a_lasting_redirect_to_a_known_feed_merges_both(db):
     clock = Clock()
     async with a_publisher(redirecting(301, a_feed("2", "1"))) as publisher, a_poller(db, clock) as poller:
         feed = await stored_feed(db, f"{publisher.url}/old")
@@ -145,7 +145,7 @@ async def test_the_whole_way_a_lasting_redirect_to_a_known_feed_merges_the_two(d
     assert await entries(db, shelf) == [Entry("1", unread=True, saved=False)]
 
 
-async def test_the_feed_that_is_left_is_called_as_fast_as_all_its_readers_may_have_it_at_once(db, old, new, watch):
+async def test_a_left_feed_is_polled_at_its_fastest_readers_pace(db, old, new, watch):
     fast, slow = await a_reader(db, feeds=[old]), await a_reader(db, feeds=[new])
     await on_plan(db, slow, "free")
     await on_plan(db, fast, "growth")
@@ -153,7 +153,7 @@ async def test_the_feed_that_is_left_is_called_as_fast_as_all_its_readers_may_ha
     assert await ask(db, int, q.floor, feed_id=new) == [15 * MINUTE]
 
 
-async def test_who_followed_the_old_address_follows_the_new_one_with_all_that_was_there(db, old, new, watch):
+async def test_followers_of_the_old_address_move_with_their_entries(db, old, new, watch):
     shelf = await a_reader(db, feeds=[old])
     await publish(db, old, ["both", "only old", "read"])
     await mark(db, shelf, old, "read", unread=False)
@@ -174,7 +174,7 @@ async def test_who_followed_the_old_address_follows_the_new_one_with_all_that_wa
     assert await ask(db, int, q.refresh, feed_id=new) == [LATER]
 
 
-async def test_who_followed_both_keeps_one_and_what_was_read_at_either_is_read(db, old, new, watch):
+async def test_following_both_keeps_one_with_either_read_state(db, old, new, watch):
     shelf = await a_reader(db, feeds=[old, new])
     for feed in (old, new):
         await publish(db, feed, ["1", "2", "3"])
@@ -243,7 +243,7 @@ async def test_i4_whoever_lost_the_watch_merges_nothing(db, old, new, watch):
     assert len(await ask(db, str, q.links)) == 2
 
 
-async def test_merging_against_readers_and_ingest_at_the_same_moment_loses_nothing(db, poller):
+async def test_merging_during_reads_and_ingest_loses_nothing(db, poller):
     """Whatever comes first: in the end every reader follows the one that is left and has each item once."""
     for trial in range(6):
         target = f"https://example.org/{trial}/new"

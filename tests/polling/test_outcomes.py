@@ -101,7 +101,7 @@ async def saved(outcomes, watches, answers=PLAIN):
 
 
 @pytest.mark.parametrize("answer", [PLAIN, FULL], ids=["plain", "full"])
-async def test_an_answer_saved_among_others_is_what_it_would_be_alone(db, answer):
+async def test_an_answer_saved_with_others_equals_one_alone(db, answer):
     together, other, alone = await claimed(db, 3)
     for watch in (together, alone):
         await db.with_tx(lambda tx, watch=watch: tx.run(q.fill, id=watch.id))
@@ -111,7 +111,7 @@ async def test_an_answer_saved_among_others_is_what_it_would_be_alone(db, answer
     assert rows[0] == rows[1]
 
 
-async def test_what_comes_in_the_same_moment_is_one_transaction_and_what_comes_meanwhile_another(db):
+async def test_concurrent_answers_share_one_transaction_and_later_ones_another(db):
     watches = await claimed(db, 30)
     transactions = []
     outcomes = outcomes_of(MeasuredDatabase(db, lambda *_: transactions.append(1)))
@@ -125,7 +125,7 @@ async def test_what_comes_in_the_same_moment_is_one_transaction_and_what_comes_m
     assert await saved(outcomes, watches[:1]) == [True]  # and once more after a rest
 
 
-async def test_i4_whoever_lost_the_lease_writes_nothing_and_keeps_nobody_else_from_it(db):
+async def test_i4_whoever_lost_the_lease_writes_nothing_and_blocks_nobody(db):
     first, late, last = await claimed(db, 3)
     async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
         taken = await poller.lease(late.id)
@@ -135,7 +135,7 @@ async def test_i4_whoever_lost_the_lease_writes_nothing_and_keeps_nobody_else_fr
     assert await saved(outcomes_of(db), [taken]) == [True]
 
 
-async def test_i4_of_two_polls_of_one_watch_only_the_one_that_has_the_lease_is_told_that_it_wrote(db):
+async def test_i4_of_two_polls_only_the_leaseholder_writes(db):
     """In one process, after it stood still for longer than the lease."""
     (late,) = await claimed(db, 1)
     async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
@@ -145,7 +145,7 @@ async def test_i4_of_two_polls_of_one_watch_only_the_one_that_has_the_lease_is_t
     assert (await state(db, late.id)).etag == '"b"'
 
 
-async def test_one_that_cannot_be_written_leaves_the_others_to_be_written_alone(db):
+async def test_an_unsavable_answer_leaves_the_others_to_retry_alone(db):
     watches = await claimed(db, 3)
     poison = msgspec.structs.replace(PLAIN, priority=9)
     assert await saved(outcomes_of(db), watches, [PLAIN, poison, PLAIN]) == [False] * 3
@@ -218,7 +218,7 @@ async def stored_metadata(db, watches):
     ]
 
 
-async def test_i4_what_polls_bring_is_handed_on_with_their_answers_and_of_one_that_lost_its_lease_nothing(db):
+async def test_i4_tasks_are_enqueued_with_answers_only_under_a_lease(db):
     watches = await claimed(db, 3)
     async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
         await poller.lease(watches[1].id)
@@ -232,7 +232,7 @@ async def test_i4_what_polls_bring_is_handed_on_with_their_answers_and_of_one_th
     assert sorted(batch.watch_id for batch in batches) == [watches[0].id, watches[2].id]
 
 
-async def test_what_polls_bring_waits_when_one_of_their_answers_cannot_be_written(db):
+async def test_enqueued_tasks_wait_while_an_answer_is_unsavable(db):
     watches = await claimed(db, 2)
     before = await stored_metadata(db, watches)
     poison = msgspec.structs.replace(PLAIN, priority=9)
@@ -289,7 +289,7 @@ async def test_polls_that_end_together_each_say_what_became_of_them(db):
     assert {(await state(db, watch)).last_http_status for watch in watches} == {304}
 
 
-async def test_what_a_feed_said_of_itself_before_is_not_written_again_and_what_is_new_is(db):
+async def test_only_changed_feed_metadata_is_written(db):
     (watch,) = await claimed(db, 1)
     ((metadata, _),) = news_of([watch])
     before = msgspec.structs.replace(metadata, title="Title")

@@ -49,7 +49,7 @@ def wait(watched, outcome, pace=PACE):
         (PollAnswered(fresh_for=Millis(365 * DAY)), DAY, "its answer is fresh until then"),
     ],
 )
-def test_after_an_answer_the_longest_of_interval_retry_after_and_freshness_counts(answered, delay, why):
+def test_the_longest_of_interval_retry_after_and_freshness_counts(answered, delay, why):
     look = next_poll(FEED, answered, PACE, NOON)
     assert (look.at, look.why) == (NOON + delay, why)
 
@@ -140,11 +140,11 @@ def test_hours_and_days_are_kept_as_bits():
 @pytest.mark.parametrize(
     ("failures", "minutes"), [(1, 54), (2, 97.2), (3, 174.96), (4, 314.928), (8, 48 * 60), (100_000, 48 * 60)]
 )
-def test_after_failures_a_feed_is_left_alone_for_interval_times_1_8_to_their_power(failures, minutes):
+def test_failures_back_off_by_powers_of_1_8(failures, minutes):
     assert wait(FEED, PollFailed(failures)) == int(minutes * MINUTE)
 
 
-def test_r21_retry_after_wins_over_the_back_off_and_is_capped_like_it():
+def test_r21_retry_after_overrides_the_capped_back_off():
     assert wait(FEED, PollFailed(1, retry_after=Millis(6 * HOUR))) == 6 * HOUR
     assert wait(FEED, PollFailed(1, retry_after=Millis(10**15))) == 48 * HOUR
     assert next_poll(FEED, PollFailed(1, Millis(6 * HOUR)), PACE, NOON).why == "the source asked us to wait"
@@ -179,7 +179,7 @@ def test_rel_22_no_count_of_failures_leaves_the_bounds(kind, failures, retry_aft
         (300 * DAY, 101, 9, WARM),
     ],
 )
-def test_r24_a_release_makes_hot_silence_cools_and_failures_demote_one_step(quiet_for, followers, failures, priority):
+def test_r24_a_release_makes_hot_and_silence_or_failures_demote(quiet_for, followers, failures, priority):
     watched = WatchState(kind="series", last_release_at=ago(quiet_for), followers=followers)
     outcome = PollFailed(failures) if failures else PollAnswered()
     assert next_poll(watched, outcome, PACE, NOON).priority == priority
@@ -198,7 +198,7 @@ def test_r24_a_series_is_looked_at_by_its_class(quiet_for, delay, why):
     assert (look.at, look.why) == (NOON + delay, why)
 
 
-def test_r23_rel_20_at_five_failures_a_series_rests_a_day_then_is_probed():
+def test_r23_rel_20_after_five_failures_a_series_rests_a_day():
     assert wait(SERIES, PollFailed(4)) < DAY
     for failures in (5, 6):
         assert wait(SERIES, PollFailed(failures)) >= DAY
@@ -211,7 +211,7 @@ def test_r23_the_rest_obeys_a_lower_ceiling():
     assert wait(SERIES, PollFailed(5), PullPace(Millis(MINUTE), Millis(2 * HOUR))) == 2 * HOUR
 
 
-def test_r24_what_is_fetched_once_is_not_looked_at_again_unless_it_failed():
+def test_r24_a_one_time_watch_is_repeated_only_after_failure():
     once = WatchState(kind="series", last_release_at=NOON, fetch_once=True)
     assert next_poll(once, PollAnswered(), PACE, NOON).at is None
     assert wait(once, PollFailed(1)) > 0
@@ -231,7 +231,7 @@ def test_a_plan_slows_and_a_wish_speeds():
     ),
     jitter=st.floats(0, 1, exclude_max=True),
 )
-def test_what_was_polled_together_is_spread_later_and_never_sooner_or_beyond_the_ceiling(outcome, jitter):
+def test_jitter_spreads_polls_later_within_the_ceiling(outcome, jitter):
     plain, spread = (next_poll(FEED, outcome, PACE, NOON, jitter=each) for each in (0.0, jitter))
     assert plain.at is not None
     assert spread.at is not None

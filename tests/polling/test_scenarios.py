@@ -50,7 +50,7 @@ async def give_up(db, now):
 
 
 @pytest.mark.parametrize("validators", [{}, {"etag": '"a"'}])
-async def test_rel_08_what_ingest_gave_up_is_found_again_at_the_next_poll(db, publisher, validators):
+async def test_rel_08_the_next_poll_finds_what_ingest_gave_up(db, publisher, validators):
     """Though the body is the same (R27) and the source would say 304 (R26)."""
     clock = Clock()
     feed = await stored_feed(db, f"{publisher.url}/feed")
@@ -69,7 +69,7 @@ async def test_rel_08_what_ingest_gave_up_is_found_again_at_the_next_poll(db, pu
 
 
 @pytest.mark.parametrize("validators", [{}, {"etag": '"a"'}])
-async def test_rel_08_what_is_given_up_while_a_poll_is_under_way_is_found_at_the_next(db, publisher, validators):
+async def test_rel_08_items_given_up_during_a_poll_come_next_time(db, publisher, validators):
     """The poll goes by what was known when it was claimed; what came later is not forgotten by its answer."""
     clock = Clock()
     await stored_watch(db, await stored_feed(db, f"{publisher.url}/feed"), host="127.0.0.1")
@@ -101,7 +101,7 @@ async def test_rel_08_a_poll_that_fails_forgets_nothing_that_was_given_up(db, pu
         assert (await poll_one(poller)).found == 1
 
 
-async def test_r8_a_first_harvest_that_somebody_else_saved_meanwhile_is_not_saved_again(db, publisher):
+async def test_r8_a_first_harvest_saved_by_another_is_not_repeated(db, publisher):
     """I4: the first knew of none when it was claimed."""
     clock = Clock()
     await stored_watch(db, await stored_feed(db, f"{publisher.url}/feed"), host="127.0.0.1")
@@ -115,7 +115,7 @@ async def test_r8_a_first_harvest_that_somebody_else_saved_meanwhile_is_not_save
 
 
 @pytest.mark.soak
-async def test_rel_19d_those_who_clean_and_those_who_ingest_never_lock_each_other_out(db):
+async def test_rel_19d_cleaning_and_ingesting_never_deadlock(db):
     """Many times at once over the same rows, in whatever order they come to them."""
     feed = await stored_feed(db)
     shelves = [await a_reader(db, feeds=[feed]) for _ in range(3)]
@@ -165,7 +165,7 @@ async def test_rel_39_no_restart_makes_a_poll_come_early(db, publisher):
     assert ["if-none-match" in request for request in publisher.requests] == [False, True]
 
 
-async def test_rel_39b_what_is_caught_up_in_one_moment_is_not_due_in_one_moment_again(db, publisher):
+async def test_rel_39b_polls_after_an_outage_do_not_stay_synchronised(db, publisher):
     """Three days away, then all at once: afterwards they are spread over a part of their interval."""
     clock = Clock(Millis(NOON + 3 * DAY))
     publisher.response = answer(200, a_feed("1"))

@@ -54,7 +54,7 @@ async def test_r94_a_304_without_freshness_is_good_for_as_long_again(db, poller,
     assert await next_wait(db, watch, clock) == 2 * HOUR
 
 
-async def test_a_failure_waits_for_the_end_of_what_is_skipped_too(db, poller, publisher, clock, watch):
+async def test_a_failure_waits_for_the_skipped_hours_too(db, poller, publisher, clock, watch):
     publisher.response = answer(200, wishing_feed("<skipHours><hour>13</hour></skipHours>", "1"))
     await poll_one(poller)
     clock.turn(30 * MINUTE)
@@ -66,7 +66,7 @@ async def test_a_failure_waits_for_the_end_of_what_is_skipped_too(db, poller, pu
 # -- whose lease is lost
 
 
-async def test_a_feed_whose_polls_never_end_is_not_called_a_third_time(db, poller, publisher, clock, watch):
+async def test_a_feed_that_hangs_twice_is_not_called_again(db, poller, publisher, clock, watch):
     publisher.response = answer(200, a_feed("1"))
     for _ in range(2):
         assert len(await poller.claim(1, {})) == 1  # and whoever claimed it dies
@@ -90,7 +90,7 @@ async def test_polls_that_end_in_between_begin_the_count_anew(db, poller, publis
     assert (await state(db, watch)).consecutive_failures == 0
 
 
-async def test_what_waits_for_its_host_or_a_stop_has_lost_nothing(db, poller, publisher, clock, watch):
+async def test_a_poll_waiting_for_its_host_loses_nothing(db, poller, publisher, clock, watch):
     publisher.response = answer(200, a_feed("1"))
     others = [await stored_watch(db, await stored_feed(db), host="127.0.0.1") for _ in range(4)]
     for _ in range(5):
@@ -102,7 +102,7 @@ async def test_what_waits_for_its_host_or_a_stop_has_lost_nothing(db, poller, pu
     assert len(others) == 4
 
 
-async def test_a_poll_that_is_told_to_end_is_none_that_never_ended(db, poller, publisher, watch):
+async def test_a_stopped_poll_does_not_count_as_hanging(db, poller, publisher, watch):
     """However often the server is restarted in the middle of it: it is due again at once."""
     publisher.response, publisher.delay = answer(200, a_feed("1")), 60
     for _ in range(3):
@@ -129,7 +129,7 @@ class NoTurn:
 # -- the clock
 
 
-async def test_after_a_clock_two_days_ahead_feeds_are_polled_on_time(db, poller, publisher, clock, watch):
+async def test_after_a_clock_ahead_feeds_are_polled_on_time(db, poller, publisher, clock, watch):
     """REL-19g: what was planned by it is planned by as much from now on."""
     publisher.response = answer(503, b"", retry_after="7200")
     other = await stored_watch(db, await stored_feed(db, f"{publisher.url}/other"), host="h.example")
@@ -151,7 +151,7 @@ async def test_after_a_clock_two_days_ahead_feeds_are_polled_on_time(db, poller,
     assert await poller.repair() == 0
 
 
-async def test_what_was_added_by_a_clock_ahead_is_due_at_once(db, poller, clock):
+async def test_a_feed_added_by_a_clock_ahead_is_due(db, poller, clock):
     clock.turn(-3 * HOUR)  # rows of tests are made at noon
     watch = await stored_watch(db, await stored_feed(db), next_check_at=NOON)
     assert await poller.claim(1, {}) == []
@@ -159,7 +159,7 @@ async def test_what_was_added_by_a_clock_ahead_is_due_at_once(db, poller, clock)
     assert [each.id for each in await poller.claim(1, {})] == [watch]
 
 
-async def test_what_skips_days_is_not_taken_for_the_plan_of_a_wrong_clock(db, poller, publisher, clock, watch):
+async def test_skipped_days_are_not_mistaken_for_a_wrong_clock(db, poller, publisher, clock, watch):
     days = "".join(
         f"<day>{day}</day>"
         for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")[1:]
@@ -171,9 +171,7 @@ async def test_what_skips_days_is_not_taken_for_the_plan_of_a_wrong_clock(db, po
     assert (await state(db, watch)).next_check_at == before
 
 
-async def test_r94_what_falls_due_while_the_server_is_away_waits_for_the_end_of_what_is_skipped(
-    db, poller, publisher, clock, watch
-):
+async def test_r94_what_falls_due_offline_waits_for_skipped_hours(db, poller, publisher, clock, watch):
     """Unless a person asks."""
     publisher.response = answer(200, wishing_feed("<skipHours><hour>15</hour></skipHours>", "1"))
     await poll_one(poller)

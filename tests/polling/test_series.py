@@ -75,7 +75,7 @@ async def test_only_new_releases_are_handed_on(db, poller, publisher, clock, ser
     assert len((await chapter_batches(db))[0].releases) == 1  # it was not stored, so it is handed on again
 
 
-async def test_rel_20_five_failures_rest_a_day_and_one_probe_closes_the_breaker(db, poller, publisher, clock, watch):
+async def test_rel_20_five_failures_rest_and_one_probe_closes_the_breaker(db, poller, publisher, clock, watch):
     publisher.response = answer(500, b"")
     waits = []
     for _ in range(6):
@@ -121,7 +121,7 @@ async def test_a_connector_that_stumbles_is_a_failure_of_its_source(db, poller, 
     assert (await state(db, watch)).consecutive_failures == 1
 
 
-async def test_i4_who_lost_the_lease_of_a_disabled_source_puts_nothing_off(db, poller, clock, watch):
+async def test_i4_a_lost_lease_of_a_disabled_source_defers_nothing(db, poller, clock, watch):
     await db.with_tx(lambda tx: tx.run(q.disable))
     (late,) = await poller.claim(1, {})
     clock.turn(MINUTE)

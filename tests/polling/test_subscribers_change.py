@@ -87,7 +87,7 @@ async def come_and_go(app: RunningApp, shelf: ShelfId, base: str, seed: int) -> 
 
 
 @pytest.mark.timeout(180)
-async def test_whoever_comes_and_goes_while_feeds_are_polled_loses_nothing_and_keeps_nothing(database_url, tmp_path):
+async def test_following_and_leaving_during_polls_loses_nothing(database_url, tmp_path):
     """I2, I5, R70: nobody is refused, nothing is given up, and in the end every follower has what came last, once."""
     presses = GrowingFeeds()
     url = in_settings(database_url)

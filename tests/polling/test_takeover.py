@@ -249,7 +249,7 @@ async def test_another_link_of_a_subscription_takes_nothing_along(server):
     assert await server.db.read(lambda tx: tx.many(str, q.descriptions)) == [None]
 
 
-async def test_what_an_archive_says_of_a_feed_lasts_until_it_speaks(server):
+async def test_metadata_of_an_archive_lasts_until_the_next_poll(server):
     """All of it: also what the feed itself says nothing of."""
     reader = await server.reader(f"{server.good.url}/feed")
     await server.db.with_tx(lambda tx: tx.run(q.make_up))
@@ -278,7 +278,7 @@ async def test_who_left_the_address_has_it_back_as_it_was(server):
     assert await server.seen(left) == [Seen("1", "Real", unread=False), Seen("fake", "Real too", unread=False)]
 
 
-async def test_what_a_reader_pruned_does_not_come_back_with_its_feed(server):
+async def test_pruned_items_do_not_return_with_the_feed(server):
     """REL-39d, also for what no feed holds: the reader had it from another address."""
     evil, good = f"{server.evil.url}/feed", f"{server.good.url}/feed"
     await server.reader(good)
@@ -320,7 +320,7 @@ async def test_what_was_found_before_a_new_link_is_not_stored(server, how):
     assert await server.titles(later) == await server.titles(reader) == ["Real"]
 
 
-async def test_a_worker_that_stores_what_an_address_showed_comes_too_late(server):
+async def test_a_late_preview_does_not_overwrite_a_poll(server):
     """I4: it had taken the task before the link was changed."""
     reader = await server.reader(f"{server.evil.url}/feed")
     await poll_due(server.opened.pipeline.poller)

@@ -63,7 +63,7 @@ async def body_of(reader: AppReader) -> str:
 # -- chapters
 
 
-async def test_the_pages_of_a_new_chapter_are_counted_for_an_app(tmp_path, database_url):
+async def test_pages_of_a_new_chapter_are_counted_on_request(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url, pages=3, is_listed=False) as gallery:
         ann = await an_app_reader(gallery.app)
         await follow_gallery(gallery, ann)
@@ -144,7 +144,7 @@ async def test_apps_get_the_whole_text_where_the_reader_wants_it(app, publisher)
     assert publisher.asked == ["/1"]
 
 
-async def test_the_whole_text_of_what_is_old_is_not_fetched_for_an_app(app, publisher):
+async def test_full_texts_of_old_items_are_not_fetched(app, publisher):
     ann = await an_app_reader(app)
     await a_short_feed(ann, publisher)
     await app.db.with_tx(lambda tx: tx.run(q.age, shelf_id=ann.shelf, age=8 * DAY))

@@ -143,7 +143,7 @@ async def test_what_a_reader_has_is_not_sent_again(app):
     assert (head.status, head.body, head.headers["etag"]) == (200, b"", latest.headers["etag"])
 
 
-def test_in_a_second_that_is_not_over_no_date_is_told():
+def test_within_a_running_second_there_is_no_last_modified():
     """Something more may come in it; nor where marks decide what is listed."""
     told = [
         answerable([], "x", since=NOON, by_marks=by_marks, now=Millis(NOON + later)).modified
@@ -178,7 +178,7 @@ async def test_each_view_has_its_own_entries(app):
     assert "last-modified" not in (await fetch(app, saved)).headers  # a mark is no date
 
 
-async def test_a_reader_says_how_many_and_a_feed_may_have_summaries_only(app):
+async def test_a_feed_out_has_a_size_and_optional_summaries(app):
     ann = await an_app_reader(app)
     await ann.add_feed("The Gull Letters", items=60)
     feed = await published(app, ann, is_full=False)
@@ -244,7 +244,7 @@ async def test_what_is_no_feed_is_refused(app):
         assert (await app.client.ask("GET", f"/out/{name}")).status == 404, name
 
 
-async def test_when_it_was_fetched_is_known_and_its_secret_is_in_no_log(app):
+async def test_fetches_are_recorded_and_the_secret_is_not_logged(app):
     ann = await an_app_reader(app)
     feed = await published(app, ann)
     with capture_logs() as logs:

@@ -680,7 +680,7 @@ async def test_items_are_narrowed_to_feeds_and_groups(app):
     assert await feeds_of("feed_ids=") == []
 
 
-async def test_readrops_groups_have_two_names_and_its_feeds_begin_with_their_number(app):
+async def test_readrops_groups_have_two_names_and_numbered_feeds(app):
     """It reads for ever where a group has a third, and fails on an empty title and on an icon before a number."""
     ann = await an_app_reader(app, "fever")
     await ann.add_feed("In Craft", group="Craft")

@@ -134,7 +134,7 @@ async def test_people_sign_in_by_form_multipart_and_query(app, ann, base):
     assert (await reader.get("user-info"))["userName"] == ann.user.username
 
 
-async def test_a_name_with_other_characters_makes_a_token_that_apps_read(app):
+async def test_a_name_with_other_characters_makes_a_valid_token(app):
     user = await app.add(username="ann+b@example.org")
     request = TokenRequest(name="App", protocols=("greader",))
     issued = await app.accounts.tokens.make_for(SYSTEM, user, request)
@@ -261,7 +261,7 @@ async def test_the_base_alone_says_that_it_is_one(app):
     assert (await app.client.get("/reader/api/1/token")).status == 404
 
 
-async def test_pages_of_other_sites_may_ask_where_the_operator_allows_it(tmp_path):
+async def test_other_origins_may_call_where_the_operator_allows(tmp_path):
     """Only those that the setting names, and without a cookie."""
     async with a_running_app(tmp_path, cors_allowed_origins="https://app.example") as app:
         ann = await an_app_reader(app, "greader")
@@ -453,7 +453,7 @@ async def test_streams_are_narrowed_in_every_way(ann, reader):
         assert {number_of(item) for item in found["items"]} == expected, (stream, query)
 
 
-async def test_what_is_left_out_by_feed_does_not_end_a_page_early(ann, reader):
+async def test_excluded_feeds_do_not_shorten_a_page(ann, reader):
     await ann.add_feed("Quiet", items=2)
     await ann.add_feed("Loud", items=30)
     feeds = await reader.feeds()

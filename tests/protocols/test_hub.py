@@ -256,7 +256,7 @@ async def test_who_is_gone_is_sent_nothing_more(published):
     assert await published.app.pipeline.tasks.letters() == []
 
 
-async def test_what_cannot_be_sent_is_tried_again_and_given_up_as_a_dead_letter(published):
+async def test_an_undeliverable_change_is_retried_and_dead_lettered(published):
     await published.subscribed(secret=SECRET)
     published.subscriber.answers = [503, 404]
     with capture_logs() as logs:

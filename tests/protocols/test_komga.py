@@ -407,7 +407,7 @@ async def test_pages_are_shown_as_they_are(tmp_path, empty_database_url):
         assert (listed["media"]["pagesCount"], listed["size"]) == (3, "3 pages")
 
 
-async def test_pages_that_a_source_does_not_give_now_are_asked_for_later(tmp_path, empty_database_url):
+async def test_pages_that_a_source_withholds_are_retried_later(tmp_path, empty_database_url):
     async with a_gallery(tmp_path, empty_database_url, is_listed=False) as gallery:
         ann = await a_komga_reader(gallery.app)
         await follow_gallery(gallery, ann)

@@ -123,7 +123,7 @@ async def cookies_of(ann: KomgaReader, method: str, path: str, headers: dict[str
         return answer.headers.getall("set-cookie")
 
 
-async def test_komelia_comes_back_by_the_cookie_that_it_asked_to_keep(ann):
+async def test_komelia_returns_with_its_remember_me_cookie(ann):
     lasting, session = await cookies_of(ann, "GET", "/api/v2/users/me?remember-me=true", ann.basic | KOMELIA)
     assert session.startswith("KOMGA-SESSION=")
     assert lasting == session.replace("KOMGA-SESSION", "komga-remember-me")
@@ -300,7 +300,7 @@ async def test_several_sort_keys_come_in_turn(app, ann):
     assert found[2]["number"] == 2
 
 
-async def test_what_no_source_has_now_is_not_named_to_be_read(ann):
+async def test_unavailable_releases_are_not_offered(ann):
     series = await ann.add("The Lighthouse Cat", 1, 2)
     number = await ann.app.db.read(lambda tx: tx.one(SeriesId, q.find_series, public_id=read_id(series)))
     lost = await ann.app.db.with_tx(
@@ -464,7 +464,7 @@ def public_id_of(series: str) -> PublicId:
     return found
 
 
-async def test_an_id_from_before_a_merge_means_what_took_it_in(app, ann):
+async def test_an_id_from_before_a_merge_finds_the_survivor(app, ann):
     gone, stays = await ann.add("The Lighthouse Cat", 1, 2), await ann.add("Lighthouse Cat", 1)
     old = await ann.books(gone)
     [kept] = await ann.books(stays)

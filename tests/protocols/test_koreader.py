@@ -242,7 +242,7 @@ async def test_what_was_marked_read_here_is_at_its_end_there(tmp_path, empty_dat
         assert (await kobo.get(digest))["progress"] == "2"
 
 
-async def test_what_was_begun_there_and_marked_read_here_is_at_its_end(tmp_path, empty_database_url):
+async def test_a_chapter_begun_there_and_marked_here_is_complete(tmp_path, empty_database_url):
     async with a_library(tmp_path, empty_database_url) as library:
         kobo, digest = library.kobo, await library.digest()
         await kobo.read(digest, 3, 8)
@@ -278,7 +278,7 @@ async def test_a_chapter_of_another_shelf_is_only_a_document(tmp_path, empty_dat
         assert (await articles.get(digest))["progress"] == "5"
 
 
-async def test_an_article_that_was_read_to_its_end_is_read_here(app):
+async def test_an_article_read_to_its_end_is_read(app):
     kobo = await a_device(app)
     await kobo.add_feed("The Gull Letters", items=2)
     wanted = EntryFilter(kind="item", unread=True)

@@ -95,7 +95,7 @@ async def test_apps_see_each_number_once_and_in_order(ann, empty_database_url):
         assert numbers == sorted(set(numbers)), name
 
 
-async def test_what_arrived_before_an_app_looked_and_was_committed_after_it_is_told(ann, empty_database_url):
+async def test_an_entry_committed_after_an_apps_look_is_listed(ann, empty_database_url):
     feed, other = await ann.add_feed("One"), await ann.add_feed("Other")
     [item] = await store(ann.app.db, feed, "late")
     polls = await polls_by_time(ann)
@@ -124,7 +124,7 @@ async def polls_by_time(ann: AppReader) -> dict[str, Poll]:
     }
 
 
-async def test_a_mark_that_was_committed_after_an_app_looked_is_told(ann, empty_database_url):
+async def test_a_mark_committed_after_an_apps_look_is_listed(ann, empty_database_url):
     """Of another feed: who marks of one feed waits for who did before, as they count the same."""
     for name in ("One", "Other"):
         await ann.add_feed(name, items=1)

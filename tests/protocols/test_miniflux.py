@@ -167,7 +167,7 @@ async def test_a_password_for_series_adds_no_feeds(app):
         assert "series" in await ann.refused(403, method, path)
 
 
-async def test_a_failing_feed_says_why_and_a_suspended_one_is_disabled(app, ann):
+async def test_a_failing_feed_has_its_error_and_suspended_is_disabled(app, ann):
     feed = await ann.add_feed("The Gull Letters")
     await app.db.with_tx(lambda tx: tx.run(sample_queries.break_watch, id=feed, error="It is gone.", now=app.time()))
     [shown] = await ann.get("/feeds")
@@ -323,7 +323,7 @@ async def test_what_the_library_for_go_leaves_empty_is_not_said(ann):
     await ann.refused(400, "PUT", "/entries", {"entry_ids": [entry], "status": ""})
 
 
-async def test_the_icon_of_a_feed_is_shown_to_those_who_follow_it(app, ann):
+async def test_a_feeds_icon_is_shown_to_its_followers(app, ann):
     site = IconSite()
     async with a_server(site.handle) as site.server:
         site.put("/red.png", a_picture("PNG", (40, 40), color="red"))

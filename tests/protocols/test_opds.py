@@ -268,7 +268,7 @@ async def test_titles_of_any_kind_are_well_formed(ann):
     assert len(await ann.titles("inbox")) == 8
 
 
-async def test_a_list_never_asks_a_source_and_one_chapter_does_once(tmp_path, empty_database_url):
+async def test_a_list_calls_no_source_and_a_chapter_one(tmp_path, empty_database_url):
     async with a_gallery(tmp_path, empty_database_url, is_listed=False) as gallery:
         ann = await an_opds_reader(gallery.app)
         await follow_gallery(gallery, ann)
@@ -418,7 +418,7 @@ async def test_a_downloaded_chapter_is_read_without_its_source(tmp_path, empty_d
         assert (await ann.call("GET", href.replace("{pageNumber}", "2"))).status == 200
 
 
-async def test_what_a_source_does_not_give_now_is_asked_for_later(tmp_path, empty_database_url):
+async def test_pages_that_a_source_withholds_are_asked_for_later(tmp_path, empty_database_url):
     """Unavailable, and when to come back: for feeds of a chapter, its pages and its file."""
     async with a_gallery(tmp_path, empty_database_url, is_listed=False) as gallery:
         ann = await an_opds_reader(gallery.app)

@@ -75,7 +75,7 @@ async def test_addresses_end_with_the_password_and_cannot_be_made_up(tmp_path, d
         assert (await gallery.app.client.get(path)).status == 404
 
 
-async def test_an_articles_pictures_come_through_us_where_the_shelf_wants_that(tmp_path, database_url):
+async def test_an_articles_pictures_are_proxied_where_wanted(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
         ann = await an_app_reader(gallery.app, "fever")
         address = "https://example.org/on-paper.png"

@@ -33,7 +33,7 @@ class InPairs(BatchEffects):
 
 
 @no_bell
-async def test_tasks_that_come_one_by_one_gather_behind_the_batch_that_is_being_done(harness):
+async def test_single_tasks_gather_behind_the_running_batch(harness):
     handler = Holding(harness.db)
     async with harness.working(handler, a_queue(gather=MINUTE)):
         await harness.enqueue(0)
@@ -61,7 +61,7 @@ async def test_they_do_not_wait_longer_than_their_queue_says(harness):
 
 
 @no_bell
-async def test_a_handler_says_which_go_together_and_what_fails_is_tried_alone_within_its_group(harness):
+async def test_a_handlers_groups_fail_and_retry_separately(harness):
     handler = InPairs(harness.db)
     await harness.enqueue(0, 1, 2)
     await harness.enqueue(3, manner="badly")

@@ -28,7 +28,7 @@ async def given_up(
     return (await harness.tasks.letters(LetterFilter(queue=queue_name)))[::-1]
 
 
-async def test_a_letter_that_is_replayed_takes_effect_with_its_own_payload(harness):
+async def test_a_replayed_letter_uses_its_own_payload(harness):
     [letter] = await given_up(harness, 1)
     task_id = await harness.tasks.replay(letter.id)
     row = await harness.tasks.find(task_id)
@@ -61,7 +61,7 @@ async def test_all_are_replayed_once_however_many_people_ask_at_once(harness):
         await harness.until(lambda: _has_effects(harness, sorted(str(number) for number in range(30))))
 
 
-async def test_letters_are_listed_replayed_and_discarded_by_queue_code_and_key(harness):
+async def test_letters_are_filtered_replayed_and_discarded(harness):
     await given_up(harness, 1, 2)
     await given_up(harness, 3, manner="oddly")
     await given_up(harness, 4, queue_name="others")
@@ -80,7 +80,7 @@ async def test_a_page_of_letters_ends_where_the_next_begins(harness):
     assert [letter.key for letter in first + second + third] == ["4", "3", "2", "1", "0"]
 
 
-async def test_a_letter_whose_key_is_busy_stays_open_and_says_by_whom(harness):
+async def test_a_letter_with_a_busy_key_stays_open(harness):
     [letter] = await given_up(harness, 1)
     [busy] = await harness.tasks.enqueue_many(NOTES, [NewTask("1", Note(2))])
     with pytest.raises(Conflict, match=str(busy.id)):

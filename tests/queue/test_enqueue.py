@@ -12,7 +12,7 @@ from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.queue.tasks import NewTask, cancel_tx, enqueue_many_tx, enqueue_tx, finish_tx
 
 
-async def test_a_task_shares_the_fate_of_the_transaction_that_caused_it(db):
+async def test_a_task_shares_the_fate_of_its_transaction(db):
     async def fails(tx: Tx) -> None:
         await enqueue_tx(tx, NOTES, "1", Note(), now=NOON)
         raise ValueError("the cause did not happen")
@@ -51,7 +51,7 @@ async def test_the_same_key_in_two_queues_is_two_tasks(db):
     assert other.id != first.id
 
 
-async def test_large_tasks_of_one_call_get_their_answers_in_the_order_in_which_they_were_wanted(db):
+async def test_large_tasks_are_answered_in_their_order(db):
     large = Note(manner="x" * 100_000)
     tasks = [NewTask(key, large) for key in ("d", "a", "c", "b", "a", "d", "e")]
     answers = await db.with_tx(lambda tx: enqueue_many_tx(tx, NOTES, tasks, now=NOON))
@@ -60,7 +60,7 @@ async def test_large_tasks_of_one_call_get_their_answers_in_the_order_in_which_t
     assert [answer.id for answer in answers] == [ids[task.key] for task in tasks]
 
 
-async def test_rel_10_of_fifty_who_enqueue_the_same_key_at_once_one_is_first_and_all_get_its_id(db):
+async def test_rel_10_fifty_enqueuers_of_one_key_get_one_id(db):
     answers = await asyncio.gather(*(enqueue(db) for _ in range(50)))
     assert sum(answer.is_new for answer in answers) == 1
     assert len({answer.id for answer in answers}) == 1
@@ -79,7 +79,7 @@ async def test_rel_07_nobody_gets_a_ghost_while_the_task_comes_and_goes(harness)
     assert len(await harness.effects()) == len(ids)
 
 
-async def test_a_batch_is_answered_in_its_order_and_the_first_of_a_key_counts(harness):
+async def test_a_batch_keeps_the_first_task_of_a_key(harness):
     known = await enqueue(harness.db, "b", now=wall())
     wanted = [NewTask("c", Note(1)), NewTask("b", Note(2)), NewTask("a", Note(3)), NewTask("c", Note(4))]
     answers = await harness.tasks.enqueue_many(NOTES, wanted)
@@ -90,7 +90,7 @@ async def test_a_batch_is_answered_in_its_order_and_the_first_of_a_key_counts(ha
     assert NOTES.decode(row.payload) == Note(1)
 
 
-async def test_two_batches_with_the_same_keys_in_opposite_order_do_not_deadlock(harness):
+async def test_batches_of_equal_keys_in_opposite_order_do_not_deadlock(harness):
     for number in range(20):
         keys = [f"{number}-{key}" for key in range(20)]
         one, other = ([NewTask(key, Note()) for key in order] for order in (keys, keys[::-1]))
@@ -124,7 +124,7 @@ async def test_any_text_survives_in_a_payload(db):
 # -- the order of claiming
 
 
-async def test_tasks_are_claimed_by_priority_then_by_age_and_only_when_due(db):
+async def test_due_tasks_are_claimed_by_priority_then_age(db):
     for key, priority, run_at in (
         ("late", 1, NOON + 1),
         ("old", 2, NOON - HOUR),
@@ -138,7 +138,7 @@ async def test_tasks_are_claimed_by_priority_then_by_age_and_only_when_due(db):
     assert [row.key for row in await claimed(db, now=Millis(NOON + 1))] == ["late"]
 
 
-async def test_rel_19_a_task_scheduled_beyond_the_lease_runs_once_and_not_before(db):
+async def test_rel_19_a_task_scheduled_beyond_the_lease_runs_once(db):
     """R41: not before its time, however far it lies beyond any lease."""
     later = Millis(NOON + 2 * HOUR)
     await enqueue(db, run_at=later)

@@ -45,7 +45,7 @@ async def test_a_worker_without_its_lease_cannot_write(harness, how):
     assert await db.with_tx(lambda tx: release_tx(tx, [task], now=NOON)) == 0
 
 
-async def test_a_batch_of_which_one_was_lost_leaves_no_effect_and_names_the_one(harness):
+async def test_a_batch_with_a_lost_lease_leaves_no_effect(harness):
     db = harness.db
     for key in "abc":
         await enqueue(db, key)
@@ -79,7 +79,7 @@ async def test_two_who_take_the_same_lost_task_take_it_once(db):
     assert sum(await asyncio.gather(*(take() for _ in range(8)))) == 1
 
 
-async def test_rel_12_cancel_and_finish_at_once_leave_one_ending_and_effects_that_match_it(harness):
+async def test_rel_12_concurrent_cancel_and_finish_agree_on_one_ending(harness):
     """R45: 200 trials, both sides let go by a barrier."""
     db, effects = harness.db, Effects(harness.db)
     for number in range(TRIALS):

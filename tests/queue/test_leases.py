@@ -24,7 +24,7 @@ each_step = pytest.mark.parametrize("step", STEPS, ids=["an hour back", "a day a
 
 
 @no_bell
-async def test_a_lease_is_kept_for_as_long_as_the_handler_runs(harness):
+async def test_a_lease_lasts_as_long_as_its_handler(harness):
     """REL-19b: commits inside the job drop no lock, because the lease is a row; nobody picks it up a second time."""
 
     async def handle(task: Task[Note]) -> None:
@@ -62,7 +62,7 @@ async def test_r42_a_task_of_a_worker_that_died_runs_again(harness):
 
 @no_bell
 @each_step
-async def test_rel_19g_no_step_of_the_clock_makes_a_living_worker_lose_its_task(harness, step):
+async def test_rel_19g_a_clock_step_takes_no_task_from_a_worker(harness, step):
     """Two leases long; two workers whose clocks both step, or stand still, in the middle of the task."""
     clock = Clock()
 
@@ -86,7 +86,7 @@ async def test_rel_19g_no_step_of_the_clock_makes_a_living_worker_lose_its_task(
 
 @no_bell
 @each_step
-async def test_rel_19g_nothing_is_stuck_longer_than_a_lease_whatever_the_clock_does(harness, step):
+async def test_rel_19g_nothing_is_stuck_longer_than_a_lease(harness, step):
     """What a dead worker held, what was due, and what waits for its next try."""
     clock = Clock()
     for key in ("held", "due", "failed"):
@@ -108,7 +108,7 @@ async def enqueue_at(harness, clock: Clock, key: str, **over: Any) -> None:
 
 
 @no_bell
-async def test_rel_19g_a_task_that_a_person_scheduled_keeps_its_time_when_the_clock_goes_back(harness):
+async def test_rel_19g_a_scheduled_task_keeps_its_time_when_clocks_step_back(harness):
     clock = Clock()
     await enqueue_at(harness, clock, "later", run_at=Millis(NOON + 2 * HOUR))
     async with harness.working(Effects(harness.db), clock=clock):

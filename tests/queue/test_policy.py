@@ -41,11 +41,11 @@ def test_r56_the_schedules(settings, delays):
     assert [retry_delay(settings, attempt, OOPS, 0.0) // SECOND for attempt in range(1, settings.attempts)] == delays
 
 
-def test_jitter_only_lengthens_a_delay_and_by_no_more_than_its_share():
+def test_jitter_only_lengthens_a_delay_within_its_share():
     assert [retry_delay(INGEST, 1, OOPS, jitter) for jitter in (0.0, 0.5, 1.0)] == [5000, 5250, 5500]
 
 
-def test_delays_beyond_the_schedule_double_up_to_an_hour_whatever_a_row_says():
+def test_delays_double_up_to_an_hour():
     assert retry_delay(INGEST, 5, OOPS, 0.0) == 80 * SECOND
     assert retry_delay(INGEST, 10**6, OOPS, 0.0) == HOUR
 
@@ -85,17 +85,17 @@ def test_what_may_work_later_is_tried_again(error):
     assert judge(error, 1, INGEST) == "retry"
 
 
-def test_our_own_database_not_answering_does_not_count_against_a_task():
+def test_an_unreachable_database_costs_a_task_no_attempt():
     assert judge(Unavailable("gone"), 99, INGEST) == "postpone"
     assert judge(Postponed("paused"), 99, INGEST) == "postpone"
 
 
-def test_a_fatal_error_stops_the_worker_and_a_lost_lease_is_left_alone():
+def test_a_fatal_error_stops_and_a_lost_lease_does_not():
     assert judge(Fatal("no"), 1, INGEST) == "stop"
     assert judge(LeaseLost([1]), 1, INGEST) == "drop"
 
 
-def test_a_text_is_cut_and_cleaned_so_that_both_engines_take_it():
+def test_an_error_text_is_cut_and_cleaned_for_both_engines():
     assert storable("a\0b\udc80") == "a\N{REPLACEMENT CHARACTER}b?"
     assert len(storable("x" * 10**6)) == LONGEST_TEXT
 
@@ -117,12 +117,12 @@ def lost_after(seconds: float, *, until: int, now: int = NOON) -> bool:
     return is_lost(seen[1], INGEST, now=Millis(now), steady=100.0 + seconds)
 
 
-def test_a_lease_that_ended_is_lost_once_a_heartbeat_was_missed():
+def test_an_expired_lease_is_lost_after_a_missed_heartbeat():
     assert not lost_after(10, until=NOON - 1)
     assert lost_after(15, until=NOON - 1)
 
 
-def test_rel_19g_a_clock_that_jumps_a_day_ahead_takes_nothing_from_a_worker_that_lives():
+def test_rel_19g_a_clock_a_day_ahead_takes_nothing_from_workers():
     tomorrow = NOON + DAY
     seen = observe_leases([a_lease(NOON)], {}, 100.0)
     seen = observe_leases([a_lease(NOON + 10 * SECOND)], seen, 110.0)
@@ -131,12 +131,12 @@ def test_rel_19g_a_clock_that_jumps_a_day_ahead_takes_nothing_from_a_worker_that
 
 
 @pytest.mark.parametrize("until", [NOON + HOUR, NOON + DAY])
-def test_rel_19g_a_lease_that_a_stepped_clock_put_far_ahead_is_lost_after_one_lease_of_silence(until):
+def test_rel_19g_a_lease_far_ahead_is_lost_after_one_silent_lease(until):
     assert not lost_after(29, until=until)
     assert lost_after(30, until=until)
 
 
-def test_a_lease_that_is_gone_is_forgotten_and_a_new_holder_begins_anew():
+def test_a_new_leaseholder_is_observed_anew():
     seen = observe_leases([a_lease(token=1)], {}, 100.0)
     assert observe_leases([], seen, 101.0) == {}
     assert observe_leases([a_lease(token=2)], seen, 101.0)[1].since == 101.0

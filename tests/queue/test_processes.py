@@ -19,7 +19,7 @@ KILLS, TASKS_PER_KILL = 100, 60
 SHARE = 12
 
 
-async def test_rel_13_a_worker_that_was_frozen_past_its_lease_cannot_write_when_it_goes_on(harness: QueueHarness):
+async def test_rel_13_a_worker_frozen_past_its_lease_cannot_write(harness: QueueHarness):
     """SIGSTOP, another takes over, SIGCONT: the effect is there once, and the first goes on with other work."""
     with harness.process() as first:
         [task_id] = await harness.enqueue(1, manner="freeze")
@@ -41,7 +41,7 @@ async def is_stopped(process: "subprocess.Popen[bytes]") -> bool:
 
 
 @pytest.mark.timeout(300)
-async def test_rel_14_a_task_that_kills_its_workers_is_given_up_and_takes_no_other_along(harness: QueueHarness):
+async def test_rel_14_a_task_that_kills_workers_is_given_up_alone(harness: QueueHarness):
     """R42: at the third loss. The others shared a worker with it twice, and are done all the same."""
     queue = a_queue(concurrency=20)
     await harness.enqueue(0, queue=queue, manner="kill")
@@ -83,7 +83,7 @@ async def restarting(harness: QueueHarness, queue) -> AsyncIterator[None]:
         stop.set()
 
 
-async def test_rel_19c_what_is_submitted_while_a_worker_drains_is_done_by_the_next(harness: QueueHarness):
+async def test_rel_19c_tasks_enqueued_during_a_drain_wait_for_the_next(harness: QueueHarness):
     with harness.process() as first:
         await harness.enqueue(0)
         await harness.until_all_are("done")
@@ -99,7 +99,7 @@ async def test_rel_19c_what_is_submitted_while_a_worker_drains_is_done_by_the_ne
     assert await harness.effects() == sorted(str(number) for number in range(submitted))
 
 
-async def test_a_task_that_runs_in_another_process_is_stopped_within_a_second_of_being_cancelled(harness: QueueHarness):
+async def test_a_cancelled_task_in_another_process_stops_quickly(harness: QueueHarness):
     with harness.process():
         [task_id] = await harness.enqueue(1, manner="endlessly")
         await harness.until(lambda: has_effects(harness, ["begun 1"]))

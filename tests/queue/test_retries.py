@@ -15,7 +15,7 @@ from tsuzuki.queue.errors import Fatal, NotRetryable
 from tsuzuki.queue.tasks import Task, skip_tx
 
 
-async def test_a_task_that_fails_is_tried_again_with_its_attempts_counted(harness):
+async def test_a_failed_task_is_retried_with_counted_attempts(harness):
     handler = Failing(Effects(harness.db), ValueError("a"), ValueError("b"))
     [task_id] = await harness.enqueue(1)
     async with harness.working(handler):
@@ -26,7 +26,7 @@ async def test_a_task_that_fails_is_tried_again_with_its_attempts_counted(harnes
     assert await harness.tasks.letters() == []
 
 
-async def test_r55_a_task_that_fails_too_often_is_a_dead_letter_with_all_that_is_known(harness):
+async def test_r55_a_task_that_fails_too_often_dead_letters_completely(harness):
     errors = [ValueError(f"no {number}\0") for number in range(1, 4)]
     [task_id] = await harness.enqueue(7)
     before = wall()
@@ -54,7 +54,7 @@ async def test_r56_what_will_never_work_is_a_dead_letter_at_once(harness, error,
 
 
 @pytest.mark.parametrize("payload", ["{", '{"number":"seven"}', "[" * 100_000, ""])
-async def test_r58_a_payload_that_does_not_decode_is_a_dead_letter_at_once_and_the_others_go_on(harness, payload):
+async def test_r58_an_undecodable_payload_dead_letters_at_once_and_alone(harness, payload):
     await put_task(harness.db, payload)
     await harness.enqueue(1)
     handler = Effects(harness.db)
@@ -66,7 +66,7 @@ async def test_r58_a_payload_that_does_not_decode_is_a_dead_letter_at_once_and_t
     assert (letter.key, letter.payload, letter.error_code, letter.attempts) == ("odd", payload, "undecodable", 1)
 
 
-async def test_a_fatal_error_stops_the_worker_says_so_and_costs_the_task_nothing(harness):
+async def test_a_fatal_error_stops_the_worker_without_an_attempt(harness):
     async with harness.working(Failing(Effects(harness.db), Fatal("no secret")), a_queue(concurrency=1)) as worker:
         [first] = await harness.enqueue(1)
 
@@ -103,7 +103,7 @@ async def _is_in_trouble(worker):
     return worker.problem is not None
 
 
-async def test_a_database_that_does_not_answer_costs_a_task_no_attempt(harness):
+async def test_a_database_that_does_not_answer_costs_no_attempt(harness):
     errors = [DatabaseUnavailable("restarting")] * 2
     [task_id] = await harness.enqueue(1)
     async with harness.working(Failing(Effects(harness.db), *errors), a_queue(attempts=1)):
@@ -137,14 +137,14 @@ async def test_an_effect_that_fails_after_finishing_is_undone_with_it(harness):
     assert (row.attempts, row.error) == (1, "gone")  # R58: a task whose watch is gone ends as skipped
 
 
-async def test_something_cancelled_inside_a_handler_is_a_failure_and_not_the_end_of_the_worker(harness):
+async def test_a_cancellation_inside_a_handler_is_a_failure(harness):
     await harness.enqueue(1)
     async with harness.working(Failing(Effects(harness.db), asyncio.CancelledError())):
         await harness.until_all_are("done")
     assert await harness.effects() == ["1"]
 
 
-async def test_a_batch_handler_gets_batches_and_finishes_them_in_one_transaction(harness):
+async def test_a_batch_handler_finishes_batches_in_one_transaction(harness):
     handler = BatchEffects(harness.db)
     await harness.enqueue(*range(40))
     async with harness.working(handler, a_queue(batch=20)):
@@ -153,7 +153,7 @@ async def test_a_batch_handler_gets_batches_and_finishes_them_in_one_transaction
     assert len(await harness.effects()) == 40
 
 
-async def test_one_poisonous_task_fails_alone_and_the_rest_of_its_batch_takes_effect(harness):
+async def test_one_poisonous_task_fails_alone_in_its_batch(harness):
     handler = BatchEffects(harness.db)
     await harness.enqueue(*range(5))
     await harness.enqueue(5, manner="badly")
@@ -166,7 +166,7 @@ async def test_one_poisonous_task_fails_alone_and_the_rest_of_its_batch_takes_ef
 
 
 @no_bell
-async def test_a_batch_that_outlasts_its_lease_while_it_is_split_loses_nothing(harness):
+async def test_a_batch_split_beyond_its_lease_loses_nothing(harness):
     class Slow(BatchEffects):
         async def handle_all(self, tasks: Sequence[Task[Note]]) -> None:
             await asyncio.sleep(0.25)

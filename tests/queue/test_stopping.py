@@ -25,7 +25,7 @@ async def test_a_queued_task_is_cancelled_at_once_and_never_runs(harness):
     assert await harness.effects() == ["2"]
 
 
-async def test_a_running_task_is_stopped_within_a_second_and_the_row_says_so(harness):
+async def test_a_cancelled_task_stops_within_a_second(harness):
     """R45; it is no failure, and nothing of it stays."""
     handler = Gated(harness.db)
     [task_id, _] = await harness.enqueue(1, 2)
@@ -68,7 +68,7 @@ async def test_cancelling_one_of_a_batch_stops_only_that_one(harness):
     assert await harness.effects() == ["1", "3"]
 
 
-async def test_a_worker_that_stops_lets_what_it_began_come_to_its_end(harness):
+async def test_a_stopping_worker_finishes_what_it_began(harness):
     handler = Gated(harness.db)
     await harness.enqueue(1, 2, 3)
     async with harness.working(handler, a_queue(concurrency=1)) as worker:
@@ -78,7 +78,7 @@ async def test_a_worker_that_stops_lets_what_it_began_come_to_its_end(harness):
     assert await harness.statuses() == {"1": "done", "2": "queued", "3": "queued"}
 
 
-async def test_what_does_not_end_in_time_is_given_back_uncounted_and_done_by_another(harness):
+async def test_unfinished_tasks_are_given_back_uncounted(harness):
     handler = Gated(harness.db)
     [task_id] = await harness.enqueue(1)
     async with harness.working(handler, patience=0.1):

@@ -26,7 +26,7 @@ async def test_a_wakeup_wakes_a_sleeping_worker_long_before_its_floor(harness):
         assert stopwatch.seconds() < 10 * 0.7
 
 
-async def test_without_a_wakeup_a_task_waits_no_longer_than_the_floor(harness):
+async def test_without_a_wakeup_a_task_waits_one_interval(harness):
     class Deaf:
         def wake(self, *_: str) -> None:
             return None
@@ -72,7 +72,7 @@ async def test_a_long_task_does_not_keep_the_other_places_empty(harness):
         await harness.until_all_are("done")
 
 
-async def test_how_long_a_task_took_and_how_it_ended_is_told(harness):
+async def test_a_tasks_duration_and_outcome_are_reported(harness):
     told: list[tuple[str, str]] = []
     await harness.enqueue(1)
     handler = Failing(Effects(harness.db), ValueError("once"))

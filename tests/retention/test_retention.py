@@ -212,7 +212,7 @@ async def test_tombstones_are_forgotten_400_days_after_the_last_listing(server):
     assert await forget_tombstones(server.db, server.clock.now) == 2
 
 
-async def test_the_last_listing_counts_though_the_document_stayed_as_it_was(server):
+async def test_the_last_listing_counts_for_an_unchanged_document(server):
     """Eight months of the same document, then another; a year later the first things are listed again."""
     server.publish(A, *old(NEWEST_KEPT + 2))
     shelf = await server.reader(A)

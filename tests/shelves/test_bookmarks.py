@@ -33,7 +33,7 @@ async def test_others_are_answered_while_a_hostile_page_is_cleaned(db):
     assert longest < (turns[-1] - turns[0]) / 2
 
 
-async def test_saving_and_letting_go_is_told_to_open_pages_and_what_is_refused_is_not(db):
+async def test_saving_sends_events_and_refusals_do_not(db):
     """So two browsers of one person stay in step."""
     feed, [shelf] = await a_followed_feed(db)
     await stored_watch(db, feed)

@@ -108,9 +108,7 @@ async def delivering(database_url: str, feed_id: int, *shelves: int) -> AsyncIte
 
 
 @pytest.mark.parametrize("act", [_return, _leave])
-async def test_whoever_comes_or_goes_while_something_is_delivered_has_it_or_leaves_nothing_behind(
-    db, database_url, act
-):
+async def test_following_or_leaving_during_delivery_is_consistent(db, database_url, act):
     feeds, shelf = Subscriptions(shelf_deps(db)), await a_reader(db)
     made = await feeds.add(shelf, NewSubscription(link=LINK))
     await feeds.add(await a_reader(db), NewSubscription(link=LINK))  # so that it stays when the first leaves
@@ -135,7 +133,7 @@ async def _read_and_save_in_an_app(db: Database, shelf: ShelfId, entry: Entry) -
 
 
 @pytest.mark.parametrize("save", [_save_on_a_page, _read_and_save_in_an_app])
-async def test_whoever_saves_what_is_let_go_elsewhere_waits_and_keeps_nobody_waiting(db, database_url, save):
+async def test_concurrent_saving_and_releasing_do_not_deadlock(db, database_url, save):
     """A bookmark comes before its entry, wherever both are changed."""
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, "a")

@@ -60,7 +60,7 @@ def progress(deps):
 # -- coming
 
 
-async def test_following_a_known_series_tells_in_one_line_how_much_there_is_and_floods_no_inbox(db, follows):
+async def test_following_a_known_series_gives_one_notice_without_entries(db, follows):
     """R8."""
     series, shelf = await a_published_series(db, range(1, 31)), await a_reader(db)
     followed = await follows.add(shelf, FollowRequest(series=series.public_id))
@@ -113,7 +113,7 @@ async def test_a_plan_s_room_is_asked_for(db, follows):
 # -- going, and coming back
 
 
-async def test_the_last_one_to_leave_stops_the_polling_and_the_next_to_come_starts_it(db, follows):
+async def test_polling_stops_and_starts_with_its_followers(db, follows):
     series = await a_published_series(db)
     first, second = await a_reader(db), await a_reader(db)
     ones = [(await follows.add(shelf, FollowRequest(series=series.public_id))).follow for shelf in (first, second)]
@@ -136,7 +136,7 @@ async def test_what_everyone_dropped_is_not_polled(db, follows):
     assert [watch.reason for watch in await watches_of(db, series.id)] == [None]
 
 
-async def test_who_follows_again_finds_entries_progress_and_wishes_as_they_were(db, follows, deps, progress):
+async def test_following_again_restores_entries_progress_and_settings(db, follows, deps, progress):
     """I9: leaving is undone by following again; what was read meanwhile stays read."""
     series, shelf = await a_published_series(db, [1]), await a_reader(db)
     group = await add_group(db, shelf, "Weekly")
@@ -175,7 +175,7 @@ async def test_an_entry_that_was_saved_is_saved_again(db, follows, progress):
     assert [(entry.unread, entry.saved) for entry in await entries_in(db, shelf, series.id)] == [(True, True)]
 
 
-async def test_another_shelf_s_follow_is_as_unknown_as_one_that_is_not_there(db, follows):
+async def test_another_shelfs_follow_is_not_found(db, follows):
     """I8."""
     series, mine, other = await a_published_series(db), await a_reader(db), await a_reader(db)
     follow = (await follows.add(mine, FollowRequest(series=series.public_id))).follow
@@ -221,7 +221,7 @@ NARROWED: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-async def test_a_library_is_sorted_and_narrowed_as_wished_page_by_page(db, follows, progress):
+async def test_a_library_is_sorted_filtered_and_paged(db, follows, progress):
     shelf = await a_reader(db)
     _, gappy, _ = await a_full_library(db, follows, progress, shelf)
     await release(db, gappy, [4], now=Millis(NOON + 1))
@@ -235,7 +235,7 @@ async def test_a_library_is_sorted_and_narrowed_as_wished_page_by_page(db, follo
         assert ([row.title for row in page], total) == (titles[1:2], len(titles))
 
 
-async def test_reading_goes_on_where_it_was_left_else_after_the_highest_that_was_read(db, follows, progress):
+async def test_reading_continues_at_the_open_or_next_chapter(db, follows, progress):
     shelf = await a_reader(db)
     _, gappy, new = await a_full_library(db, follows, progress, shelf)
     assert [(next_.title, next_.number, next_.page) for next_ in await follows.continue_reading(shelf, 10)] == [
@@ -250,7 +250,7 @@ async def test_reading_goes_on_where_it_was_left_else_after_the_highest_that_was
 # -- races
 
 
-async def test_who_follows_while_chapters_are_delivered_gets_each_as_an_entry_or_in_the_line_never_both(db):
+async def test_chapters_delivered_during_following_come_exactly_once(db):
     """R8, I2: whatever the order in which they meet."""
     deps = library_deps(db, Clock())
     follows, series = Follows(deps), await a_published_series(db, [1])
@@ -271,7 +271,7 @@ async def test_who_follows_while_chapters_are_delivered_gets_each_as_an_entry_or
         assert keys == list(range(told + 1, 8))
 
 
-async def test_entries_and_progress_agree_after_a_mass_mark_and_its_undo(db, follows, deps):
+async def test_entries_and_progress_agree_after_undoing_a_mass_mark(db, follows, deps):
     series, shelf = await a_published_series(db), await a_reader(db)
     await follows.add(shelf, FollowRequest(series=series.public_id))
     await release(db, series, [1, 2, 3])

@@ -115,7 +115,7 @@ STATES_ASKED: list[Sequence[ReadState]] = [["UNREAD"], ["IN_PROGRESS"], ["READ"]
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_a_list_of_books_is_that_part_of_all_books_in_that_order(db, seed):
+async def test_a_list_of_books_is_part_of_all_books(db, seed):
     rng = random.Random(seed)
     shelf, followed = await a_library(db, rng)
     library, keys = Library(db), await sort_keys(db, shelf)

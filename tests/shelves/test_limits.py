@@ -38,7 +38,7 @@ async def shelf(db):
     return shelf
 
 
-async def test_fifty_at_once_leave_exactly_as_many_as_there_is_room_for(subscriptions, shelf):
+async def test_fifty_at_once_fill_exactly_the_room(subscriptions, shelf):
     tried = await asyncio.gather(
         *(subscriptions.add(shelf, a_subscription(number)) for number in range(50)), return_exceptions=True
     )
@@ -47,7 +47,7 @@ async def test_fifty_at_once_leave_exactly_as_many_as_there_is_room_for(subscrip
     assert [type(one) for one in tried if isinstance(one, Exception)] == [LimitExceeded] * 40
 
 
-async def test_fifty_follows_at_once_leave_exactly_as_many_as_there_is_room_for(db, shelf):
+async def test_fifty_concurrent_follows_fill_exactly_the_room(db, shelf):
     follows = Follows(shelf_deps(db))
     requests = [Following(series=(await a_published_series(db, [1])).public_id) for _ in range(50)]
     tried = await asyncio.gather(*(follows.add(shelf, one) for one in requests), return_exceptions=True)
@@ -56,7 +56,7 @@ async def test_fifty_follows_at_once_leave_exactly_as_many_as_there_is_room_for(
     assert total == ROOM
 
 
-async def test_the_error_names_the_limit_what_is_used_and_the_plan_that_lifts_it(subscriptions, shelf):
+async def test_the_error_names_limit_usage_and_larger_plan(subscriptions, shelf):
     for number in range(ROOM):
         await subscriptions.add(shelf, a_subscription(number))
     with pytest.raises(LimitExceeded) as caught:
@@ -72,13 +72,13 @@ async def test_feeds_and_series_share_the_room(db, subscriptions, shelf):
         await subscriptions.add(shelf, a_subscription(1))
 
 
-async def test_of_many_those_that_fit_are_taken_and_each_of_the_others_says_why(subscriptions, shelf):
+async def test_what_fits_is_taken_and_the_rest_explained(subscriptions, shelf):
     tried = await subscriptions.add_many(shelf, [a_subscription(number) for number in range(ROOM + 2)])
     assert [one.error is None for one in tried] == [True] * ROOM + [False] * 2
     assert all(isinstance(one.error, LimitExceeded) for one in tried[ROOM:])
 
 
-async def test_a_list_that_is_too_long_is_taken_as_far_as_it_fits_and_makes_no_empty_group(db, subscriptions, shelf):
+async def test_a_too_long_list_is_taken_without_empty_groups(db, subscriptions, shelf):
     lines = "".join(
         f'<outline text="g{n}"><outline text="{n}" type="rss" xmlUrl="https://example.org/{n}"/></outline>'
         for n in range(ROOM + 2)
@@ -91,7 +91,7 @@ async def test_a_list_that_is_too_long_is_taken_as_far_as_it_fits_and_makes_no_e
 
 
 @pytest.mark.parametrize(("status", "says"), [("inactive", "reactivate it"), ("delinquent", "pay them")])
-async def test_a_shelf_that_sleeps_takes_nothing_and_says_what_to_do(db, subscriptions, shelf, status, says):
+async def test_a_sleeping_shelf_takes_nothing_and_says_why(db, subscriptions, shelf, status, says):
     await on_plan(db, shelf, "growth", status=status)
     with pytest.raises(LimitExceeded, match=says):
         await subscriptions.add(shelf, a_subscription(1))

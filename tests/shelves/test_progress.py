@@ -74,7 +74,7 @@ def ago(place: ReadingSetup, span: int) -> Millis:
 # -- the newest wins
 
 
-async def test_the_newest_word_counts_whatever_order_it_arrives_in_and_the_furthest_is_offered(place):
+async def test_the_newest_report_wins_and_the_furthest_is_offered(place):
     await place.tell(1, page=12, at=ago(place, MINUTE), device="phone")
     late = await place.tell(1, page=15, at=ago(place, HOUR), device="tablet")
     assert (late.page, late.furthest_page, late.device) == (12, 15, "phone")
@@ -82,7 +82,7 @@ async def test_the_newest_word_counts_whatever_order_it_arrives_in_and_the_furth
     assert (back.page, back.furthest_page, back.device) == (3, 15, "desk")
 
 
-async def test_a_device_whose_clock_is_ahead_does_not_win_for_ever(place):
+async def test_a_device_with_a_fast_clock_does_not_win(place):
     ahead = await place.tell(1, page=5, at=Millis(NOON + 100 * HOUR), device="ahead")
     assert ahead.paged_at is not None
     assert ahead.paged_at <= place.clock.now
@@ -116,7 +116,7 @@ async def test_the_same_words_in_any_order_come_to_the_same(place, seed):
     assert (found.page, found.device, found.furthest_page, found.is_read) == (4, "phone", 19, True)
 
 
-async def test_twenty_words_of_three_devices_at_once_converge_to_the_newest(place):
+async def test_twenty_concurrent_reports_converge_to_the_newest(place):
     start = ago(place, HOUR)
     devices = itertools.cycle(("phone", "tablet", "desk"))
     words = [ReportedReading(page=number, at=Millis(start + number), device=next(devices)) for number in range(18)]
@@ -144,13 +144,13 @@ async def test_the_last_page_makes_it_read_in_the_inbox_too(db, place):
     assert [event.kind for event in (await events_of(db, place.shelf))[before:]] == ["counts"]
 
 
-async def test_where_nobody_knows_how_many_pages_there_are_the_device_may_say(place):
+async def test_a_device_may_report_an_unknown_page_count(place):
     await release(place.db, place.series, [4])
     assert not (await place.tell(4, page=500)).is_read
     assert (await place.tell(4, page=9, page_count=10)).is_read
 
 
-async def test_reading_again_does_not_make_it_unread_and_a_mark_does(place):
+async def test_reading_again_does_not_mark_as_unread(place):
     await place.tell(1, page=19)
     assert (await place.tell(1, page=2)).is_read
     assert not (await place.tell(1, is_read=False)).is_read
@@ -178,7 +178,7 @@ async def test_marking_entries_marks_their_chapters(db, place):
     assert await place.unread() == ["1", "2", "3"]
 
 
-async def test_what_is_saved_in_the_inbox_is_bookmarked_in_its_series_and_the_other_way_round(db, place):
+async def test_saved_entries_and_bookmarks_of_a_series_agree(db, place):
     entry, *_ = await entry_ids(db, place.shelf)
     await place.inbox.save_chapter(place.shelf, entry, saved=True)
     chapter = await place.chapter(1)
@@ -232,7 +232,7 @@ async def test_counts_stay_exact_while_devices_mark_at_once(db, place):
 # -- marking many
 
 
-async def test_what_was_marked_unread_at_once_is_read_again_at_once(db, place):
+async def test_a_chapter_marked_unread_can_be_read_at_once(db, place):
     """Only that mark is taken back: what was unread before it, and what was read since, stays."""
     mark, series = place.progress.mark, place.series.public_id
     await mark(place.shelf, series, ChapterSelection(up_to=2_000_000), is_read=True)
@@ -246,7 +246,7 @@ async def test_what_was_marked_unread_at_once_is_read_again_at_once(db, place):
     assert await disagreeing(db) == 0
 
 
-async def test_a_mass_mark_that_comes_late_changes_nothing_that_was_said_since(db, place):
+async def test_a_late_mass_mark_does_not_change_newer_reports(db, place):
     mark, series = place.progress.mark, place.series.public_id
     made_at = ago(place, MINUTE)
     await place.tell(1, is_read=True)
@@ -260,7 +260,7 @@ async def test_a_mass_mark_that_comes_late_changes_nothing_that_was_said_since(d
     assert await disagreeing(db) == 0
 
 
-async def test_chapters_are_marked_up_to_a_number_before_one_by_id_or_all(db, place):
+async def test_chapters_are_marked_up_to_by_id_or_all(db, place):
     await release(db, place.series, ["2.5", 10])
 
     async def read() -> list[str]:
@@ -281,7 +281,7 @@ async def test_chapters_are_marked_up_to_a_number_before_one_by_id_or_all(db, pl
     assert await place.unread() == []
 
 
-async def test_a_chapter_of_another_series_is_not_found_and_nothing_is_marked(db, place):
+async def test_marking_a_chapter_of_another_series_changes_nothing(db, place):
     other = await a_published_series(db, [1], title="Other")
     foreign = await chapter_of(db, other.id, 1)
     with pytest.raises(NotFound):
@@ -297,7 +297,7 @@ async def test_a_chapter_of_another_series_is_not_found_and_nothing_is_marked(db
 # -- devices that were away
 
 
-async def test_many_words_at_once_are_answered_each_and_bad_ones_spoil_no_good_ones(place):
+async def test_reports_are_answered_separately_and_bad_ones_skipped(place):
     series, first = place.series.public_id, await place.chapter(1)
     told = [
         ReportedProgress(series=series, chapter=first, number=None, reading=ReportedReading(page=4)),
@@ -321,7 +321,7 @@ async def test_many_words_at_once_are_answered_each_and_bad_ones_spoil_no_good_o
 # -- history
 
 
-async def test_the_history_is_what_was_opened_the_last_first_page_by_page(place):
+async def test_the_history_lists_opened_chapters_newest_first(place):
     for key in (1, 2, 3):
         await place.tell(key, page=1)
     await place.tell(1, page=2)
@@ -333,7 +333,7 @@ async def test_the_history_is_what_was_opened_the_last_first_page_by_page(place)
     assert ([row.number for row in rest.rows], rest.next_cursor) == (["2"], None)
 
 
-async def test_what_the_history_forgets_is_still_read_as_far_as_it_was(place):
+async def test_forgetting_history_keeps_the_progress(place):
     chapter = await place.chapter(1)
     await place.tell(1, page=7)
     await place.tell(2, page=7)

@@ -18,7 +18,7 @@ from tsuzuki.shelves.types import (
 )
 
 
-async def test_chapters_are_in_the_order_of_the_list_with_what_is_read(db):
+async def test_chapters_come_in_list_order_with_progress(db):
     series = await a_published_series(db, [1, "2.5", 2, 10])
     shelf = await a_reader(db)
     progress, looks = ReadingProgress(library_deps(db)), SeriesService(db)
@@ -64,7 +64,7 @@ async def test_what_was_opened_of_one_series_has_nothing_of_another(db):
     assert len(await progress.opened_of(shelf, series.public_id, 1)) == 1
 
 
-async def test_i9_a_follow_remembers_how_its_pages_are_shown_and_who_comes_back_finds_it_so(db):
+async def test_i9_a_follow_restores_its_reading_mode(db):
     series = await a_published_series(db, [1])
     shelf = await a_reader(db)
     follows = Follows(library_deps(db))

@@ -75,7 +75,7 @@ async def test_a_watch_rests_exactly_while_everyone_has_suspended_it(db, subscri
     assert await count(db, q.resting) == 1
 
 
-async def test_the_last_one_to_leave_takes_the_content_along_once_nobody_can_undo_it(db, subscriptions):
+async def test_content_goes_with_its_last_follower_after_undo_expires(db, subscriptions):
     shelf = await a_reader(db)
     made = await subscriptions.add(shelf, NewSubscription(link=LINK))
     await publish(db, made.feed_id, range(5), first=True)

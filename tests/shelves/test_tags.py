@@ -49,7 +49,7 @@ async def names(db: Database, shelf: ShelfId, entry: EntryId) -> list[tuple[str,
     return [(tag.name, tag.is_own) for tag in found.get(entry, ())]
 
 
-async def test_entries_have_their_own_tags_and_those_of_feed_and_series(db):
+async def test_entries_have_their_own_and_inherited_tags(db):
     shelf, feed, followed = await a_shelf(db)
     first, second, chapter = await entry_ids(db, shelf)
     tags = Tags(shelf_deps(db))
@@ -76,7 +76,7 @@ async def test_tagging_again_changes_nothing_and_untagging_leaves_the_tag(db):
     assert await tags.tag_entries(shelf, [second], add=["Sea"], remove=["sea"]) == 0
 
 
-async def test_a_tag_is_renamed_or_joined_with_the_one_of_that_name(db):
+async def test_a_tag_is_renamed_or_merged(db):
     shelf, feed, _ = await a_shelf(db)
     first, second, chapter = await entry_ids(db, shelf)
     tags = Tags(shelf_deps(db))

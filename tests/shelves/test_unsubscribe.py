@@ -75,7 +75,7 @@ async def reading(db):
     return made
 
 
-async def test_i9_an_undo_brings_back_settings_group_and_what_was_read_and_saved(reading):
+async def test_i9_undoing_an_unsubscribe_restores_everything(reading):
     before = await reading.settings(), await reading.states()
     assert sorted(state[1:3] for state in before[1]) == [(False, False), *[(True, False)] * 3, (True, True)]
     await reading.subscriptions.delete(reading.shelf, reading.made.public_id)
@@ -89,7 +89,7 @@ async def test_i9_an_undo_brings_back_settings_group_and_what_was_read_and_saved
     assert not any(state[2] for state in await reading.states())
 
 
-async def test_i9_whoever_follows_it_again_has_it_as_it_was_but_for_what_they_say_now(reading):
+async def test_i9_subscribing_again_restores_all_but_new_choices(reading):
     before = await reading.states()
     await reading.subscriptions.delete(reading.shelf, reading.made.public_id)
     again = await reading.subscriptions.add(reading.shelf, NewSubscription(link=LINK, name="Another name"))
@@ -100,7 +100,7 @@ async def test_i9_whoever_follows_it_again_has_it_as_it_was_but_for_what_they_sa
         await reading.subscriptions.restore(reading.shelf, reading.made.public_id)
 
 
-async def test_what_came_meanwhile_for_others_is_there_too_and_what_was_let_go_stays_so(reading):
+async def test_what_others_received_meanwhile_comes_back_too(reading):
     other = await a_reader(reading.db)
     await reading.subscriptions.add(other, NewSubscription(link=LINK))
     saved = next(state[0] for state in await reading.states() if state[2])
@@ -114,7 +114,7 @@ async def test_what_came_meanwhile_for_others_is_there_too_and_what_was_let_go_s
     assert not any(state[2] for state in states if state[0] == saved)
 
 
-async def test_i9_a_feed_that_became_part_of_another_is_had_back_from_there(reading):
+async def test_i9_an_unsubscribe_from_a_merged_feed_can_be_undone(reading):
     """R29: what moved meanwhile is not lost to whoever may undo having left it."""
     before = [state[1:] for state in await reading.states()]
     other = await reading.subscriptions.add(await a_reader(reading.db), NewSubscription(link=f"{LINK}/moved"))

@@ -63,7 +63,7 @@ def test_a_source_speaks_the_language_that_its_name_ends_with(name, languages, l
         (False, False, True, 3, "disabled"),
     ],
 )
-def test_how_a_source_fares_is_one_word_the_most_lasting_first(is_enabled, is_installed, is_paused, fails, word):
+def test_the_worst_lasting_problem_names_a_sources_state(is_enabled, is_installed, is_paused, fails, word):
     source = Source(
         id=SourceId(1),
         uid=1,

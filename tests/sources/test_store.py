@@ -21,7 +21,7 @@ async def test_r9_source_ids_are_numbers_from_100000(db):
 
 
 @pytest.mark.parametrize("same", ["name", "slug"])
-async def test_a_source_that_exists_is_a_conflict_that_says_on_what(db, same):
+async def test_an_existing_source_conflicts_and_names_the_field(db, same):
     new = NewSource(uid=2**40, name="One", slug="one", base_url="https://example.org")
     await stored_source(db, name="One" if same == "name" else "Other", slug="one" if same == "slug" else "other")
     with pytest.raises(UniqueViolation) as refused:
@@ -45,7 +45,7 @@ async def test_sec_10_the_same_link_through_a_proxy_is_another_feed(db):
     assert direct != behind
 
 
-async def test_a_watch_is_on_a_feed_or_on_a_series_source_never_on_both_or_none(db):
+async def test_a_watch_has_either_a_feed_or_a_series_source(db):
     feed = await stored_feed(db)
     mapping = await stored_series_source(db, await stored_series(db), await stored_source(db))
     nothing = NewWatch(host="example.org", next_check_at=NOON)
@@ -59,7 +59,7 @@ async def claim(db, priority=2, *, now=NOON, lease=MINUTE, most=10):
     return await db.with_tx(lambda tx: claim_due_watches_tx(tx, {priority: most}, now=now, lease=lease))
 
 
-async def test_only_due_watches_of_the_priority_are_claimed_the_longest_overdue_first(db):
+async def test_the_longest_overdue_watches_are_claimed_first(db):
     wanted = {}
     for due, priority, suspended in ((NOON, 2, False), (NOON - HOUR, 2, False), (NOON + 1, 2, False), (NOON, 1, False)):
         watch = await stored_watch(db, await stored_feed(db), next_check_at=Millis(due), priority=priority)
@@ -70,7 +70,7 @@ async def test_only_due_watches_of_the_priority_are_claimed_the_longest_overdue_
     assert await claim(db) == []
 
 
-async def test_i5_a_lease_that_runs_out_makes_the_watch_due_again_with_a_new_token(db):
+async def test_i5_an_expired_lease_makes_the_watch_due_again(db):
     await stored_watch(db, await stored_feed(db))
     first = (await claim(db))[0]
     assert await claim(db, now=Millis(NOON + MINUTE - 1)) == []

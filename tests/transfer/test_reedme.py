@@ -71,7 +71,7 @@ async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path
     assert {mark.feed_name for mark in kept} == {"Feed 1", "Feed 2"}
 
 
-async def test_feeds_are_asked_as_they_were_and_when_it_was_planned(db, tmp_path):
+async def test_imported_feeds_keep_their_schedule_and_validators(db, tmp_path):
     """For two days at most (I5), and not where somebody else waits for them too."""
     file = a_newer_file(tmp_path / "reedme.db")
     planned = NOON // 1000 + 3600
@@ -97,7 +97,7 @@ async def test_a_plan_that_is_too_far_ahead_is_cut(db, tmp_path):
     assert (await db.read(lambda tx: tx.one(FetchRow, q.fetched))).next_check_at == NOON + 2 * DAY
 
 
-async def test_the_snapshots_of_a_newer_file_come_along_once_as_they_were_taken(db, tmp_path):
+async def test_snapshots_of_a_newer_file_are_imported_once(db, tmp_path):
     """R71: also those whose item was gone, and those that never had a link."""
     file = a_newer_file(tmp_path / "reedme.db")
     shelf = await a_reader(db)
@@ -155,7 +155,7 @@ def test_times_are_read_as_each_driver_wrote_them(tmp_path, said, moment):
     assert item.published_at == (None if moment is None else from_iso(moment))
 
 
-async def test_a_database_of_before_at_the_configured_path_is_adopted_at_the_start(tmp_path):
+async def test_an_old_database_at_the_path_is_adopted(tmp_path):
     a_legacy_file(tmp_path / "tsuzuki.db")
     settings = settings_for(tmp_path, password="correct horse")
     for _ in range(2):
@@ -201,7 +201,7 @@ async def test_a_start_waits_while_another_process_migrates_the_file(tmp_path):
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_killed_at_any_moment_the_file_is_the_old_one_whole_or_the_new_one_whole(tmp_path):
+def test_a_killed_adoption_leaves_the_old_or_new_file(tmp_path):
     """kill -9 over and over, until a start is left in peace; nothing is lost on the way."""
     rng = random.Random(7)
     seen = set()

@@ -66,7 +66,7 @@ LATIN = "cast(x'43616665e9' as text)"  # "Café", as Latin-1 has it
         "update feeds set suspended = 'x', group_id = 'none', req_proxy = 0",
     ],
 )
-async def test_a_value_of_any_type_is_taken_for_what_it_is(db, tmp_path, statement):
+async def test_a_value_of_any_sqlite_type_is_read(db, tmp_path, statement):
     file = changed(a_legacy_file(tmp_path / "f.db"), "alter table feeds add column site text", statement)
     shelf = await a_reader(db)
     for _ in range(2):
@@ -96,7 +96,7 @@ async def test_ids_of_several_types_find_each_other(db, tmp_path):
     assert (feed.item_count, feed.name) == (3, "Feed 1")
 
 
-async def test_a_row_that_is_too_large_is_left_out_and_named(db, tmp_path):
+async def test_a_too_large_row_is_left_out_and_named(db, tmp_path):
     file = changed(
         a_legacy_file(tmp_path / "f.db"), f"update items set content = zeroblob({MAX_TEXT + 1}) where id in (2, 7)"
     )
@@ -152,7 +152,7 @@ async def test_a_damaged_database_stops_the_start_and_stays(tmp_path):
     assert file.read_bytes() == damaged
 
 
-async def test_who_leaves_a_feed_during_an_import_gets_nothing_of_it(db, tmp_path):
+async def test_leaving_a_feed_during_its_import_gets_nothing(db, tmp_path):
     """The shelf leaves while a parser process cleans its items."""
     shelf = await a_reader(db)
     feeds = Subscriptions(shelf_deps(db))

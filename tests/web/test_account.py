@@ -162,7 +162,7 @@ async def test_a_reader_makes_no_token_that_administers(app):
 # -- the password
 
 
-async def test_a_changed_password_ends_every_other_session_and_the_old_one_is_worth_nothing(app, guest):
+async def test_changing_the_password_ends_other_sessions(app, guest):
     other = await a_guest(app, await app.admin())
     fields = {"current_password": PASSWORD, "new_password": NEW, "repeat": NEW}
     done = await guest.send("/account/password", fields)
@@ -180,7 +180,7 @@ async def test_a_changed_password_ends_every_other_session_and_the_old_one_is_wo
         ({"repeat": "canary other"}, "repeat"),
     ],
 )
-async def test_what_is_wrong_with_a_new_password_stands_beside_its_field(guest, wrong, field):
+async def test_problems_of_a_new_password_are_beside_its_field(guest, wrong, field):
     fields = {"current_password": PASSWORD, "new_password": NEW, "repeat": NEW} | wrong
     answer = await guest.send("/account/password", fields)
     assert (answer.status, focus_of(answer)) == (400, [field])
@@ -188,7 +188,7 @@ async def test_what_is_wrong_with_a_new_password_stands_beside_its_field(guest, 
     assert not [typed for typed in fields.values() if typed in answer.text]
 
 
-async def test_sec_37_a_stolen_session_guesses_the_password_no_more_often_than_a_stranger(tmp_path):
+async def test_sec_37_a_stolen_session_guesses_passwords_under_the_limit(tmp_path):
     async with a_running_app(tmp_path, login_limit=2) as app:
         guest = await a_guest(app, await app.admin())
         fields = {"current_password": "guess", "new_password": NEW, "repeat": NEW}
@@ -247,7 +247,7 @@ async def test_an_account_is_linked_signed_in_with_and_unlinked(tmp_path, provid
         assert (await other.send("/account/identity/unlink")).status == 409
 
 
-async def test_a_provider_that_does_not_answer_is_a_sentence_on_the_page(tmp_path, provider):
+async def test_an_unreachable_provider_is_explained_on_the_page(tmp_path, provider):
     async with a_running_app(tmp_path, **oidc_settings(provider.base)) as app:
         provider.metadata = {"token_endpoint": None}
         stranger = Guest(app.client)

@@ -58,7 +58,7 @@ async def test_a_channel_shows_its_secret_once(reader):
     assert secret not in listed.text
 
 
-async def test_who_tries_a_channel_too_often_is_told_how_long_to_wait_and_one_that_is_off_is_not_tried(reader):
+async def test_trying_a_channel_is_limited_and_needs_it_on(reader):
     form = {"kind": "webhook", "name": "Mine", "config.url": "http://93.184.216.34/hook"}
     await reader.guest.send("/notifications", form)
     path = re.findall(r'action="(/notifications/[\w-]+)/test"', (await reader.guest.see("/notifications")).text)[0]
@@ -73,7 +73,7 @@ async def test_who_tries_a_channel_too_often_is_told_how_long_to_wait_and_one_th
     assert (off.status, "Turn it on first." in off.text) == (409, True)
 
 
-async def test_the_app_is_installable_and_its_worker_keeps_only_what_is_nobodys(reader):
+async def test_the_app_is_installable_and_caches_nothing_personal(reader):
     manifest = (await reader.guest.see("/manifest.webmanifest")).json()
     for icon in manifest["icons"]:
         assert (await reader.guest.see(icon["src"])).headers["content-type"] == "image/png"
@@ -85,7 +85,7 @@ async def test_the_app_is_installable_and_its_worker_keeps_only_what_is_nobodys(
         assert (await Guest(reader.app.client).see(path)).status == 200
 
 
-async def test_the_form_of_a_channel_has_the_fields_of_its_config(reader):
+async def test_the_form_of_a_channel_follows_its_config(reader):
     page = await reader.guest.see("/notifications")
     forms = dict(re.findall(r'name="kind" value="(\w+)">(.*?)</form>', page.text, re.DOTALL))
     fields = {kind: re.findall(r'name="config\.(\w+)"', form) for kind, form in forms.items()}

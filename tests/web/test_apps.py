@@ -15,7 +15,7 @@ from tsuzuki.web.apps import ABILITIES, READER_APPS, spoken_apps
 SPOKEN = {one.name for one in PROTOCOLS}
 
 
-async def test_the_page_has_the_address_of_this_server_for_each_app(tmp_path):
+async def test_the_page_shows_this_servers_address_per_app(tmp_path):
     async with a_running_app(tmp_path, public_url="https://read.example") as app:
         user = await app.add()
         text = unescape((await (await a_guest(app, user)).see("/apps")).text)

@@ -12,7 +12,7 @@ from tests.web.sample_shelf import an_item, release_items
 from tsuzuki.model.harvest import Enclosure
 
 
-async def test_an_article_is_read_with_its_neighbours_of_the_list_it_was_opened_from(reader):
+async def test_an_article_has_neighbours_of_its_list(reader):
     links = [unescape(link) for link in LINK.findall((await reader.guest.see("/?kind=item")).text)]
     page = await reader.guest.see(links[3])
     assert "The last panel is decided" in page.text
@@ -88,13 +88,13 @@ async def test_a_post_without_a_title_is_known_by_its_words(reader):
     assert "Untitled" not in row + page
 
 
-async def test_a_post_of_nothing_but_a_time_is_known_by_it(reader):
+async def test_a_post_with_only_a_time_is_titled_by_it(reader):
     row, page = await opened(reader, title="", content="", link=None)
     assert re.search(r"<a [^>]+>(\d+ \w+ \d{4}, [\d:]+|\w+ \d)", row[row.index("<h3>") :])
     assert "Untitled" not in row + page
 
 
-async def test_pictures_that_come_with_an_item_are_shown_and_no_files(reader):
+async def test_an_items_pictures_are_shown_and_files_are_not(reader):
     """R104."""
     enclosures = [
         Enclosure(PICTURE, media_type="image/png", title="A boat"),
@@ -173,7 +173,7 @@ async def test_a_footnote_stays_on_the_page(reader):
     assert "_blank" not in prose
 
 
-async def test_what_was_stored_too_deep_is_shown_as_text_at_once(reader):
+async def test_too_deeply_nested_content_is_shown_as_text(reader):
     """SEC-20."""
     started = time.process_time()
     _, page = await opened(reader, content="<div>" * 27_000 + "down there" + "</div>" * 27_000)
@@ -188,7 +188,7 @@ async def test_one_film_in_several_sizes_has_one_player(reader):
     assert len(re.findall(r'class="medium" href="https://v.example/', page)) == 2
 
 
-async def test_a_post_of_only_a_picture_is_known_by_what_stands_for_it(reader):
+async def test_a_post_with_only_a_picture_is_titled_by_it(reader):
     """R103: and what stands for a picture is no text of the post."""
     row, page = await opened(reader, title="", content=f'<img src="{PICTURE}" alt="A boat at dawn">')
     assert ">A boat at dawn</a>" in row

@@ -24,7 +24,7 @@ async def payer(app):
     return await a_payer(app)
 
 
-async def test_with_billing_off_no_page_or_link_shows_any_of_it(tmp_path):
+async def test_without_billing_no_page_mentions_it(tmp_path):
     async with a_running_app(tmp_path) as app:
         guest = await a_guest(app, await app.admin())
         assert HOME not in (await guest.see("/account")).text
@@ -45,7 +45,7 @@ async def test_the_account_leads_to_what_is_rented_and_used(app, payer):
     assert "Read articles are kept for 365 days." in shown
 
 
-async def test_another_plan_shows_what_it_costs_before_it_is_confirmed_and_exactly_that_is_charged(app, payer):
+async def test_a_plan_shows_its_price_and_charges_exactly_that(app, payer):
     plan_options = await app.billing.offers.for_shelf(OPERATOR, (await payer.shelves())[0].public_id)
     assert 900 < plan_options.of("growth").cents <= 1_000
     path = await payer.path(verb="/plan")
@@ -60,7 +60,7 @@ async def test_another_plan_shows_what_it_costs_before_it_is_confirmed_and_exact
     assert "Plan changed." in await payer.text(answer.headers["location"])
 
 
-async def test_a_smaller_plan_is_refused_with_the_list_of_what_is_over(app, payer):
+async def test_a_plan_below_the_usage_lists_the_excess(app, payer):
     (shelf,) = await payer.shelves()
     for number in range(12):
         await app.reading.subscriptions.add(shelf.id, NewSubscription(link=f"https://example.org/{number}"))
@@ -89,7 +89,7 @@ async def test_what_is_not_offered_is_neither_shown_nor_given(payer):
     assert (await payer.guest.send(path, {"plan": "self-hosted"})).status == 403
 
 
-async def test_a_shelf_is_put_to_sleep_with_a_way_back_and_woken(payer):
+async def test_a_shelf_is_put_to_sleep_and_woken(payer):
     path = await payer.path(verb="/deactivate")
     assert re.search(r"USD \d\.\d\d credit", await payer.text(path))
     answer = await payer.guest.send(path)
@@ -102,7 +102,7 @@ async def test_a_shelf_is_put_to_sleep_with_a_way_back_and_woken(payer):
     assert (await payer.shelves())[0].status == "active"
 
 
-async def test_a_shelf_is_rented_and_renamed_and_what_was_typed_is_not_lost(payer):
+async def test_a_shelf_is_rented_and_renamed_keeping_inputs(payer):
     shown = await payer.text(f"{HOME}/new")
     assert re.search(r"Growth USD 15.00 per month USD \d+\.\d\d now", shown)
     taken = await payer.guest.send(f"{HOME}/shelves", {"name": "Main", "plan": "growth"})
@@ -127,7 +127,7 @@ async def test_the_second_free_shelf_is_shown_as_refused(app):
     assert (answer.status, len(await payer.shelves())) == (422, 1)
 
 
-async def test_invoices_open_paid_and_void_are_listed_and_the_statement_adds_up(app, payer):
+async def test_invoices_are_listed_and_the_statement_adds_up(app, payer):
     for name in ("Two", "Three"):
         await app.billing.rented.create(OPERATOR, payer.tenant.public_id, name=name, plan="growth")
     opened, paid, voided = await payer.invoices()
@@ -165,7 +165,7 @@ async def test_invoices_come_in_pages(app, payer):
     assert "No invoices yet." in await payer.text(f"{HOME}?page=999999999999999")
 
 
-async def test_r84_what_is_due_is_said_on_every_page_until_it_is_paid_and_what_sleeps_is_told(app, payer):
+async def test_r84_due_invoices_are_shown_on_every_page_until_paid(app, payer):
     for path in ("/", "/account", HOME):
         assert "USD 5.00 is due. From" in await payer.text(path)
     app.time.pass_(8 * DAY)
@@ -184,7 +184,7 @@ async def test_r84_what_is_due_is_said_on_every_page_until_it_is_paid_and_what_s
     assert "is due" not in (await other.see("/")).text
 
 
-async def test_a_tenant_that_was_given_up_is_told_how_to_come_back(app, payer):
+async def test_a_churned_tenant_learns_how_to_return(app, payer):
     app.time.pass_(31 * DAY)
     await app.billing.catch_up()
     payer.guest = await a_guest(app, payer.user)

@@ -81,7 +81,7 @@ async def new_password(page: Page, password: str = PASSWORD) -> None:
 # -- from the first visit on
 
 
-async def test_from_the_first_run_to_being_signed_in_with_one_wrong_code_on_the_way(browser, tmp_path):
+async def test_the_first_run_survives_one_wrong_code(browser, tmp_path):
     with capture_logs() as lines:
         async with running_app(settings_for(tmp_path)) as client, a_page(browser) as page:
             [code] = [line["setup_code"] for line in lines if line["event"] == "nobody_can_sign_in_yet"]
@@ -105,7 +105,7 @@ async def test_from_the_first_run_to_being_signed_in_with_one_wrong_code_on_the_
             assert page.url == f"{client.base}/"
 
 
-async def test_a_wrong_password_is_said_and_then_there_is_a_wait(browser, tmp_path):
+async def test_a_wrong_password_is_reported_then_delayed(browser, tmp_path):
     async with a_running_app(tmp_path, login_limit=2) as app, a_page(browser) as page:
         for _ in range(2):
             await sign_in(page, app.client.base, "guess")
@@ -159,7 +159,7 @@ async def test_a_token_is_made_and_gone_from_the_page_after(browser, tmp_path):
         await expect(page.get_by_role("main").get_by_role("status")).to_have_text("Token revoked.")
 
 
-async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scripts(browser, tmp_path):
+async def test_the_provider_is_reachable_under_the_policy_without_scripts(browser, tmp_path):
     async with (
         strict_provider() as provider,
         a_running_app(tmp_path, **oidc_settings(provider.base)) as app,
@@ -173,7 +173,7 @@ async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scri
 # -- by keyboard
 
 
-async def test_the_keyboard_alone_is_enough_and_its_place_is_always_seen(browser, tmp_path):
+async def test_the_keyboard_suffices_and_focus_is_always_visible(browser, tmp_path):
     async with a_running_app(tmp_path) as app, a_page(browser) as page:
         await page.goto(f"{app.client.base}/sign-in?next=/account")
         await page.wait_for_selector("input:focus")  # the cursor is there a moment after the page
@@ -234,7 +234,7 @@ async def states(page: Page, app: RunningApp) -> AsyncIterator[str]:
 
 
 @pytest.mark.timeout(300)
-async def test_i7_every_page_fits_and_is_readable_without_any_exception_from_the_policy(browser, tmp_path):
+async def test_i7_every_page_is_readable_under_the_strict_policy(browser, tmp_path):
     """Each page in both themes, on a phone and at a desk."""
     async with a_running_app(tmp_path, **oidc_settings("https://id.example.org")) as app, a_page(browser) as page:
         seen = 0
@@ -261,7 +261,7 @@ async def test_the_setup_page_fits_on_a_phone(browser, tmp_path):
 # -- where to
 
 
-async def test_sec_41_a_real_browser_reads_every_answer_as_a_place_of_ours(browser):
+async def test_sec_41_a_browser_reads_every_answer_as_same_origin(browser):
     """The table is about what browsers make of a Location; this asks one."""
     async with a_page(browser) as page:
         answers = [local_path(path) for path in (*EVIL, *KEPT)]

@@ -77,7 +77,7 @@ async def test_a_page_is_packed_on_its_way(app, path):
 
 @pytest.mark.browser
 @pytest.mark.asyncio(loop_scope="session")
-async def test_a_browser_fetches_as_little_as_that_for_the_first_page(browser: Browser, tmp_path):
+async def test_the_first_page_loads_few_bytes(browser: Browser, tmp_path):
     """As it counts itself what comes over the wire, with whatever scripts ask for by themselves."""
     async with a_running_app(tmp_path, billing="on") as app:
         await fill_shelf(app, await app.admin(), articles=60)
@@ -108,9 +108,7 @@ async def _fetched(browser: Browser, app: RunningApp) -> dict[str, int]:
 @pytest.mark.browser
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("address", ["https://example.org/pixel.gif", "//example.org/x.js"])
-async def test_a_page_that_asks_another_server_for_anything_fails_every_test_that_opens_it(
-    browser: Browser, tmp_path, address
-):
+async def test_a_page_that_calls_another_server_fails_tests(browser: Browser, tmp_path, address):
     """All tests in a browser open their pages like this: so no page does."""
     async with a_running_app(tmp_path) as app:
         with pytest.raises(AssertionError, match=re.escape(address)):

@@ -68,7 +68,7 @@ async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_databa
 @pytest.mark.parametrize(
     ("public_url", "expected"), [("https://read.example/", "https://read.example"), (None, "http://")]
 )
-async def test_what_was_made_is_shown_with_all_that_an_app_asks_for(tmp_path, public_url, expected):
+async def test_a_new_device_password_shows_all_an_app_needs(tmp_path, public_url, expected):
     settings = {} if public_url is None else {"public_url": public_url}
     async with a_running_app(tmp_path, **settings) as app:
         user = await app.add()
@@ -85,7 +85,7 @@ async def test_what_was_made_is_shown_with_all_that_an_app_asks_for(tmp_path, pu
         assert str(qr_code(shown["secret"])) in made
 
 
-async def test_the_steps_of_each_app_that_it_is_for_are_a_link_away(tmp_path):
+async def test_each_apps_steps_are_one_link_away(tmp_path):
     async with a_running_app(tmp_path) as app:
         guest = await a_guest(app, await app.add())
         made = (await guest.send(PATH, WANTED | {"protocols": "miniflux"})).text
@@ -141,7 +141,7 @@ WRONG = (
 )
 
 
-async def test_what_is_wrong_stands_beside_its_field_and_nothing_typed_is_lost(tmp_path):
+async def test_problems_are_shown_beside_fields_keeping_inputs(tmp_path):
     async with a_running_app(tmp_path) as app:
         user = await app.add()
         await app.accounts.sharing.make(shelf_user(user), "Another")
@@ -229,7 +229,7 @@ async def test_it_is_made_by_keyboard_and_copied_on_a_phone(browser: Browser, tm
 
 @pytest.mark.browser
 @pytest.mark.asyncio(loop_scope="session")
-async def test_an_app_signs_in_is_named_and_is_refused_once_revoked(browser: Browser, tmp_path):
+async def test_an_app_signs_in_until_it_is_revoked(browser: Browser, tmp_path):
     """The way of a password, by keyboard on the pages and by HTTP as an app calls; without scripts as well."""
     async with a_running_app(tmp_path) as app:
         user = await app.add()

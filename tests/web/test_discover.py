@@ -63,7 +63,7 @@ def titles(text: str) -> list[str]:
 # -- by an address
 
 
-async def test_the_address_of_a_series_leads_to_its_preview_and_from_there_into_the_library(setup):
+async def test_a_pasted_series_address_leads_to_its_preview(setup):
     found = await setup.guest.send("/discover/find", {"url": setup.address(7)})
     assert found.status == 303
     preview = await setup.guest.see(found.headers["location"])
@@ -79,7 +79,7 @@ async def test_the_address_of_a_series_leads_to_its_preview_and_from_there_into_
     assert "In your library" in (await setup.guest.see(found.headers["location"])).text
 
 
-async def test_a_series_found_by_its_address_is_the_one_that_a_list_has(setup):
+async def test_a_series_found_by_address_equals_the_listed_one(setup):
     by_address = (await setup.guest.send("/discover/find", {"url": setup.address(3)})).headers["location"]
     listed = await setup.guest.see(setup.path)
     assert re.findall(r'href="(/discover/series/\d+)"', listed.text)[3] == by_address
@@ -142,7 +142,7 @@ async def test_a_source_is_browsed_page_by_page(setup):
     assert titles((await setup.guest.see(f"{setup.path}?list=latest")).text)[0] == "The Tale of 039"
 
 
-async def test_a_search_takes_a_text_and_the_filters_of_the_source(setup):
+async def test_a_search_takes_text_and_source_filters(setup):
     form = await setup.guest.see(f"{setup.path}?list=search")
     assert "Search this source" in form.text
     assert '<option value="2">Ended</option>' in form.text
@@ -153,7 +153,7 @@ async def test_a_search_takes_a_text_and_the_filters_of_the_source(setup):
     assert "The source has nothing that matches." in nothing.text
 
 
-async def test_r64_a_source_that_is_away_shows_what_it_said_before_and_says_so(setup):
+async def test_r64_an_unreachable_source_shows_stored_results_and_says_so(setup):
     await setup.guest.see(setup.path)
     setup.sample.is_down = True
     setup.app.time.pass_(3_600_000)
@@ -191,7 +191,7 @@ FILTERS: tuple[Filter, ...] = (
         ),
     ],
 )
-def test_only_what_differs_from_the_source_is_asked_and_nonsense_is_left_out(query, values):
+def test_only_changed_filters_are_sent_and_nonsense_dropped(query, values):
     assert list(values_of(FILTERS, QueryParams(query))) == values
 
 

@@ -22,7 +22,7 @@ select page_count from pragma_page_count;
 PLACES = 'aria-label="Navigation"'
 
 
-async def test_an_address_that_no_page_has_is_told_within_the_frame_and_leads_home(empty_database_url, tmp_path):
+async def test_an_unknown_address_keeps_the_frame_and_leads_home(empty_database_url, tmp_path):
     async with a_running_app(tmp_path, database_url=in_settings(empty_database_url)) as app:
         guest, stranger = await a_guest(app, await app.add()), Guest(app.client)
         for path in ("/nothing", "/nothing/at/all", "/series", "/admin/nothing", "/items/1/2/3/4/5/6/7/8"):
@@ -37,7 +37,7 @@ async def test_an_address_that_no_page_has_is_told_within_the_frame_and_leads_ho
         assert (wrong.status, PLACES in wrong.text, wrong.headers["allow"]) == (405, True, "POST")
 
 
-async def test_machines_get_json_where_nothing_is_and_a_lost_session_the_plain_page(tmp_path):
+async def test_machines_get_json_and_lost_sessions_a_plain_page(tmp_path):
     async with a_running_app(tmp_path) as app:
         guest = await a_guest(app, await app.add())
         for path, accept in (("/api/v1/nothing", "text/html"), ("/nothing", "application/json")):
@@ -48,14 +48,14 @@ async def test_machines_get_json_where_nothing_is_and_a_lost_session_the_plain_p
             assert (told.status, PLACES in told.text) == (404, False), headers
 
 
-async def test_sec_42_a_page_of_another_site_learns_nothing_of_who_is_signed_in(tmp_path):
+async def test_sec_42_other_sites_do_not_learn_who_is_signed_in(tmp_path):
     async with a_running_app(tmp_path) as app:
         guest = await a_guest(app, await app.add())
         told = await guest.send("/nothing", origin="https://elsewhere.example", sec_fetch_site="cross-site")
         assert (told.status, PLACES in told.text) == (404, False)
 
 
-async def test_an_error_is_shown_to_somebody_signed_in_with_every_place_one_step_away(reader):
+async def test_an_error_page_keeps_the_navigation(reader):
     page = await reader.guest.see("/items/0")
     assert (page.status, PLACES in page.text) == (404, True)
     assert "There is no such item." in page.text
@@ -73,7 +73,7 @@ async def test_a_frame_that_cannot_be_made_leaves_the_plain_page(reader):
     assert "<h1>" in told.text
 
 
-async def test_an_address_that_cannot_be_looked_at_says_why_and_when_to_try_again(tmp_path):
+async def test_a_failed_preview_says_why_and_when_to_retry(tmp_path):
     """On the page beside what was typed, in the answer's head and in the log."""
     async with a_publisher() as publisher, a_running_app(tmp_path, allow_private_networks="127.0.0.0/8") as app:
         guest = await a_guest(app, await app.add())
@@ -87,7 +87,7 @@ async def test_an_address_that_cannot_be_looked_at_says_why_and_when_to_try_agai
     assert (line["code"], line["reason"]) == ("rate_limited", reason)
 
 
-async def test_a_full_disk_is_told_beside_what_was_typed_and_is_over_by_itself(tmp_path):
+async def test_a_full_disk_is_reported_beside_the_input(tmp_path):
     """I3: what was answered is there, what was refused is not, and nothing has to be typed again."""
     async with a_running_app(tmp_path) as app:
         guest = await a_guest(app, await app.add())

@@ -43,7 +43,7 @@ async def test_a_failing_feed_says_its_error_once(reader):
     assert (page.count("gone for good"), page.count("answered 503")) == (1, 0)
 
 
-async def test_a_feed_is_changed_and_what_was_wrong_stands_beside_its_field(reader):
+async def test_changing_a_feed_shows_problems_beside_fields(reader):
     feed = await reader.feed_id()
     page = await reader.guest.see(f"/feeds/{feed}")
     link = value_of(page, "link") or ""
@@ -76,7 +76,7 @@ async def test_a_feed_is_suspended_resumed_and_asked_for(reader):
     assert "being checked" in (await reader.guest.see("/feeds")).text
 
 
-async def test_r96_a_refresh_that_may_not_be_says_why_and_until_when(reader):
+async def test_r96_a_refused_refresh_says_why_and_until_when(reader):
     """On the page and to a script; and what an address makes up is not shown."""
     feed, json = await reader.feed_id(), {"accept": "application/json"}
     now = reader.app.time()
@@ -98,7 +98,7 @@ async def test_r96_a_refresh_that_may_not_be_says_why_and_until_when(reader):
     assert (await reader.guest.send(f"/feeds/{feed}/refresh", **json)).json()["data"] == {"queued": 1}
 
 
-async def test_leaving_a_feed_says_what_goes_along_and_it_can_be_followed_again(reader):
+async def test_leaving_a_feed_lists_losses_and_is_reversible(reader):
     feed = await reader.feed_id()
     assert "4 entries leave your inbox, 4 of them unread." in (await reader.guest.see(f"/feeds/{feed}/delete")).text
     after = await follow_to(reader.guest, await reader.guest.send(f"/feeds/{feed}/delete"))

@@ -13,7 +13,7 @@ from tsuzuki.shelves.types import NewSubscription
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
-async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Browser, tmp_path):
+async def test_one_feed_is_refreshed_by_key_with_its_result(browser: Browser, tmp_path):
     loopback = {"allow_private_networks": "127.0.0.0/8"}
     async with a_publisher() as publisher, a_running_app(tmp_path, **loopback) as app:
         publisher.response = answer(200, a_feed("one", title="Harbour Log"), content_type="text/xml")

@@ -70,7 +70,7 @@ async def test_an_address_is_replaced_and_removed_after_a_question(reader):
     assert (await app.client.ask("GET", new)).status == 404
 
 
-async def test_what_is_wrong_stands_beside_its_field_and_what_is_gone_is_said(reader):
+async def test_group_problems_are_beside_fields_and_missing_ones_reported(reader):
     guest, groups = reader.guest, reader.app.reading.groups
     wrong = await guest.send(PATH, {"name": "", "search": "a b", "summaries": "on"})
     assert (wrong.status, error_of(wrong, "name") is not None, value_of(wrong, "search")) == (400, True, "a b")

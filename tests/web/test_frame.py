@@ -32,7 +32,7 @@ async def a_failing_app(folder: Path) -> AsyncIterator[RunningApp]:
         yield app
 
 
-async def test_the_sidebar_of_a_low_window_scrolls_and_hints_at_it(browser, tmp_path):
+async def test_a_low_windows_sidebar_scrolls_with_a_shadow(browser, tmp_path):
     low = {"width": 900, "height": 600}
     async with a_failing_app(tmp_path) as app, browsing(browser, app, await app.admin(), viewport=low) as page:
         await page.goto(f"{app.client.base}/admin")
@@ -45,7 +45,7 @@ async def test_the_sidebar_of_a_low_window_scrolls_and_hints_at_it(browser, tmp_
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_a_table_wider_than_a_phone_has_a_shadow_at_its_edge(browser, tmp_path, scheme):
+async def test_a_wide_table_on_a_phone_has_a_shadow(browser, tmp_path, scheme):
     looks = {"viewport": PHONE, "color_scheme": scheme}
     async with a_failing_app(tmp_path) as app, browsing(browser, app, await app.admin(), **looks) as page:
         await page.goto(f"{app.client.base}/admin/feeds")

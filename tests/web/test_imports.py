@@ -132,7 +132,7 @@ async def test_what_is_being_undone_shows_nothing_of_the_import(reader):
     assert not re.search(r"\d of \d", page.text)
 
 
-async def test_a_server_that_cannot_be_called_is_said_beside_its_address(reader):
+async def test_an_unreachable_server_is_reported_beside_its_address(reader):
     answer = await reader.guest.send(
         "/import/server", {"kind": "komga", "url": "http://10.0.0.1", "username": "a", "password": "b"}
     )

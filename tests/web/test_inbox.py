@@ -71,7 +71,7 @@ async def test_a_group_and_a_feed_are_lists_of_their_own(reader):
 
 
 @pytest.mark.parametrize("query", ["group=x", "feed=x", "series=019c8538-8600-76e5-b589-16aa85e76f08"])
-async def test_a_list_that_is_not_there_is_said_to_be_so(reader, query):
+async def test_a_missing_list_is_reported(reader, query):
     assert (await reader.guest.see(f"/?{query}")).status == 404
 
 
@@ -87,7 +87,7 @@ async def test_i8_nobody_sees_another_tenants_lists_or_articles(reader):
         assert (await stranger.see(path)).status == 404
 
 
-async def test_more_than_a_page_is_reached_by_the_link_to_older_ones(reader):
+async def test_the_next_page_is_linked_as_older(reader):
     feed = await a_feed(reader.app, "Many")
     from tests.delivery.builders import subscribe
 
@@ -107,7 +107,7 @@ async def test_more_than_a_page_is_reached_by_the_link_to_older_ones(reader):
     assert (pages, len(seen), len(set(seen))) == (3, 149, 149)
 
 
-async def test_a_part_of_the_list_comes_without_the_page_around_it(reader):
+async def test_part_of_the_list_comes_without_the_frame(reader):
     part = await reader.guest.see("/?part=rows")
     assert len(entries(part)) == 29
     assert "<html" not in part.text
@@ -136,7 +136,7 @@ def test_the_icons_of_a_row_are_those_of_the_sprite():
     assert {name: drawn[name] for _, name in masks} == {name: mask for mask, name in masks}
 
 
-async def test_a_compact_list_is_not_sent_what_it_does_not_show(reader):
+async def test_a_compact_list_is_sent_without_hidden_parts(reader):
     assert 'class="snippet"' in (await reader.guest.see("/")).text
     await reader.guest.send("/settings", {"density": "compact"})
     assert 'class="snippet"' not in (await reader.guest.see("/")).text
@@ -185,7 +185,7 @@ async def offers_to_mark(guest: Guest, path: str) -> bool:
     return "hidden" not in form[0]
 
 
-async def test_what_came_in_after_the_page_was_shown_is_not_marked(reader):
+async def test_entries_newer_than_the_page_are_not_marked(reader):
     page = await reader.guest.see("/")
     late = an_item("late", at=Millis(reader.app.time() - 60 * MINUTE), title="Late")
     await release_items(reader.app, reader.sample_shelf.feeds[0], [late])

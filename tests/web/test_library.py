@@ -59,7 +59,7 @@ async def test_an_empty_library_leads_to_discover(library):
     assert '<a class="button" href="/discover">' in page.text
 
 
-async def test_the_library_shows_covers_with_what_is_unread_and_where_to_read_on(library):
+async def test_the_library_shows_covers_unread_counts_and_next_chapters(library):
     series = await library.gallery.follow("The Harbour")
     await library.gallery.follow("The Tower")
     await library.read(series, "1", 2)
@@ -107,7 +107,7 @@ async def test_covers_or_a_list_is_a_choice_that_stays(library):
 # -- a series
 
 
-async def test_a_series_shows_its_chapters_newest_first_and_its_gaps_as_gaps(library):
+async def test_a_series_lists_chapters_newest_first_with_gaps(library):
     series = await library.gallery.follow("The Harbour")
     page = await library.guest.see(f"/series/{series}")
     listed = re.findall(r'class="chapter-link" href="[^"]+">([^<]+)<|<li class="gap">([^<]+)<', page.text)
@@ -117,7 +117,7 @@ async def test_a_series_shows_its_chapters_newest_first_and_its_gaps_as_gaps(lib
     assert "Gallery" in page.text
 
 
-async def test_chapters_are_marked_up_to_one_and_all_and_each_can_be_taken_back(library):
+async def test_marking_chapters_up_to_or_all_can_be_undone(library):
     series = await library.gallery.follow("The Harbour")
     second = await library.gallery.chapter("The Harbour", "2")
     marked = await library.guest.send(f"/series/{series}/mark", {"up_to": str(second)})
@@ -143,7 +143,7 @@ async def test_chapters_are_marked_up_to_one_and_all_and_each_can_be_taken_back(
     assert (await library.guest.send(f"/series/{series}/mark", {})).status == 400
 
 
-async def test_leaving_a_series_says_what_goes_and_following_again_brings_it_back(library):
+async def test_leaving_a_series_lists_losses_and_following_restores(library):
     series = await library.gallery.follow("The Harbour")
     library.gallery.draw("The Harbour", "Chapter 7")
     await library.gallery.look_again("The Harbour")
@@ -233,7 +233,7 @@ async def test_a_chapter_can_be_read_and_marked_without_scripts(library):
     assert "Mark unread" in (await library.guest.see(f"/series/{series}/chapters/{chapters['2']}")).text
 
 
-async def test_where_one_was_is_offered_and_the_pages_that_a_source_lost_are_missed_in_words(library):
+async def test_the_reader_offers_its_position_and_reports_lost_pages(library):
     series = await library.gallery.follow("The Harbour")
     await library.read(series, "1", 2)
     first = await library.gallery.chapter("The Harbour", "1")
@@ -249,7 +249,7 @@ async def test_where_one_was_is_offered_and_the_pages_that_a_source_lost_are_mis
 # -- the history
 
 
-async def test_the_history_has_what_was_opened_and_forgets_it_without_forgetting_how_far(library):
+async def test_history_is_listed_and_forgotten_without_losing_progress(library):
     series = await library.gallery.follow("The Harbour")
     for number, at in (("1", 3), ("2", 1)):
         await library.read(series, number, at)

@@ -75,7 +75,7 @@ async def shown(folder: Path) -> AsyncIterator[Shown]:
         yield Shown(studio, user, feed)
 
 
-async def test_a_recording_plays_by_the_space_bar_goes_on_where_it_was_and_as_fast(browser, tmp_path):
+async def test_a_recording_plays_by_keyboard_and_resumes(browser, tmp_path):
     async with shown(tmp_path) as here:
         sound = here.recording("/a.wav", a_wave(40), "audio/wav")
         item = await here.release(an_item("1", at=here.app.time(), enclosures=(sound,)))
@@ -100,7 +100,7 @@ async def test_a_recording_plays_by_the_space_bar_goes_on_where_it_was_and_as_fa
             assert await link.get_attribute("href") == sound.url
 
 
-async def test_one_that_cannot_be_played_says_so_and_the_original_is_beside_it(browser, tmp_path):
+async def test_an_unplayable_recording_links_to_the_original(browser, tmp_path):
     async with shown(tmp_path) as here:
         lie = here.recording("/a.mp3", b"<script>alert(1)</script>" * 9, "audio/mpeg")
         item = await here.release(an_item("1", at=here.app.time(), enclosures=(lie,)))
@@ -122,7 +122,7 @@ async def test_i7_only_articles_may_play_anything(tmp_path):
         assert API not in article
 
 
-async def test_marks_made_offline_wait_and_are_sent_with_their_moment_and_the_newest_counts(browser, tmp_path):
+async def test_offline_marks_are_sent_later_and_the_newest_wins(browser, tmp_path):
     async with shown(tmp_path) as here:
         await here.release(*(an_item(str(n), at=here.app.time(), title=f"Number {n}") for n in range(5)))
         async with browsing(browser, here.app, here.user) as page:

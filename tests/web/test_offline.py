@@ -42,7 +42,7 @@ async def marked_offline(page: Page, app: RunningApp) -> int:
     return count
 
 
-async def test_a_whole_list_is_marked_offline_taken_back_marked_again_and_sent(browser: Browser, app):
+async def test_a_list_marked_offline_can_be_undone_and_sent(browser: Browser, app):
     user, _ = await somebody(app)
     await fill_shelf(app, user, articles=6)
     async with browsing(browser, app, user) as page:
@@ -63,7 +63,7 @@ async def test_a_whole_list_is_marked_offline_taken_back_marked_again_and_sent(b
         await expect(page.locator("#side [data-count=unread]")).to_have_text("1")
 
 
-async def test_a_mass_mark_that_was_sent_meanwhile_can_be_taken_back_all_the_same(browser: Browser, app):
+async def test_a_sent_mass_mark_can_still_be_undone(browser: Browser, app):
     user, _ = await somebody(app)
     await fill_shelf(app, user, articles=6)
     async with browsing(browser, app, user) as page:
@@ -78,7 +78,7 @@ async def test_a_mass_mark_that_was_sent_meanwhile_can_be_taken_back_all_the_sam
         await expect(page.locator(".entry.unread")).to_have_count(everything)
 
 
-async def test_chapters_of_a_series_are_marked_offline_and_sent_in_their_order(browser: Browser, app):
+async def test_offline_marks_of_chapters_are_sent_in_order(browser: Browser, app):
     user, gallery = await a_visitor(app)
     series = await gallery.follow(HARBOUR)
     async with browsing(browser, app, user) as page:
@@ -110,7 +110,7 @@ async def test_all_marked_unread_is_taken_back_at_once(browser: Browser, app):
         assert len(await read_chapters(gallery, series)) == 4
 
 
-async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(browser: Browser, app):
+async def test_progress_of_the_reader_is_sent_from_any_page(browser: Browser, app):
     user, gallery = await a_visitor(app)
     series = await gallery.follow(HARBOUR)
     first, second = [await gallery.chapter(HARBOUR, number) for number in ("1", "2")]
@@ -136,7 +136,7 @@ async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(brow
         assert (await told(gallery, series, first), await told(gallery, series, second)) == (3, 0)
 
 
-async def test_what_the_server_refuses_of_what_waits_holds_up_nothing_else(browser: Browser, app):
+async def test_a_refused_offline_mark_does_not_block_others(browser: Browser, app):
     user, gallery = await a_visitor(app)
     series = await gallery.follow(HARBOUR)
     chapters = [str(await gallery.chapter(HARBOUR, number)) for number in ("1", "2")]

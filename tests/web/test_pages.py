@@ -49,7 +49,7 @@ class Links(HTMLParser):
         self.ids += [named["id"] or ""] if "id" in named else []
 
 
-async def test_the_first_page_says_what_this_is_and_leads_to_the_documentation(client):
+async def test_the_first_page_describes_this_and_links_documentation(client):
     answer = await client.get("/", headers=BROWSER)
     assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "installments" in answer.text
@@ -78,7 +78,7 @@ async def test_every_link_of_every_page_leads_somewhere(client):
     assert {"/", "/setup", "/account", "/sign-in?next=%2Faccount", "/api/v1/docs", "/api/v1/openapi.json"} < seen
 
 
-async def test_a_browser_that_is_lost_is_shown_a_page_and_nothing_of_what_it_sent(client):
+async def test_a_lost_page_shows_nothing_of_its_request(client):
     answer = await client.get("/<script>canary</script>", headers=BROWSER)
     assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "Page not found" in answer.text
@@ -144,7 +144,7 @@ async def test_the_documentation_names_what_a_caller_needs():
 # -- static files
 
 
-async def test_a_file_that_is_named_by_its_content_may_be_kept_for_ever(client):
+async def test_assets_named_by_content_are_cached_for_ever(client):
     (css,) = [link for link in Links((await client.get("/")).text).found if link.endswith(".css")]
     answer = await client.get(css)
     assert (answer.status, answer.headers["content-type"]) == (200, "text/css; charset=utf-8")

@@ -62,7 +62,7 @@ async def reader(tmp_path) -> AsyncIterator[PausedReader]:
         yield PausedReader(app, await a_guest(app, user), visitor, gallery, series, show_id(feed.public_id))
 
 
-async def test_a_pause_is_told_with_its_reason_wherever_somebody_waits_for_something(reader):
+async def test_a_pause_is_shown_with_its_reason_everywhere(reader):
     for path in reader.paths:
         assert SAID not in await reader.words(path), path
     await reader.app.crawling.sources.pause(SYSTEM, "Moving to <a new> machine")
@@ -74,7 +74,7 @@ async def test_a_pause_is_told_with_its_reason_wherever_somebody_waits_for_somet
         assert "<a new>" not in (await reader.guest.see(path)).text, path  # I7
 
 
-async def test_a_pause_without_a_reason_ends_its_sentence_and_goes_when_it_is_over(reader):
+async def test_a_pause_without_reason_reads_well_and_ends(reader):
     await reader.app.crawling.sources.pause(SYSTEM, None)
     text = await reader.words("/feeds")
     assert SAID in text
@@ -96,7 +96,7 @@ async def test_nothing_is_offered_that_would_be_about_nothing(reader):
     assert "Check for chapters" not in await reader.words(series)
 
 
-async def test_who_asks_for_a_feed_during_a_pause_learns_when_it_is_checked(reader):
+async def test_following_during_a_pause_says_when_it_is_checked(reader):
     await reader.app.crawling.sources.pause(SYSTEM, None)
     await reader.guest.send("/feeds/refresh")
     assert "will be checked when sources are resumed" in await reader.words("/feeds")

@@ -81,7 +81,7 @@ async def channel_names(app: RunningApp, user: User) -> list[str]:
     return [channel.name for channel in await app.channels.list(shelf.id, user.id)]
 
 
-async def test_a_browser_adds_itself_by_a_click_and_is_removed_by_another(browser: Browser, tmp_path):
+async def test_a_browser_subscribes_and_is_removed_by_clicks(browser: Browser, tmp_path):
     async with a_running_app(tmp_path) as app:
         user = await app.add()
         await fill_shelf(app, user, articles=1)

@@ -54,7 +54,7 @@ async def told(page: Page, key: str) -> None:
 # -- from finding to reading
 
 
-async def test_a_comic_is_followed_from_discover_and_its_news_are_read_by_keys_alone(browser: Browser, app):
+async def test_a_comic_is_discovered_followed_and_read_by_keys(browser: Browser, app):
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user) as page:
         await page.goto(f"{app.client.base}/discover")
@@ -92,7 +92,7 @@ SEEN: dict[Mode, list[int]] = {
 
 
 @pytest.mark.parametrize("mode", ["ltr", "rtl", "double", "vertical", "webtoon"])
-async def test_a_chapter_is_read_to_its_end_and_into_the_next_by_keys_in_every_mode(browser: Browser, app, mode):
+async def test_chapters_are_read_through_by_keys_in_every_mode(browser: Browser, app, mode):
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user) as page:
         series = await gallery.follow(HARBOUR)
@@ -130,7 +130,7 @@ async def _space_to_the_end(page: Page) -> None:
 # -- how far one came
 
 
-async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_the_furthest(browser: Browser, app):
+async def test_the_page_survives_a_reload_and_other_browsers_offer_it(browser: Browser, app):
     user, gallery = await a_visitor(app)
     async with (
         browsing(browser, app, user) as one,
@@ -151,7 +151,7 @@ async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_th
         await expect(other.get_by_role("combobox", name="Page", exact=True)).to_have_value("2")
 
 
-async def test_what_is_read_without_a_network_is_told_when_there_is_one(browser: Browser, app):
+async def test_offline_reading_is_reported_when_online(browser: Browser, app):
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user) as page:
         series = await gallery.follow(HARBOUR)
@@ -171,7 +171,7 @@ async def test_what_is_read_without_a_network_is_told_when_there_is_one(browser:
         await other.wait_for_function("() => localStorage.getItem('progress') === null")
 
 
-async def test_taps_turn_pages_on_a_phone_and_the_middle_hides_what_stands_around(browser: Browser, app):
+async def test_taps_turn_pages_and_the_middle_hides_controls(browser: Browser, app):
     options = {"viewport": PHONE, "has_touch": True}
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user, **options) as page:
@@ -187,7 +187,7 @@ async def test_taps_turn_pages_on_a_phone_and_the_middle_hides_what_stands_aroun
         await expect(page.locator(".reader-bar")).to_be_visible()
 
 
-async def test_tall_strips_are_taken_for_a_webtoon_until_somebody_says_otherwise(browser: Browser, app):
+async def test_tall_strips_are_a_webtoon_by_default(browser: Browser, app):
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user) as page:
         series = await gallery.follow(TOWER)
@@ -214,7 +214,7 @@ async def test_what_is_not_followed_remembers_its_mode_in_this_browser(browser: 
 # -- when something is missing
 
 
-async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browser: Browser, app):
+async def test_a_failed_image_can_be_retried(browser: Browser, app):
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user) as page:
         series = await gallery.follow(HARBOUR)
@@ -227,7 +227,7 @@ async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browse
         await expect(page.get_by_text("could not be loaded")).to_have_count(0)
 
 
-async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(browser: Browser, app):
+async def test_without_scripts_a_chapter_is_readable_and_markable(browser: Browser, app):
     options = {"java_script_enabled": False, "viewport": PHONE}
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user, **options) as page:
@@ -247,7 +247,7 @@ async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(b
 # -- the pages around it
 
 
-async def test_the_library_and_a_series_stay_true_while_they_are_open(browser: Browser, app):
+async def test_an_open_library_and_series_stay_current(browser: Browser, app):
     user, gallery = await a_visitor(app)
     async with (
         browsing(browser, app, user) as library,

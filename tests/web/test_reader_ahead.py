@@ -45,7 +45,7 @@ def images_asked(page: Page) -> list[str]:
     return asked
 
 
-async def test_near_the_end_the_first_pages_of_the_next_chapter_come_and_are_not_asked_for_again(browser, app):
+async def test_the_next_chapters_first_pages_are_prefetched_once(browser, app):
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user) as page:
         asked = images_asked(page)
@@ -67,7 +67,7 @@ async def test_near_the_end_the_first_pages_of_the_next_chapter_come_and_are_not
         assert fetched == 0, "the browser had them already"
 
 
-async def test_nothing_is_fetched_ahead_of_the_newest_chapter_or_for_who_pays_for_every_byte(browser, app):
+async def test_prefetching_stops_at_the_newest_or_on_metered_connections(browser, app):
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user) as page:
         asked = images_asked(page)
@@ -87,7 +87,7 @@ async def test_nothing_is_fetched_ahead_of_the_newest_chapter_or_for_who_pays_fo
         assert len({url.split("/pages/")[0] for url in asked}) == 1
 
 
-async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(browser: Browser, app):
+async def test_choices_before_following_are_kept_after_it(browser: Browser, app):
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user) as page:
         series = await opened(page, gallery, "1")
@@ -109,7 +109,7 @@ async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(bro
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_on_a_phone_every_control_is_whole_and_the_chapter_can_be_read_in_its_field(browser, app, scheme):
+async def test_on_a_phone_controls_fit_and_chapters_are_selectable(browser, app, scheme):
     user, gallery = await a_visitor(app)
     async with browsing(browser, app, user, viewport=PHONE, color_scheme=scheme) as page:
         await opened(page, gallery, "2")

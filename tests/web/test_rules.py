@@ -43,7 +43,7 @@ def test_there_are_pages_to_hold_to_these_rules(app):
     assert {"/sign-out", "/account/tokens", f"/account/tokens/{MISSING}/revoke"} <= set(pages(app, "POST"))
 
 
-async def test_sec_15_every_page_and_every_refusal_carries_the_policy_and_needs_no_exception_from_it(app):
+async def test_sec_15_every_page_and_refusal_has_the_strict_policy(app):
     for guest in (Guest(app.client), await a_guest(app, await app.add(role="admin"))):
         answers = [await guest.see(path) for path in (*pages(app, "GET"), "/nope", "/sign-out")]
         answers += [await guest.send(path, origin="https://evil.example") for path in pages(app, "POST")]
@@ -128,7 +128,7 @@ async def test_only_somebody_who_is_signed_in_gets_in(app):
     assert wrong == {}
 
 
-async def test_sec_39_no_secret_is_in_any_log_line_or_in_any_page_but_the_one_that_shows_it(app):
+async def test_sec_39_secrets_are_only_on_the_page_that_shows_them(app):
     guest = await a_guest(app, await app.admin())
     twice = {"password": CANARY, "repeat": CANARY}
     with capture_logs() as lines:

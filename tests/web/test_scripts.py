@@ -190,7 +190,7 @@ async def test_keys_go_everywhere_and_the_palette_finds_and_closes(browser: Brow
         await expect(count(page, "chapters")).to_have_text("9")
 
 
-async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser, tmp_path):
+async def test_a_list_restores_its_scroll_position(browser: Browser, tmp_path):
     async with a_reader_setup(tmp_path, articles=120) as (app, user, _), browsing(browser, app, user) as page:
         await settled(page, f"{app.client.base}/")
         for shown in (50, 100, 129):
@@ -213,7 +213,7 @@ async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser
         await expect(page.get_by_role("article").nth(100)).not_to_have_class("unread")
 
 
-async def test_a_page_out_of_the_browsers_memory_shows_the_marks_of_now(browser: Browser, tmp_path):
+async def test_a_restored_page_shows_current_marks(browser: Browser, tmp_path):
     """Said by the event that it is shown again with, since a browser that is steered keeps no pages."""
     async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user) as page:
         await page.route("**/api/v1/events", lambda route: route.fulfill(status=204))  # nothing else tells it
@@ -274,7 +274,7 @@ async def test_what_the_palette_finds_late_takes_nobodys_choice_away(browser: Br
         await expect(page.get_by_role("option", name="Settings")).to_be_visible()
 
 
-async def test_a_phone_has_a_bar_a_drawer_and_articles_that_fit(browser: Browser, tmp_path):
+async def test_a_phone_has_bar_drawer_and_fitting_articles(browser: Browser, tmp_path):
     options = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}
     async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, **options) as page:
         await settled(page, f"{app.client.base}/")
@@ -309,7 +309,7 @@ async def test_without_a_network_it_says_so_and_loses_nothing(browser: Browser, 
         await expect(page.get_by_text("Your offline changes were sent.")).to_be_visible()
 
 
-async def test_a_visitor_of_a_new_server_is_led_to_setting_it_up(browser: Browser, tmp_path):
+async def test_a_new_servers_visitor_is_led_to_setup(browser: Browser, tmp_path):
     with capture_logs():
         async with a_running_app(tmp_path, password="") as app:
             page = await browser.new_page()

@@ -91,7 +91,7 @@ async def test_who_has_several_shelves_switches_at_the_side(app):
     assert 'action="/account/open-shelf"' not in (await guest.see("/")).text
 
 
-async def test_an_old_tab_marks_all_of_the_shelf_that_it_shows(app):
+async def test_an_old_tab_marks_its_own_shelf(app):
     user = await app.add(username="reader")
     guest = await a_guest(app, user)
     await fill_shelf(app, user, articles=3)

@@ -35,7 +35,7 @@ async def caller_of(app: RunningApp, guest: Guest) -> Caller | None:
 # -- the first visit
 
 
-async def test_the_first_visit_leads_from_the_front_page_to_a_signed_in_administrator(tmp_path):
+async def test_the_first_visit_ends_as_signed_in_administrator(tmp_path):
     with capture_logs() as lines:
         async with a_running_app(tmp_path, password="") as app:
             [code] = [line["setup_code"] for line in lines if line["event"] == "nobody_can_sign_in_yet"]
@@ -70,9 +70,7 @@ async def test_the_first_visit_leads_from_the_front_page_to_a_signed_in_administ
         ({"repeat": "another password"}, "repeat", 400),
     ],
 )
-async def test_what_is_wrong_at_the_first_visit_stands_beside_its_field_and_the_rest_is_kept(
-    tmp_path, wrong, field, status
-):
+async def test_problems_of_the_first_visit_keep_the_inputs(tmp_path, wrong, field, status):
     with capture_logs() as lines:
         async with a_running_app(tmp_path, password="") as app:
             [code] = [line["setup_code"] for line in lines if line["event"] == "nobody_can_sign_in_yet"]
@@ -114,7 +112,7 @@ async def test_a_name_is_asked_for_before_an_attempt_is_counted(tmp_path):
         assert (await guest.send("/sign-in", ADMIN)).status == 303
 
 
-async def test_sec_37_the_form_shares_the_limit_of_the_api_and_says_the_wait_in_words(tmp_path):
+async def test_sec_37_the_form_shares_the_apis_limit_and_explains_waiting(tmp_path):
     async with a_running_app(tmp_path, login_limit=4) as app:
         guest = Guest(app.client)
         for _ in range(2):
@@ -145,7 +143,7 @@ def test_a_wait_in_words_is_never_too_short(seconds, words):
     assert wait_in_words(seconds) == words
 
 
-async def test_sec_34_signing_in_makes_a_new_session_and_ends_the_one_from_before(app):
+async def test_sec_34_signing_in_replaces_the_former_session(app):
     guest = await a_guest(app, await app.admin())
     before = dict(guest.cookies)
     assert (await guest.send("/sign-in", ADMIN)).status == 303
@@ -154,7 +152,7 @@ async def test_sec_34_signing_in_makes_a_new_session_and_ends_the_one_from_befor
     assert await caller_of(app, Guest(app.client, **before)) is None
 
 
-async def test_sec_16_and_34_only_a_post_signs_out_and_the_session_is_dead(app):
+async def test_sec_16_and_34_only_a_post_ends_the_session(app):
     guest = await a_guest(app, await app.admin())
     before = Guest(app.client, **guest.cookies)
     assert (await guest.see("/sign-out")).status == 405
@@ -168,7 +166,7 @@ async def test_sec_16_and_34_only_a_post_signs_out_and_the_session_is_dead(app):
     assert (await before.see(f"/search?q={'a' * 5_000}")).headers["location"] == "/sign-in?next=%2F"
 
 
-async def test_r76_where_no_password_is_needed_the_form_takes_none_from_a_local_name_only(tmp_path):
+async def test_r76_without_passwords_the_form_accepts_local_names_only(tmp_path):
     async with a_running_app(tmp_path, password="", allow_empty_password="true") as app:
         nothing = {"username": "admin", "password": ""}
         assert (await Guest(app.client).send("/sign-in", nothing, host="rebound.example")).status == 401
@@ -242,7 +240,7 @@ async def test_a_code_of_somebody_elses_making_is_not_shown(app):
     assert "aaaa" not in answer.text
 
 
-async def test_an_invitation_that_is_over_says_so_and_leads_to_sign_in(app):
+async def test_an_expired_invitation_leads_to_sign_in(app):
     inviter = await caller_of(app, await a_guest(app, await app.admin()))
     assert inviter is not None
     used, withdrawn, valid = [await app.accounts.invites.make(inviter, "reader", None) for _ in range(3)]
@@ -281,7 +279,7 @@ async def test_what_is_no_form_of_ours_is_refused(app, content_type, body):
     assert "The form could not be read." in answer.text
 
 
-async def test_a_body_that_is_too_large_is_refused_before_it_is_read(app):
+async def test_a_too_large_body_is_refused_unread(app):
     body = BytesIO(b"a=" + b"b" * 1_100_000)
     answer = await app.client.ask("POST", "/sign-in", data=body, headers={"content-type": FORM})
     assert answer.status == 413

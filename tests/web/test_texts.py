@@ -149,7 +149,7 @@ def test_templates_say_nothing_that_translators_do_not_see():
     assert bare == {}
 
 
-def test_no_text_is_hidden_from_the_collector_in_an_f_string():
+def test_no_f_string_hides_a_text_from_the_collector():
     hidden = re.compile(r"\{(?:_|n?gettext)\(.*")
     found = [(file.name, text) for file in WEB.rglob("*.py") for text in hidden.findall(_read(file))]
     assert found == []
@@ -249,7 +249,7 @@ def test_every_code_has_a_label_and_every_label_a_code():
     assert {kind: codes for kind, codes in unused.items() if codes} == {}, "nothing has these codes of web/labels.py"
 
 
-def test_everything_that_was_done_has_a_label_and_is_done_somewhere():
+def test_every_recorded_action_has_a_label_and_occurs():
     done = re.compile(r'done(?:=|": )"(\w+)"|_leave\(site, request, "(\w+)"\)')
     words = {word for file in WEB.rglob("*.py") for pair in done.findall(_read(file)) for word in pair if word}
     assert words == set(LABELS["done"])
@@ -297,7 +297,7 @@ def test_values_are_put_in_and_numbers_choose_the_form():
     assert pgettext("place", "Library") == "Library"
 
 
-def test_a_value_that_is_markup_stays_markup_and_all_else_is_escaped():
+def test_markup_values_stay_and_all_else_is_escaped():
     told = gettext("1 < 2: %(link)s by %(name)s", link=Markup("<a>x</a>"), name="<b>")
     assert escape(told) == "1 &lt; 2: <a>x</a> by &lt;b&gt;"
     assert escape(gettext("by %(name)s", name="<b>")) == "by &lt;b&gt;"
@@ -320,7 +320,7 @@ def test_a_value_that_is_markup_stays_markup_and_all_else_is_escaped():
         (";;q=x,,*", "en"),
     ],
 )
-def test_a_page_is_in_the_first_of_the_browsers_languages_that_there_is(languages, accepted, expected):
+def test_a_page_uses_the_browsers_first_known_language(languages, accepted, expected):
     assert pick_language(accepted, languages).tag == expected
 
 

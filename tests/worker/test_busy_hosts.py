@@ -63,7 +63,7 @@ def ticking():
 
 @pytest.mark.parametrize("seen", [None, NOON - 2 * HOUR], ids=["all new", "polled before"])
 @pytest.mark.parametrize("delay", [0.0, 0.5], ids=["quick", "slow"])
-async def test_twenty_feeds_are_polled_though_another_host_has_50_000_due(db, seen, delay):
+async def test_twenty_feeds_are_polled_beside_50_000_due_ones(db, seen, delay):
     """The busy host's own keep their places meanwhile. By their turn alone the twenty would wait for hours."""
     async with (
         a_publisher() as busy,
@@ -89,7 +89,7 @@ async def test_twenty_feeds_are_polled_though_another_host_has_50_000_due(db, se
         assert (line.first, line.last) == (NOON - HOUR, NOON - HOUR)
 
 
-def test_a_host_that_had_most_of_the_starts_lets_others_begin():
+def test_a_dominating_host_lets_others_begin():
     pace = StartPace(burst=4)
     assert pace.served == frozenset()
     pace.spend(["a"])
@@ -102,7 +102,7 @@ def test_a_host_that_had_most_of_the_starts_lets_others_begin():
     assert pace.served == frozenset()
 
 
-async def test_a_host_that_lets_us_wait_is_left_alone_and_its_line_stays(db):
+async def test_a_host_asking_us_to_wait_keeps_its_queue(db):
     """R21: two feeds were told to wait an hour; the others are not claimed one by one to be put off."""
     async with a_publisher() as publisher, a_poller(db, ticking(), lease=HOUR) as poller:
         publisher.response = answer(429, b"", retry_after="3600")

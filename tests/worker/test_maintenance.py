@@ -129,7 +129,7 @@ async def test_three_processes_do_a_chore_once_a_day(db):
     assert len(await processes_.planned()) == 1
 
 
-async def test_what_was_missed_while_nobody_ran_is_made_up_for_once(db):
+async def test_a_missed_chore_is_made_up_for_once(db):
     processes_ = MaintenanceProcesses(db, Clock(NOON))
     await processes_.plan()
     processes_.clock.turn(10 * DAY)
@@ -138,7 +138,7 @@ async def test_what_was_missed_while_nobody_ran_is_made_up_for_once(db):
     assert len(processes_.log.done) == 1
 
 
-async def test_rel_19e_a_chore_that_fails_or_whose_plan_is_lost_comes_again_at_its_next_moment(db):
+async def test_rel_19e_a_failed_or_lost_chore_runs_at_its_next_time(db):
     processes_ = MaintenanceProcesses(db, Clock(NOON))
     processes_.log.is_broken = True
     await processes_.plan()
@@ -155,7 +155,7 @@ async def test_rel_19e_a_chore_that_fails_or_whose_plan_is_lost_comes_again_at_i
 
 
 @pytest.mark.parametrize("day", ["2026-03-28", "2026-10-24"])
-async def test_rel_19f_across_both_clock_changes_a_daily_chore_runs_once_a_day(db, day):
+async def test_rel_19f_a_daily_chore_runs_once_across_clock_changes(db, day):
     """Moments are UTC: the local day of 23 or 25 hours has one like any other."""
     berlin = ZoneInfo("Europe/Berlin")
     processes_ = MaintenanceProcesses(
@@ -168,7 +168,7 @@ async def test_rel_19f_across_both_clock_changes_a_daily_chore_runs_once_a_day(d
     assert len(dates) == len(set(dates)) == 3
 
 
-async def test_rel_19g_a_clock_that_steps_neither_repeats_a_chore_nor_keeps_it_waiting(db):
+async def test_rel_19g_a_clock_step_neither_repeats_nor_delays_a_chore(db):
     processes_ = MaintenanceProcesses(db, Clock(NOON), every=HOUR, at=Millis(0))
     await processes_.plan()
     processes_.clock.turn(HOUR)
@@ -184,7 +184,7 @@ async def test_rel_19g_a_clock_that_steps_neither_repeats_a_chore_nor_keeps_it_w
     assert (await processes_.planned())[0] <= processes_.clock() + HOUR
 
 
-async def test_every_chore_of_the_way_can_be_done_at_any_time_on_either_engine(db, database_url, tmp_path):
+async def test_every_chore_runs_at_any_time_on_either_engine(db, database_url, tmp_path):
     settings = settings_for(tmp_path, database_url=in_settings(database_url))
     async with open_tsuzuki(settings) as opened:
         for chore in pipeline_chores(opened.pipeline, settings, opened.db, opened.clock):

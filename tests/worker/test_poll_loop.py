@@ -43,7 +43,7 @@ def after(days: int):
     return lambda: Millis(NOON + days * DAY + int((time.monotonic() - began) * 1000))
 
 
-async def test_rel_39b_after_three_days_away_everything_is_polled_once_and_without_a_stampede(db):
+async def test_rel_39b_after_three_days_away_everything_is_polled_once(db):
     busy, polled = Busy(), []
     async with a_publisher(busy.handle) as publisher, a_poller(db, after(3), lease=HOUR) as poller:
         watches = []
@@ -111,7 +111,7 @@ async def a_crowd(db, url, count):
     return [await stored_watch(db, await stored_feed(db, f"{url}/h/{n}"), host=f"h{n}") for n in range(count)]
 
 
-async def test_where_polls_are_quick_the_next_are_claimed_before_a_place_is_free_and_wait_for_one(db):
+async def test_with_quick_polls_the_next_are_claimed_early(db):
     """They are called when one is, and those whose turn does not come before the end are due again at once."""
     slow, places, clock = Slow(quick=24), 8, after(0)
     async with a_publisher(slow.handle) as publisher, a_poller(db, clock, lease=HOUR) as poller:
@@ -130,7 +130,7 @@ async def test_where_polls_are_quick_the_next_are_claimed_before_a_place_is_free
     assert await leased(db, watches, clock()) == 0
 
 
-async def test_where_polls_are_slow_nothing_is_claimed_that_others_could_have(db):
+async def test_with_slow_polls_nothing_is_claimed_early(db):
     slow, places = Slow(quick=0), 4
     async with a_publisher(slow.handle) as publisher, a_poller(db, after(0)) as poller:
         watches = await a_crowd(db, publisher.url, 20)
@@ -145,7 +145,7 @@ async def test_where_polls_are_slow_nothing_is_claimed_that_others_could_have(db
             assert await leased(db, watches, NOON) == places
 
 
-async def test_a_loop_that_is_told_to_stop_ends_what_it_began_and_begins_nothing(db):
+async def test_a_stopping_loop_finishes_and_begins_nothing(db):
     busy = Busy()
     async with a_publisher(busy.handle) as publisher, a_poller(db, after(0)) as poller:
         watches = [

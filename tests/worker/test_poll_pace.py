@@ -76,7 +76,7 @@ class SlowHosts:
 
 
 @pytest.mark.parametrize("is_seen", [False, True], ids=["all new", "polled before"])
-async def test_thirty_slow_hosts_of_one_reader_keep_nobody_elses_feed_waiting(db, is_seen):
+async def test_thirty_slow_hosts_do_not_delay_other_readers(db, is_seen):
     """Somebody else's new feed is polled within 5 s, though each slow one may hold its place for ten."""
     loris = SlowHosts()
     async with (
@@ -144,7 +144,7 @@ def test_polls_begin_at_the_pace_at_which_they_fall_due():
     assert pace.left(1000.0) == 20 * CATCHING_UP
 
 
-async def test_after_days_away_polls_are_spread_and_what_is_new_is_polled_at_once(db):
+async def test_after_days_away_polls_are_spread_new_feeds_excepted(db):
     """All of them would be over within a second; a new feed does not wait for them."""
     feeds = 60
     async with a_publisher() as publisher, a_poller(db, lambda: Millis(NOON + 3 * DAY), lease=HOUR) as poller:
@@ -175,7 +175,7 @@ async def test_after_days_away_polls_are_spread_and_what_is_new_is_polled_at_onc
 # -- the clock
 
 
-async def test_a_loop_mends_what_a_clock_ahead_had_planned_when_it_begins(db):
+async def test_a_starting_loop_repairs_plans_of_a_fast_clock(db):
     clock = Clock(Millis(NOON + 2 * DAY))
     async with a_publisher() as publisher, a_poller(db, clock) as poller:
         publisher.response = answer(200, a_feed("1"))

@@ -38,7 +38,7 @@ async def test_a_worker_is_seen_with_what_it_does(db):
     assert (found.working_on("poll-source"), found.working_on("crawl"), found.lost) == (1, 2, [])
 
 
-async def test_a_worker_that_falls_silent_is_lost_and_forgotten_after_a_day(db):
+async def test_a_silent_worker_is_lost_and_forgotten_after_a_day(db):
     clock = ManualClock()
     workers, dead, alive = Workers(db, clock), a_worker(7), a_worker(8)
     await workers.beat(dead, {"crawl": 1})

@@ -104,7 +104,7 @@ async def test_queues_say_how_deep_they_are(fixture: CrawlerFixture):
     assert (queue["depth"], queue["due"], queue["running"]) == (1, 1, 0)
 
 
-async def test_the_last_job_is_none_of_tomorrow_and_none_that_never_ran(fixture: CrawlerFixture):
+async def test_the_last_job_is_neither_scheduled_nor_unstarted(fixture: CrawlerFixture):
     body = {"sourceid": fixture.ids["source"], "scheduledat": "2099-01-01T00:00:00Z"}
     future = await made(fixture.admin, "/admin/crawler/jobs", body)
 

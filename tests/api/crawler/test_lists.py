@@ -20,7 +20,7 @@ LISTS: dict[str, tuple[dict[str, Any], int]] = {
 """What each says of itself, and the most of it that can be asked for."""
 
 
-async def test_a_list_says_how_long_it_is_and_has_a_maximum(fixture: CrawlerFixture):
+async def test_a_list_has_a_total_and_a_maximum_limit(fixture: CrawlerFixture):
     """R57: a limit over the maximum is a 400."""
     for path, (meta, most) in LISTS.items():
         where = fixture.path(path)
@@ -32,7 +32,7 @@ async def test_a_list_says_how_long_it_is_and_has_a_maximum(fixture: CrawlerFixt
             assert answer.json()["details"][0]["field"] == wrong.partition("=")[0]
 
 
-async def test_a_page_of_a_log_has_a_hundred_lines_by_default_and_a_thousand_at_most(fixture: CrawlerFixture):
+async def test_a_log_page_has_100_lines_and_at_most_1000(fixture: CrawlerFixture):
     """R49: and the next page begins where it ended."""
     job = await fixture.app.crawling.jobs.get(PublicId(bytes.fromhex(fixture.ids["job"].replace("-", ""))))
     said = [JobLogLine("info" if number % 2 else "debug", str(number)) for number in range(1201)]

@@ -151,7 +151,7 @@ async def test_an_unknown_extension_is_refused_by_its_name(fixture: CrawlerFixtu
     assert {"org.gone"} == {one["extensionid"] for one in listed if one["id"] == fixture.ids["source"]}
 
 
-async def test_r9_a_source_is_asked_in_the_language_that_it_says_it_has(fixture: CrawlerFixture):
+async def test_r9_a_source_is_asked_in_its_own_language(fixture: CrawlerFixture):
     """By its config, else by its name; whoever changes it later changes what is said of it, and never its uid."""
 
     async def dex(name: str, slug: str, **config: str) -> Any:

@@ -6,7 +6,7 @@ from tests.waiting import eventually
 from tsuzuki.model.times import HOUR, MINUTE
 
 
-async def test_a_new_feed_is_polled_at_once_and_says_all_that_was_promised(library, me):
+async def test_a_new_feed_is_polled_at_once(library, me):
     feed = await me.post("/feeds", {"link": library.press.publish("/a", "2", "1", title="The Daily")})
     assert feed.keys() >= FEED
     assert not feed.keys() & REMOVED
@@ -22,7 +22,7 @@ async def test_a_new_feed_is_polled_at_once_and_says_all_that_was_promised(libra
     assert await me.get("/feeds") == [feed]
 
 
-async def test_a_link_that_the_shelf_has_is_a_conflict_and_one_that_may_not_be_called_is_refused(library, me):
+async def test_a_known_link_conflicts_and_a_private_one_is_refused(library, me):
     link = library.press.publish("/a", "1")
     await me.post("/feeds", {"link": link})
     assert (await me.post("/feeds", {"link": link}, expect=409))["code"] == "CONFLICT"
@@ -102,7 +102,7 @@ async def test_a_pages_feeds_are_found(library, me):
     assert await me.get("/feeds") == []
 
 
-async def test_a_feed_that_is_known_brings_its_newest_fifty_at_once(library, me):
+async def test_a_known_feed_brings_its_newest_fifty_at_once(library, me):
     """R8, R70: and no second request."""
     link = library.press.publish("/a", *(str(number) for number in range(70)))
     await me.follow(link, 70)
@@ -131,7 +131,7 @@ async def test_a_refresh_polls_out_of_turn_also_what_is_suspended(library, me):
     await me.post(f"/feeds/{MISSING}/refresh", expect=404)
 
 
-async def test_r96_within_a_minute_a_repeat_is_answered_from_what_is_known(library, me):
+async def test_r96_a_repeat_within_a_minute_makes_no_call(library, me):
     feed = await me.follow(library.press.publish("/a", "1"), 1)
     for path in (f"/feeds/{feed['id']}/refresh", "/feeds/refresh"):
         assert await me.post(path, expect=202) == {"queued": 0}
@@ -159,7 +159,7 @@ async def test_r96_no_refresh_comes_before_a_retry_after_is_over(library, me):
     assert library.press.asked["/a"] == 1
 
 
-async def test_r96_an_address_that_is_looked_at_and_then_followed_is_fetched_once(library, me):
+async def test_r96_previewing_and_following_fetch_an_address_once(library, me):
     """By itself, or found on a page."""
     page = b'<html><head><link rel="alternate" type="application/rss+xml" href="/b"></head><body></body></html>'
     library.press.pages["/page"] = answer(200, page, content_type="text/html")

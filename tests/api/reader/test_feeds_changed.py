@@ -17,7 +17,7 @@ async def test_what_a_suspended_feed_missed_comes_when_it_is_resumed(library, me
     assert (await me.patch(f"/feeds/{mine['id']}", {"suspended": False}))["item_count"] == 2
 
 
-async def test_a_feed_that_everyone_suspended_is_not_called_and_one_that_is_resumed_is_at_once(library, me):
+async def test_a_feed_suspended_by_all_is_polled_again_when_resumed(library, me):
     feed = await me.post("/feeds", {"link": library.press.publish("/a", "1"), "suspended": True})
     assert feed["suspended_reason"] == "everyone who follows it has suspended it"
     other = await me.follow(library.press.publish("/b", "1"), 1)
@@ -59,7 +59,7 @@ async def test_a_feed_is_changed(library, me):
     await me.patch(f"/feeds/{MISSING}", {"name": "x"}, expect=404)
 
 
-async def test_another_link_resets_the_fetch_state_and_keeps_what_was_read(library, me):
+async def test_another_link_resets_the_fetch_state_only(library, me):
     feed = await me.follow(library.press.publish("/a", "2", "1"), 2)
     [item, _] = await me.get(f"/items?feed_id={feed['id']}")
     await me.patch("/items/-/read", {"ids": [item["id"]]})

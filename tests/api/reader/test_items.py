@@ -52,7 +52,7 @@ async def test_pages_are_exact_at_their_ends(library, me):
         assert len(set(seen)) == 12, query
 
 
-async def test_long_texts_end_a_page_early_and_none_is_left_out(library, me, monkeypatch):
+async def test_long_texts_shorten_a_page_without_losing_items(library, me, monkeypatch):
     """A page of a hundred articles of two megabytes each held up everybody while it was sent."""
     monkeypatch.setattr(service, "MOST_CONTENT", 25)  # "Words of 1" are ten characters
     await me.follow(library.press.publish("/a", *(str(number) for number in range(7))), 7)
@@ -66,7 +66,7 @@ async def test_long_texts_end_a_page_early_and_none_is_left_out(library, me, mon
     assert (sizes, len(set(seen))) == ([2, 2, 2, 1], 7)
 
 
-async def test_items_are_listed_by_time_and_by_words_and_counted_exactly(library, me):
+async def test_items_are_listed_by_time_or_words_with_exact_totals(library, me):
     group = await me.post("/groups", {"name": "News"})
     await me.follow(library.press.publish("/a", "fish", "cat", title="Pets"), 2, group_id=group["id"])
     await me.follow(library.press.publish("/b", "fish"), 1)
@@ -138,7 +138,7 @@ async def test_a_mass_mark_can_be_undone_and_undoes_nothing_else(library, me):
     await me.patch("/items/-/undo", {"undo": "soon"}, expect=400)
 
 
-async def test_what_is_older_than_the_reader_keeps_leaves_the_shelf_unless_unread_or_saved(library, me):
+async def test_old_items_leave_the_shelf_unless_unread_or_saved(library, me):
     feed = await me.follow(library.press.publish("/a", "1", "2", "3"), 3)
     await me.patch(f"/feeds/{feed['id']}", {"retention": 1})
     [unread, saved, read] = await me.get("/items")
@@ -150,7 +150,7 @@ async def test_what_is_older_than_the_reader_keeps_leaves_the_shelf_unless_unrea
     assert {item["id"] for item in await me.get("/items")} == {unread["id"], saved["id"]}
 
 
-async def test_an_item_without_a_title_is_shown_by_its_words_or_its_day(library, me):
+async def test_an_item_without_a_title_shows_its_words_or_day(library, me):
     """R103: every list says the same, and what is stored stays empty."""
     body = (
         "<rss><channel><title>Notes</title>"

@@ -46,7 +46,7 @@ def test_only_what_is_new_or_changed_is_read():
     assert harvest.digests == whole.digests != known
 
 
-def test_every_document_of_the_corpus_is_known_again_or_read_whole():
+def test_corpus_documents_are_recognised_or_parsed_completely():
     known_again = 0
     for name, body in corpus().items():
         try:
@@ -88,7 +88,7 @@ def test_a_change_of_anything_in_an_entry_is_noticed(name):
     assert not assemble(RawFeed("rss", URL, [plain]), known).items
 
 
-def test_what_an_item_has_from_its_feed_is_part_of_its_digest():
+def test_the_digest_includes_what_the_feed_contributes():
     one = RawItem(guid="1", content=RawText("<img src='/1.png'>", is_html=True))
     feed = RawFeed("atom", URL, [one], site_url="https://comic.example/", authors=["Ada"])
     first = assemble(feed)
@@ -131,7 +131,7 @@ def test_r93_entries_that_share_a_key_are_always_read():
     assert (len(with_all_keys.items), with_all_keys.digests) == (3, b"")
 
 
-def test_an_atom_entry_and_a_broken_document_are_known_as_well():
+def test_atom_entries_and_broken_documents_are_recognised_too():
     sound = atom(entry("<summary>One &amp; two</summary>"))
     known = parse_anyhow(sound, URL).digests
     assert known

@@ -49,7 +49,7 @@ def test_a_dtd_that_never_ends_is_no_feed(body: bytes):
         parse_anyhow(body, URL)
 
 
-def test_the_items_behind_a_dtd_are_read_and_html_names_mean_what_they_do():
+def test_items_after_a_dtd_are_parsed_with_html_entities():
     dtd = b'<!DOCTYPE rss [<!ENTITY % HTMLlat1 PUBLIC "-//W3C//ENTITIES Latin 1//EN" "lat1.ent"> %HTMLlat1;]>'
     harvest = parse_anyhow(SOUND.replace(b"<rss", dtd + b"<rss").replace(b"words", b"caf&eacute; &amp; tea"), URL)
     assert harvest.items[0].content == "café &amp; tea"
@@ -97,7 +97,7 @@ def test_nesting_too_deep_is_too_large(levels: int):
         parse_anyhow(deep(levels), URL)
 
 
-def test_nesting_too_deep_is_too_large_when_the_document_is_broken_too():
+def test_deep_nesting_is_too_large_even_when_broken():
     broken = deep(5000).replace(b"<title>", b"<title>&nope;")
     with pytest.raises(TooLarge, match="deep"):
         parse_anyhow(broken, URL)

@@ -38,7 +38,7 @@ def test_the_validators_are_echoed_byte_for_byte():
     assert "application/rss+xml" in outside.asked[0].headers["Accept"]
 
 
-def test_a_first_visit_brings_the_harvest_its_validators_and_its_hash():
+def test_a_first_visit_returns_harvest_validators_and_hash():
     outcome, _ = visited(a_reply(SOUND, etag='"1"', last_modified="yesterday", cache_control="max-age=60"))
     assert outcome.harvest is not None
     assert outcome.validators == Validators('"1"', "yesterday", URL)
@@ -47,7 +47,7 @@ def test_a_first_visit_brings_the_harvest_its_validators_and_its_hash():
     assert outcome.headers["cache-control"] == "max-age=60"
 
 
-def test_rel_21_every_wish_to_be_left_alone_on_the_way_is_kept():
+def test_rel_21_every_retry_after_on_the_way_is_kept():
     """Retry-After on 200 and on redirects; which of them counts, `retry_after` decides."""
     hops = (Hop(301, "https://a.example/", retry_after="30"), Hop(302, URL))
     outcome, _ = visited(a_reply(SOUND, hops=hops, retry_after="20"))
@@ -117,7 +117,7 @@ def test_a_page_that_claims_to_be_xml_is_no_feed():
         visited(a_reply(b"<html><body>x</body></html>", content_type="application/rss+xml"))
 
 
-def test_a_feed_that_claims_to_be_a_page_is_a_feed():
+def test_a_feed_served_as_html_is_a_feed():
     outcome, _ = visited(a_reply(SOUND, content_type="text/html; charset=utf-8"))
     assert outcome.harvest is not None
 

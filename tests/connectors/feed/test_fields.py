@@ -21,7 +21,7 @@ def first(name: str):
     return parse_anyhow(corpus()[name], URL).items[0]
 
 
-def test_the_full_text_is_the_content_and_the_short_one_the_summary():
+def test_the_full_text_is_content_and_the_short_summary():
     found = first("rss20-encoded.xml")
     assert found.content == "<p>A <em>quiet</em> start &amp; more.</p>"
     assert found.summary == "short"
@@ -124,7 +124,7 @@ def test_categories_come_from_every_way_of_naming_them():
     assert found.categories == ("a", "b", "c", "d", "e")
 
 
-def test_the_picture_of_an_item_is_a_thumbnail_before_anything_else():
+def test_a_thumbnail_is_preferred_as_the_items_picture():
     found = item_of(
         '<enclosure url="/4.jpg" type="image/jpeg"/><media:content url="/3.jpg" medium="image"/>'
         '<itunes:image href="/2.jpg"/><media:thumbnail url="/1.jpg"/>',
@@ -146,7 +146,7 @@ def test_what_a_publisher_wishes_between_two_calls():
     assert harvest_of(channel=both, use=("sy",)).ttl == 24 * HOUR, "R94: no sooner than either"
 
 
-def test_the_hours_and_days_a_publisher_wishes_to_be_left_alone():
+def test_skip_hours_and_skip_days_are_read():
     hours = "<skipHours><hour>23</hour><hour>24</hour><hour> 7 </hour><hour>99</hour><hour>x</hour></skipHours>"
     days = "<skipDays><day>Sunday</day><day>monday</day><day>Someday</day></skipDays>"
     harvest = harvest_of(channel=hours + days)
@@ -207,7 +207,7 @@ def test_one_empty_item_does_not_spoil_the_others():
     assert len(parse_anyhow(rss("<item/>", item(), "<item>words alone</item>"), URL).items) >= 2
 
 
-def test_an_atom_entry_in_an_rss_channel_is_an_item_too():
+def test_an_atom_entry_inside_rss_is_an_item():
     body = rss(entry()).replace(b"<entry>", b'<entry xmlns="http://www.w3.org/2005/Atom">')
     assert [found.title for found in parse_anyhow(body, URL).items] == ["Part 1"]
 
@@ -215,7 +215,7 @@ def test_an_atom_entry_in_an_rss_channel_is_an_item_too():
 # -- what other readers get right
 
 
-def test_a_description_of_a_picture_is_no_text_of_the_entry():
+def test_a_media_description_is_not_the_entrys_text():
     """Alternative text is not a summary, neither in a sound document nor in a broken one."""
     alt = (
         '<media:content url="/1.png" medium="image"><media:title>Night</media:title>'
@@ -294,7 +294,7 @@ def test_an_enclosure_with_text_is_no_page(link: str):
     assert [file.url for file in found.enclosures] == ["https://cdn.example/1.mp3"]
 
 
-def test_a_link_of_atom_in_rss_does_not_replace_its_own():
+def test_an_atom_link_in_rss_does_not_replace_link():
     own = "<link>https://x.example/1</link>"
     for other in ('<atom:link href="https://x.example/amp/1"/>', "<atom:link>https://x.example/amp/1</atom:link>"):
         for inside in (own + other, other + own):
@@ -375,7 +375,7 @@ def test_an_address_of_comments_is_one(address: str):
     assert item_of(f"<comments>{address}</comments>").comments_url == urljoin(URL, address)
 
 
-def test_the_page_behind_a_counter_is_the_link_and_no_new_item():
+def test_the_address_behind_a_counter_is_the_link():
     counted = "<link>https://feeds.example/~r/lamp/~3/xyz/</link>"
     original = "<feedburner:origLink>https://comic.example/part/1</feedburner:origLink>"
     before, now = item_of(counted), item_of(counted + original, use=("feedburner",))

@@ -77,7 +77,7 @@ def test_ten_thousand_keywords_in_one_element(name: str):
 
 
 @pytest.mark.parametrize("count", [1, 1_000, 10_000])
-def test_a_whole_feed_lists_no_more_than_a_loop_takes_in(count: int):
+def test_a_harvest_lists_no_more_than_ingest_takes(count: int):
     """What the parsers hand on is taken in by one step of the event loop, all entries of a feed at once."""
     words = ",".join(f"word{n}" for n in range(MAX_LIST))
     files = '<enclosure url="/1.mp3"/><enclosure url="/2.mp3"/>'

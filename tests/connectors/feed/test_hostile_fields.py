@@ -101,7 +101,7 @@ def test_a_payload_in_every_field_is_harmless(build):
 
 
 @pytest.mark.parametrize("build", [in_rss, in_atom])
-def test_a_payload_in_every_field_is_harmless_when_feedparser_reads_it(build):
+def test_a_payload_in_any_field_read_by_feedparser_is_harmless(build):
     hold(lambda payload: check_feed(parse_leniently(build(payload), URL)), payloads())
 
 

@@ -68,7 +68,7 @@ def test_one_guid_on_all_items_falls_back_to_their_links():
     assert harvest.unstable_keys
 
 
-def test_one_guid_on_all_items_without_links_falls_back_to_what_they_say():
+def test_one_shared_guid_falls_back_to_titles_and_words():
     harvest = harvest_of(*(f"<title>{n}</title>{guid('0')}" for n in range(5)))
     assert len(set(keys(harvest))) == 5
     assert harvest.unstable_keys
@@ -94,7 +94,7 @@ def test_sound_guids_are_trusted():
     assert not harvest_of(guid("a"), guid("b")).unstable_keys
 
 
-def test_guids_that_flip_keep_the_link_by_which_a_story_is_known():
+def test_flipping_guids_keep_the_link_as_key():
     """REL-28: whatever the guids do from one poll to the next, ingest can tell by the link."""
     unique = harvest_of(*(f"<link>https://x.example/{n}</link>{guid(str(n))}" for n in range(3)))
     shared = harvest_of(*(f"<link>http://x.example/{n}?utm_source=a</link>{guid('0')}" for n in range(3)))
@@ -153,7 +153,7 @@ def test_equal_keys_are_told_apart_whatever_their_order(shared: str, told: str):
     assert harvest.unstable_keys
 
 
-def test_an_enclosure_tells_before_a_date_and_a_date_before_words():
+def test_enclosures_tell_items_apart_before_dates_and_words():
     one, two = harvest_of(podcast("a"), podcast("b", day=2)).items
     assert (one.key, two.key) == (
         "https://x.example/ file https://cdn.example/a.mp3",
@@ -163,7 +163,7 @@ def test_an_enclosure_tells_before_a_date_and_a_date_before_words():
     assert all(" date " in item.key or item.key.startswith("hash:") for item in dated)
 
 
-def test_a_key_stays_when_others_of_its_name_come_and_go():
+def test_a_key_survives_others_of_its_name():
     parts = [podcast(name, day=day) for day, name in enumerate("abc", start=1)]
     everyone = dict(zip("abc", keys(harvest_of(*parts)), strict=True))
     assert keys(harvest_of(*parts[1:])) == [everyone["b"], everyone["c"]]
@@ -200,7 +200,7 @@ def test_what_says_the_same_under_the_same_key_is_one():
     assert len(harvest.items) == 2
 
 
-def test_a_text_that_is_another_each_time_makes_no_new_item_where_titles_tell():
+def test_changing_texts_make_no_new_item_beside_stable_titles():
     def read(time: str) -> list[str]:
         return keys(harvest_of(*(f"{guid('0')}<title>{n}</title><description>read {time}</description>" for n in "ab")))
 

@@ -73,7 +73,7 @@ def test_a_number_is_an_id_too():
     assert feed("json-numeric-id").items[0].key == "7"
 
 
-def test_a_page_elsewhere_is_the_link_where_there_is_no_other():
+def test_a_link_elsewhere_serves_where_there_is_no_other():
     assert feed("json-external-url").items[0].link == "https://other.example/"
 
 

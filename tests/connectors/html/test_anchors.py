@@ -25,7 +25,7 @@ def test_a_footnote_is_found_and_leads_back(link: str):
     )
 
 
-def test_a_place_may_be_named_the_old_way_and_written_in_other_letters():
+def test_old_anchors_and_other_cases_are_matched():
     html = '<a href="#n%3a1">1</a><a name="n:1">note</a><a href="#日本">2</a><p id="日本">x</p>'
     safe = sanitise(html, BASE)
     assert 'href="#item-n:1"' in safe
@@ -42,7 +42,7 @@ def test_places_whose_names_are_written_alike_stay_apart():
     assert sanitise(safe, BASE) == safe
 
 
-def test_a_link_to_a_place_that_is_not_in_the_text_leads_to_the_page():
+def test_a_missing_anchor_links_to_the_original_page():
     assert 'href="https://blog.example/feed.xml#top"' in sanitise('<a href="#top">x</a><p id="other">y</p>', BASE)
     elsewhere = sanitise('<a href="https://other.example/#fn1">x</a><p id="fn1">y</p>', BASE, PAGE)
     assert 'href="https://other.example/#fn1"' in elsewhere

@@ -68,7 +68,7 @@ def test_a_picture_in_many_sizes_keeps_them():
 
 
 @pytest.mark.parametrize("piece", ["<a", "<a-b.c", "<a x='", "<!--", "<![CDATA[", "</a", "<a>", "<a/>"])
-def test_the_shape_of_xml_is_told_in_time_by_its_length(piece: str):
+def test_xml_is_recognised_in_linear_time(piece: str):
     must_be_linear(lambda text: shape_of(text, max_depth=10**6, max_tags=10**6), repeated(piece))
     must_be_linear(lambda text: is_deeper(text, 10**6), repeated(piece))
 
@@ -106,7 +106,7 @@ def test_what_comes_out_is_never_deeper_than_the_limit(piece: str):
     assert "the end" in words
 
 
-def test_formats_that_are_opened_again_and_again_do_not_fill_the_memory():
+def test_repeatedly_opened_formats_do_not_leak_memory():
     html = "<p>" + "".join(f"<b title={n}>" for n in range(390)) + "</p>" + "<p>x</p>" * 20_000
     assert len(sanitise(html, BASE)) < 10 * len(html)
 

@@ -45,7 +45,7 @@ def config(library):
     return LocalConfig(folder=str(library))
 
 
-def test_folders_and_archives_of_the_root_are_series_in_natural_order(read, config):
+def test_folders_and_archives_are_series_in_natural_order(read, config):
     page = read(LOCAL.popular(config, 1))
     assert [series.title for series in page.series] == ["empty", "Loose Pages", "One Shot", "The Cat"]
     assert page.series[3].url == "local:The%20Cat"
@@ -82,14 +82,14 @@ def test_a_comicinfo_in_the_series_folder_counts_first(read, config, library):
     assert read(LOCAL.details(config, "local:The%20Cat")).title == "Le Chat"
 
 
-def test_a_series_of_folders_alone_shows_the_first_page_of_its_first_chapter(read, config, library):
+def test_a_series_of_folders_uses_its_first_page_as_cover(read, config, library):
     images(library / "Quay" / "Chapter 10", "1.png")
     images(library / "Quay" / "Chapter 2", "10.png", "9.png")
     assert read(LOCAL.details(config, "local:Quay")).cover_url == "local:Quay/Chapter%202/9.png"
     assert read(LOCAL.details(config, "local:empty")).cover_url is None
 
 
-def test_an_archive_in_the_root_is_a_series_of_one_chapter(read, config):
+def test_an_archive_in_the_root_is_one_chapter(read, config):
     details = read(LOCAL.details(config, "local:One%20Shot.cbz"))
     assert (details.title, details.cover_url) == ("One Shot", "local:One%20Shot.cbz?entry=1.png")
     (chapter,) = read(LOCAL.chapters(config, "local:One%20Shot.cbz"))
@@ -136,7 +136,7 @@ def test_pages_are_images_in_natural_order_and_can_be_read(read, config, library
     assert LocalFiles(library).answer(LOCAL.image(config, in_folder[0].image_url)) == PNG
 
 
-def test_a_broken_archive_is_listed_as_unreadable_and_harms_no_other(read, config, library):
+def test_a_broken_archive_is_listed_as_unreadable(read, config, library):
     (library / "The Cat" / "The Cat c011.cbz").write_bytes(b"PK not really")
     chapters = read(LOCAL.chapters(config, "local:The%20Cat"))
     assert [(chapter.number, chapter.is_readable) for chapter in chapters] == [

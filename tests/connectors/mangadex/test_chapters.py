@@ -70,7 +70,7 @@ def test_a_oneshot_has_no_number_and_still_a_title():
     assert one_chapter(number=3, title="").title == "Chapter 3"
 
 
-def test_a_chapter_on_another_site_is_listed_but_not_readable_here():
+def test_an_external_chapter_is_listed_as_unreadable():
     found = one_chapter(externalUrl="https://plus.example/viewer/1", pages=0)
     assert (found.is_readable, found.real_url, found.page_count) == (False, "https://plus.example/viewer/1", None)
     assert one_chapter(externalUrl="https://plus.example/viewer/1", pages=12).is_readable
@@ -120,13 +120,13 @@ def test_the_feed_is_asked_with_what_the_config_wants():
     }
 
 
-def test_a_feed_of_many_pages_is_read_to_its_end_newest_first():
+def test_a_paged_feed_is_read_newest_first():
     found, asks = run_and_record(DEX.chapters(CONFIG, SERIES), Feed(1201))
     assert [query_of(ask)["offset"] for ask in asks] == [["0"], ["500"], ["1000"]]
     assert [chapter.number for chapter in found] == [Decimal(number) for number in range(1200, -1, -1)]
 
 
-def test_a_feed_beyond_the_offset_cap_goes_on_from_the_last_one_seen():
+def test_beyond_the_offset_cap_a_feed_continues_by_date():
     found, asks = run_and_record(DEX.chapters(CONFIG, SERIES), Feed(21_000))
     assert len(found) == 21_000
     assert len({chapter.source_key for chapter in found}) == 21_000
@@ -143,7 +143,7 @@ def test_a_feed_that_never_ends_is_left():
         run(DEX.chapters(CONFIG, SERIES), always(a_list([a_chapter()], total=10**9)))
 
 
-def test_a_feed_that_brings_something_new_for_ever_is_left_too():
+def test_an_endless_feed_is_stopped():
     count = iter(range(10**6))
 
     def answer(ask):

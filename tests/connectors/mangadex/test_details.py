@@ -35,7 +35,7 @@ def test_r10_statuses_have_our_codes(status, code):
     assert run(DEX.details(CONFIG, SERIES), always({"data": a_manga(status=status)})).status == code
 
 
-def test_an_empty_map_that_comes_as_a_list_is_no_text():
+def test_an_empty_map_sent_as_list_is_no_text():
     manga = a_manga(description=[], altTitles=[], tags=[], publicationDemographic=None)
     details = run(DEX.details(CONFIG, SERIES), always({"data": manga}))
     assert (details.description, details.alt_titles, details.genres) == (None, (), ())

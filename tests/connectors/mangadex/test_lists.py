@@ -46,7 +46,7 @@ def test_every_call_says_where_its_limits_are_told():
 @pytest.mark.parametrize(
     ("page", "total", "has_next"), [(1, 32, False), (1, 33, True), (312, 50_000, False), (311, 50_000, True)]
 )
-def test_a_list_ends_at_its_total_or_at_the_offset_cap(page, total, has_next):
+def test_a_list_ends_at_total_or_offset_cap(page, total, has_next):
     assert run(DEX.popular(CONFIG, page), always(a_list([a_manga()], total=total))).has_next is has_next
 
 
@@ -56,7 +56,7 @@ def test_beyond_the_offset_cap_nothing_is_asked():
         assert (page.series, page.has_next, asks) == ((), False, [])
 
 
-def test_latest_is_by_chapters_in_the_language_and_each_series_comes_once():
+def test_latest_lists_each_series_once_by_newest_chapter():
     def answer(ask):
         if urlsplit(ask.url).path == "/chapter":
             chapters = [a_chapter(1, manga=TEA), a_chapter(2), a_chapter(3, manga=TEA), a_chapter(4, manga="gone")]
@@ -115,7 +115,7 @@ def test_a_filter_that_does_not_exist_is_named():
         run(DEX.search(CONFIG, 1, text="", filters=(FilterValue("Knitting", 1, group="Genres"),)), {})
 
 
-def test_a_pasted_address_finds_that_series_whatever_its_language_and_rating():
+def test_a_pasted_address_finds_its_series_regardless_of_filters():
     _, (ask,) = run_and_record(DEX.search(CONFIG, 1, text=f"{SERIES}/the-lighthouse-cat"), always(a_list([a_manga()])))
     assert query_of(ask)["ids[]"] == [CAT]
     assert "availableTranslatedLanguage[]" not in query_of(ask)

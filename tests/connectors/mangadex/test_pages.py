@@ -16,7 +16,7 @@ from tsuzuki.model.errors import HttpStatus, ShapeChanged
 from tsuzuki.model.requests import Ask
 
 
-def test_r66_pages_are_on_the_node_of_the_moment_and_their_addresses_expire():
+def test_r66_page_addresses_are_of_the_current_node_and_expire():
     pages, (ask,) = run_and_record(DEX.pages(CONFIG, CHAPTER), always(at_home()))
     assert ask.url == f"https://api.mangadex.org/at-home/server/{a_chapter_id(7)}?forcePort443=true"
     assert (ask.pace.name, round(ask.pace.per_second * 60)) == ("at-home", 40)
@@ -43,7 +43,7 @@ def test_names_of_pages_cannot_leave_their_folder():
     ]
 
 
-def test_a_chapter_without_pages_or_that_is_gone_is_an_error_of_the_source():
+def test_a_chapter_without_pages_is_an_error_of_the_source():
     empty = at_home()
     empty["chapter"]["data"] = []
     with pytest.raises(ShapeChanged):
@@ -57,7 +57,7 @@ def test_image_hosts_get_no_credentials():
     assert dict(DEX.image(config, "https://node.mangadex.network/data/a/1.png").headers) == {}
 
 
-def test_nodes_of_volunteers_are_reported_and_the_sites_own_servers_are_not():
+def test_only_calls_to_volunteer_nodes_are_reported():
     outcome = ImageOutcome(
         "https://node.mangadex.network/data/a/1.png", is_success=True, size=9, took_ms=12, is_cached=True
     )

@@ -15,7 +15,7 @@ LIST = """<ul><li><a href="/cat/">The Cat</a><img src="c.png"></li><li><a href="
 <li><a href="/cat/">The Cat again</a></li><li><a href="/none/"></a></li><li>no link</li></ul><a class=next href=?p=3>"""
 
 
-def test_a_list_gives_series_of_this_site_only_and_each_once():
+def test_a_list_has_each_series_of_this_site_once():
     source = a_source(
         SMALL.replace("  title: a\nchapters", "  title: a\n  cover: img@src\n  next: a.next@href\nchapters")
     )
@@ -65,7 +65,7 @@ def test_pages_may_be_counted_from_zero_or_by_offset():
     assert ask.url == f"{SITE}/l?p=2&o=100"
 
 
-def test_r28_a_first_page_without_series_is_a_changed_shape_and_a_later_one_is_the_end():
+def test_r28_an_empty_first_page_is_shape_changed():
     source = a_source()
     with pytest.raises(ShapeChanged, match="each: 'li'"):
         run(source.popular(CONFIG, 1), lambda want: a_reply("<p>hi</p>", url=want.url))
@@ -80,7 +80,7 @@ SEARCH = (
 )
 
 
-def test_a_search_sends_its_text_and_filters_escaped_to_the_same_host():
+def test_search_text_and_filters_are_escaped_for_the_same_host():
     source = a_source(SEARCH)
     assert source.filters(CONFIG) == (Select("Genre", ("Any", "Action", "Drama")), TextFilter("Author"))
     values = (FilterValue("Genre", 2), FilterValue("Author", "A&B=C"))
@@ -115,7 +115,7 @@ def test_fixed_series_are_listed_searched_and_shown_without_a_call():
         run(source.details(CONFIG, f"{SITE}/other/"), {})
 
 
-def test_what_a_definition_does_not_say_is_declined_and_not_among_its_abilities():
+def test_verbs_missing_from_a_definition_are_not_offered():
     source = a_source(HEAD + POPULAR + CHAPTERS)
     can = source.info.abilities
     assert (can.popular, can.latest, can.search, can.details, can.chapters, can.pages) == (
@@ -188,7 +188,7 @@ CHAPTER_LIST = """<li id=c9><a href="/cat/9">Vol.2 Chapter 9.5: Fog</a><time>2 h
 <li id=c8><a href="/cat/8">Extra</a><time>yesterday</time></li><li><a href="https://ads.example/">Ad</a></li>"""
 
 
-def test_chapters_get_number_and_volume_from_their_names_and_dates_from_the_time_of_the_answer():
+def test_chapters_get_numbers_from_names_and_dates_from_the_answer():
     text = SMALL.replace("chapters:\n", "chapters:\n  date: {pick: time}\n  group: i\n  key: '@id'\n")
     newest, extra = run(a_source(text).chapters(CONFIG, "/cat/"), {f"{SITE}/cat/": CHAPTER_LIST})
     assert (newest.number, newest.volume, newest.title) == (Decimal("9.5"), Decimal(2), "Vol.2 Chapter 9.5: Fog")
@@ -197,7 +197,7 @@ def test_chapters_get_number_and_volume_from_their_names_and_dates_from_the_time
     assert (extra.number, extra.published_at, extra.group) == (None, NOON - DAY, None)
 
 
-def test_a_number_that_the_definition_picks_is_exact_and_counts_alone():
+def test_a_number_picked_by_the_definition_is_exact():
     text = SMALL.replace("chapters:\n", "chapters:\n  number: {pick: a@href, pattern: '/cat/([0-9.]+)'}\n")
     found = run(
         a_source(text).chapters(CONFIG, "/cat/"), {f"{SITE}/cat/": '<li><a href="/cat/010.50">Chapter 3</a></li>'}
@@ -251,7 +251,7 @@ chapters:
 """
 
 
-def test_a_list_that_counts_its_pages_is_read_while_it_says_there_are_more():
+def test_a_counted_list_is_read_to_its_total():
     def answer(want):
         page = int(want.url.partition("?p=")[2])
         return a_reply({"rows": [{"n": 10 - page}], "more": page < 3}, url=want.url)
@@ -261,7 +261,7 @@ def test_a_list_that_counts_its_pages_is_read_while_it_says_there_are_more():
     assert [chapter.number for chapter in found] == [Decimal(9), Decimal(8), Decimal(7)]
 
 
-def test_a_list_that_counts_its_pages_ends_where_there_are_no_rows():
+def test_a_counted_list_ends_at_an_empty_page():
     found, asks = run_and_record(
         a_source(HEAD + POPULAR + COUNTED).chapters(CONFIG, "/comic/cat"),
         lambda want: a_reply({"rows": [], "more": True}, url=want.url),
@@ -274,14 +274,14 @@ def test_r28_a_list_longer_than_maxpages_is_no_list():
         run(a_source(PAGED).chapters(SourceConfig(maxpages=3), "/cat/"), a_paged_site(4))
 
 
-def test_a_next_page_that_leads_in_a_circle_or_away_ends_the_list():
+def test_a_circular_or_foreign_next_page_ends_the_list():
     circle = {f"{SITE}/cat/": '<li><a href="/c/1">1</a></li><a class=older href="/cat/">'}
     away = {f"{SITE}/cat/": '<li><a href="/c/1">1</a></li><a class=older href="https://evil.example/">'}
     assert len(run(a_source(PAGED).chapters(CONFIG, "/cat/"), circle)) == 1
     assert len(run(a_source(PAGED).chapters(CONFIG, "/cat/"), away)) == 1
 
 
-def test_rows_without_any_link_are_a_changed_shape_and_no_rows_are_no_chapters():
+def test_rows_without_links_are_shape_changed():
     with pytest.raises(ShapeChanged, match=r"no link in it to site\.example"):
         run(a_source().chapters(CONFIG, "/cat/"), {f"{SITE}/cat/": "<li>Chapter 1</li>"})
     assert run(a_source().chapters(CONFIG, "/cat/"), {f"{SITE}/cat/": "<p>Coming soon</p>"}) == ()

@@ -145,7 +145,7 @@ def test_a_good_definition_is_taken_and_works_on_any_answer(text, body):
 
 @given(broken_definitions(), ANSWERS)
 @examples(3000, share=30)
-def test_any_definition_is_refused_with_places_or_works_on_any_answer(text, body):
+def test_any_definition_is_refused_or_works_on_any_answer(text, body):
     definition = loaded(text)
     if definition is not None:
         tried(definition, body)

@@ -172,7 +172,7 @@ def test_paths_are_checked_where_json_is_read():
         ('{"a": "\\u0007"}', "site.yaml:1:7", "Control characters"),
     ],
 )
-def test_sec_26_a_document_that_is_no_form_is_refused_before_it_is_read(text, place, words):
+def test_sec_26_a_malformed_document_is_refused_before_reading(text, place, words):
     field, message = within(5, lambda: problems_of(text)[0])
     assert field == place
     assert words in message

@@ -23,7 +23,7 @@ def sample():
     return SelectorsSource(load_definition(text, SAMPLE))
 
 
-def test_the_sample_of_the_guide_is_found_from_list_to_image(sample):
+def test_the_guides_sample_works_from_list_to_image(sample):
     trial = run(try_source(sample, CONFIG), from_files)
     assert trial.is_good
     assert describe_try(sample, trial) == [
@@ -59,7 +59,7 @@ def test_one_series_can_be_tried_by_its_address(sample):
     assert trial.details.status == 2
 
 
-def test_a_step_that_fails_is_named_and_the_others_are_shown(sample):
+def test_a_failing_step_is_named_beside_the_others(sample):
     def without_chapters(want):
         if want.url.endswith("/cat/older.html"):
             raise Unreachable("older.html did not answer.")
@@ -80,7 +80,7 @@ def test_a_list_that_finds_nothing_ends_the_trial(sample):
     assert lines[-1] == "pages: not tried"
 
 
-def test_a_search_that_a_source_lacks_is_said_and_long_lists_are_cut():
+def test_a_missing_search_is_reported_and_lists_are_cut():
     source = a_source(SMALL)
     trial = run(try_source(source, CONFIG, text="cat"), {})
     assert trial.failures == {"series": "Site cannot search."}

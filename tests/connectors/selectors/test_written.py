@@ -45,7 +45,7 @@ def test_what_is_no_definition_is_refused_with_its_place(text):
     assert {field for field, _ in problems_of(text)} == {"config.definition"}
 
 
-def test_a_secret_in_a_definition_is_refused_because_its_text_is_shown():
+def test_a_definition_with_a_secret_is_refused():
     [(field, message)] = problems_of(SAMPLE_TEXT + "\nheaders: {Cookie: s3cret}\n")
     assert field == "config.definition"
     assert "Cookie" in message

@@ -128,7 +128,7 @@ ENCODED = msgspec.json.encode
         (lambda path: with_part(path, "feeds.jsonl", b'{"link": "\xff", "created_at": 1}\n'), "feeds.jsonl:1: "),
     ],
 )
-async def test_what_is_no_whole_archive_is_refused_before_anything_is_written(db, tmp_path, change, match):
+async def test_an_incomplete_archive_is_refused_before_writing(db, tmp_path, change, match):
     path = an_archive(tmp_path, FEED)
     change(path)
     await refused(db, path, match)
@@ -148,11 +148,11 @@ def a_bomb(path, size):
     return path
 
 
-async def test_a_bomb_is_refused_by_what_it_says_it_grows_to(db, tmp_path):
+async def test_a_declared_bomb_is_refused(db, tmp_path):
     await refused(db, a_bomb(an_archive(tmp_path, FEED), 20_000_000), "grows 200-fold")
 
 
-async def test_a_bomb_that_lies_about_its_size_is_not_unpacked_beyond_it(db, tmp_path):
+async def test_a_bomb_with_a_false_size_is_stopped(db, tmp_path):
     path = a_bomb(an_archive(tmp_path, FEED), 20_000_000)
     raw = path.read_bytes()
     assert raw.count(struct.pack("<L", 20_000_000)) >= 1
@@ -241,7 +241,7 @@ async def test_nul_is_taken_out_on_both_engines(db, tmp_path):
     assert (item["title"], item["content"]) == ("ab", "<p>cd</p>")
 
 
-async def test_a_chapter_whose_number_is_not_its_own_is_left_out_alone(db, tmp_path):
+async def test_a_chapter_with_a_wrong_number_is_left_out(db, tmp_path):
     """R2, R3: a number is exact, and is the key of its chapter."""
     shelf = {
         "sources.jsonl": [a_source()],
@@ -254,7 +254,7 @@ async def test_a_chapter_whose_number_is_not_its_own_is_left_out_alone(db, tmp_p
     assert [chapter["key"] for chapter in parts_of(await reader.export())["chapters.jsonl"]] == ["1", "2"]
 
 
-async def test_one_line_that_cannot_be_stored_does_not_take_the_others_along(db, tmp_path):
+async def test_an_unstorable_line_is_left_out_alone(db, tmp_path):
     many = [an_item("1"), an_item("k" * 3_000), an_item("1", title="twice"), an_item("2")]
     reader = await a_reader(db, tmp_path)
     brought = await reader.import_archive(an_archive(tmp_path, FEED | {"items.jsonl": many}))
@@ -313,7 +313,7 @@ async def test_a_source_that_could_not_be_registered_is_not(db, tmp_path):
     assert [chapter["key"] for chapter in stored["chapters.jsonl"]] == ["1"]
 
 
-async def test_a_folder_of_this_server_is_read_only_when_the_operator_says_so(db, tmp_path):
+async def test_a_server_folder_needs_the_operators_permission(db, tmp_path):
     """Whoever wrote the archive would choose which pictures of this disk everybody may look at."""
     folder = a_source("folder", base_url="local:", connector="tsuzuki.local", config={"folder": str(tmp_path)})
     reader = await a_reader(db, tmp_path)
@@ -347,7 +347,7 @@ def test_an_archive_of_very_many_files_is_not_opened(tmp_path):
         container.ArchiveReader(path)
 
 
-async def test_an_import_adds_no_more_channels_than_a_shelf_may_have(db, tmp_path):
+async def test_an_import_respects_the_limit_of_channels(db, tmp_path):
     config = {"url": "https://ntfy.sh/", "topic": "x"}
     channels = [ChannelLine(kind="ntfy", name=f"c{number:02}", config=config) for number in range(25)]
     reader = await a_reader(db, tmp_path)

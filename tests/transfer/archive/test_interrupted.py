@@ -135,7 +135,7 @@ class Emptying:
             await self._reader.db.with_tx(delete)
 
 
-async def test_a_shelf_that_is_removed_meanwhile_ends_the_import_in_words(db, tmp_path):
+async def test_removing_the_shelf_ends_its_import_with_a_reason(db, tmp_path):
     """I3: before whichever of its transactions; no line is tried in vain, and nobody else loses anything."""
     said = []
     for at in range(2 * _TRANSACTIONS):

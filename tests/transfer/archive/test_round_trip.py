@@ -40,7 +40,7 @@ async def both(postgres_url, sqlite_template, tmp_path) -> AsyncIterator[tuple[D
 
 @examples(200, share=10)
 @given(shelf=thought_up())
-async def test_any_shelf_is_the_same_on_every_server_that_it_moves_to(both, tmp_path, shelf):
+async def test_any_shelf_survives_moving_between_servers(both, tmp_path, shelf):
     path = an_archive(tmp_path, shelf)
     for db in both:
         reader = await a_reader(db, tmp_path)

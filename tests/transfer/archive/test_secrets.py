@@ -116,7 +116,7 @@ async def test_things_are_named_by_keys_that_mean_the_same_elsewhere(db, tmp_pat
     assert stored["items.jsonl"] == []
 
 
-async def test_what_has_no_secrets_any_more_is_the_same_wherever_it_goes_next(db, tmp_path):
+async def test_an_archive_without_secrets_is_stable(db, tmp_path):
     reader = await a_reader(db, tmp_path)
     await a_shelf_full_of_secrets(db, reader)
     path = await reader.export()
@@ -125,7 +125,7 @@ async def test_what_has_no_secrets_any_more_is_the_same_wherever_it_goes_next(db
     assert parts_of(await other.export())["channels.jsonl"] == parts_of(path)["channels.jsonl"]
 
 
-async def test_a_secret_that_somebody_wrote_into_an_archive_is_not_taken(db, tmp_path):
+async def test_secrets_written_into_an_archive_are_ignored(db, tmp_path):
     reader = await a_reader(db, tmp_path)
     written = [ChannelLine(kind=kind, name=kind, config=config) for kind, config in CHANNELS.items()]
     await reader.import_archive(an_archive(tmp_path, {"channels.jsonl": written}))

@@ -30,7 +30,7 @@ async def peak(work) -> int:
     return tracemalloc.get_traced_memory()[1] - before
 
 
-async def test_a_large_shelf_takes_no_more_memory_than_a_small_one(db, tmp_path):
+async def test_a_large_shelf_needs_no_more_memory(db, tmp_path):
     async def peaks(items: int) -> tuple[int, int]:
         feed = a_feed(f"https://example.org/{items}")
         lines = (an_item(str(n), feed, summary=text(n)) for n in range(items))

@@ -129,7 +129,7 @@ async def test_what_others_follow_is_not_changed_for_them(db, tmp_path):
     assert [len(series["sources"]) for series in mine["series.jsonl"]] == [1]
 
 
-async def test_what_an_archive_says_of_a_feed_is_only_its_readers(db, tmp_path):
+async def test_feed_details_of_an_archive_are_its_readers_only(db, tmp_path):
     """Whoever follows the feed later sees nothing of it, and gets each real post, whatever the archive called known."""
     reader = await a_reader(db, tmp_path)
     forged = {
@@ -175,7 +175,7 @@ async def test_nothing_is_news_and_not_everything_is_called_at_once(db, tmp_path
     assert times[-1] <= NOON + 35 * MINUTE
 
 
-async def test_feeds_are_asked_as_they_were_and_when_it_was_planned(db, tmp_path):
+async def test_imported_feeds_keep_their_schedule_and_validators(db, tmp_path):
     """And the next archive says the same."""
     soon = {"etag": '"abc"', "last_modified": "Fri, 02 Jan 2026 10:00:00 GMT", "next_check_at": NOON + HOUR}
     late = {"next_check_at": NOON + 9 * DAY}
@@ -209,7 +209,7 @@ async def test_who_left_a_series_here_or_follows_it_stays_so(db, tmp_path):
     assert ("former" in series, series["follow"]["status"]) == (False, "reading")
 
 
-async def test_who_left_a_feed_here_has_it_back_with_what_was_read(db, tmp_path):
+async def test_a_feed_left_here_comes_back_with_its_reads(db, tmp_path):
     shelf = {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1", entry=READ), an_item("2")]}
     reader = await a_reader(db, tmp_path)
     await reader.import_archive(an_archive(tmp_path, shelf))
@@ -224,7 +224,7 @@ async def test_who_left_a_feed_here_has_it_back_with_what_was_read(db, tmp_path)
     assert [item["entry"].get("unread", True) for item in items] == [False, True]
 
 
-async def test_who_may_come_back_to_a_feed_finds_it_as_it_was(db, tmp_path):
+async def test_a_restorable_feed_comes_back_unchanged(db, tmp_path):
     """Having left can be undone for a month: until then the feed is theirs too."""
     other = await a_reader(db, tmp_path)
     await other.import_archive(an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1")]}))
@@ -249,7 +249,7 @@ async def test_wishes_name_sources_and_not_numbers(db, tmp_path):
     assert series["follow"]["preferences"]["sources"] == ["site"]
 
 
-async def test_a_source_of_the_same_name_that_is_another_one_gets_no_series(db, tmp_path):
+async def test_a_different_source_of_the_same_name_is_skipped(db, tmp_path):
     one = await a_reader(db, tmp_path)
     await one.import_archive(an_archive(tmp_path, a_comic(a_chapter("1"))))
     reader = await a_reader(db, tmp_path)
@@ -323,7 +323,7 @@ async def test_groups_choices_bookmarks_and_channels_are_not_doubled_or_overwrit
 # -- plans
 
 
-async def test_what_a_plan_has_no_room_for_is_left_out_with_a_line_each(db, tmp_path):
+async def test_what_exceeds_the_plan_is_left_out_and_listed(db, tmp_path):
     feeds = [a_feed(f"https://example.org/{n}") for n in range(10)]
     shelf = {"feeds.jsonl": feeds, "items.jsonl": [an_item("1", feed) for feed in feeds]} | a_comic(a_chapter("1"))
     reader = await a_reader(db, tmp_path)

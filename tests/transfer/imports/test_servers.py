@@ -182,7 +182,7 @@ async def test_suwayomi_gives_a_backup(db, tmp_path):
         assert (done.status, done.preview.counts) == ("done", {"series": 1, "follows": 1, "chapters": 1})
 
 
-async def test_a_suwayomi_with_a_sign_in_of_its_own_says_what_to_do(db, tmp_path):
+async def test_a_suwayomi_with_its_own_sign_in_gets_advice(db, tmp_path):
     async def sign_in(_):
         return web.Response(text="<!DOCTYPE html><title>Sign in</title>", content_type="text/html")
 

@@ -191,7 +191,7 @@ async def test_a_series_that_was_moved_since_is_followed_still(db, tmp_path):
     assert (await followed(importer), await followed(importer, "Local")) == (follow_id, None)
 
 
-async def test_a_series_that_was_left_and_followed_again_is_followed_still(db, tmp_path):
+async def test_a_series_followed_again_stays_followed(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     done = await importer.import_file("a.tachibk", a_backup(a_library()))
     follows, shelf_id = Follows(shelf_deps(db)), importer.reader.shelf_id
@@ -201,7 +201,7 @@ async def test_a_series_that_was_left_and_followed_again_is_followed_still(db, t
     assert await followed(importer) is not None
 
 
-async def test_a_series_that_was_left_before_is_as_it_was_left(db, tmp_path):
+async def test_a_series_left_before_the_import_stays_left(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     await importer.import_file("a.tachibk", a_backup(a_library()))
     follows, shelf_id = Follows(shelf_deps(db)), importer.reader.shelf_id
@@ -309,7 +309,7 @@ async def test_what_was_read_after_a_merge_stays(db, tmp_path):
     assert list(await progress(importer)) == ["4"]
 
 
-async def test_a_merged_series_keeps_what_a_later_backup_says_of_both(db, tmp_path):
+async def test_a_merged_series_keeps_later_backups_of_both(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     both = a_library(read=()), a_library(title="Two", url="/manga/two", read=())
     await importer.import_file("a.tachibk", a_backup(*both))

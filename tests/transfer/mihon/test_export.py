@@ -44,7 +44,7 @@ def fields_of(series):
     return sorted(field.raw for field in series.fields)
 
 
-async def test_what_came_in_goes_out_with_all_that_forks_put_into_it(db, tmp_path):
+async def test_extra_fields_of_forks_survive_the_round_trip(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     await importer.add_mangadex()
     extra = bytes_field(600, text_field(1, "a saved search"))
@@ -87,7 +87,7 @@ TWO_RELEASES = a_backup(
 )
 
 
-async def test_of_several_releases_the_one_that_was_read_goes_out_as_read(db, tmp_path):
+async def test_of_several_releases_the_read_one_is_exported_read(db, tmp_path):
     """Here they are one chapter; nobody has read the others in the app."""
     importer = await an_importer(db, tmp_path)
     await importer.import_file("app.mihon.tachibk", packed(TWO_RELEASES))
@@ -148,7 +148,7 @@ async def test_a_merged_series_is_one_with_several_sources(db, tmp_path):
     }
 
 
-async def test_categories_of_what_is_not_in_the_library_go_out_again(db, tmp_path):
+async def test_categories_outside_the_library_are_exported_again(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     backup = a_backup(
         a_manga(url="/a", title="Only read", categories=[0, 1], extra=number_field(100, 0)),
@@ -177,7 +177,7 @@ async def test_what_was_read_here_is_in_it(db, tmp_path):
     assert (chapters["/chapter/2"].number(6), chapters["/chapter/2"].number(12)) == (0, 1)
 
 
-async def test_series_that_came_from_no_backup_go_out_as_their_extension_knows_them(db, tmp_path):
+async def test_series_without_backup_are_exported_as_extensions_know_them(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     await importer.add_mangadex()
     await importer.import_file("app.mihon.tachibk", packed(BACKUP))

@@ -113,7 +113,7 @@ async def test_an_account_names_nothing_that_a_backup_has_not(db, tmp_path):
     assert set(parts) == {"groups", "series", "chapters"}
 
 
-async def test_a_source_that_is_added_later_is_linked_by_importing_again(db, tmp_path):
+async def test_importing_again_links_a_source_added_later(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     await importer.import_file("app.mihon.tachibk", packed(BACKUP))
     assert not any("sources" in series for series in (await importer.shelf())["series.jsonl"])
@@ -166,7 +166,7 @@ async def test_chapters_are_those_that_the_source_tells_of(db, tmp_path):
     assert (release["key"], release["source_key"], release["url"]) == (release_key(told), UUID, url)
 
 
-async def test_what_only_an_import_has_brought_is_found_by_its_reader_alone(db, tmp_path):
+async def test_imported_content_is_found_by_its_reader_only(db, tmp_path):
     """I8: what somebody reads elsewhere, and what somebody thinks up, is nobody else's."""
     importer, other = await an_importer(db, tmp_path), await an_importer(db, tmp_path)
     await importer.import_file("app.mihon.tachibk", packed(BACKUP))
@@ -196,7 +196,7 @@ async def test_a_repeat_changes_nothing(db, tmp_path):
     assert again.report.parts["series"].created == 0
 
 
-async def test_an_import_that_was_cut_off_goes_on_where_it_was(db, tmp_path):
+async def test_an_interrupted_import_continues(db, tmp_path):
     """As when a worker is stopped, or dies; and the undo still knows how all was before."""
     chapters = [a_chapter(f"/c/{n}", number=n, read=1) for n in range(150)]
     backup = a_backup(*(a_manga(url=f"/{n}", title=f"Series {n}", chapters=chapters) for n in range(10)))
@@ -222,7 +222,7 @@ async def test_an_import_that_was_cut_off_goes_on_where_it_was(db, tmp_path):
     )
 
 
-async def test_undo_takes_back_all_of_it_but_what_was_read_since(db, tmp_path):
+async def test_undo_removes_all_but_what_was_read_since(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     await importer.add_mangadex()
     before = await importer.shelf()

@@ -64,14 +64,14 @@ def test_every_shape_of_a_key_has_its_kind_of_field():
         {"headers": {"X-A": "1", "X-B": "x: y"}, "excludedgroups": [GROUP], "contentrating": ["safe"]},
     ],
 )
-def test_a_form_that_is_sent_as_it_is_shown_changes_nothing(config):
+def test_submitting_an_unchanged_form_changes_nothing(config):
     fields = config_fields(MANGADEX.config, config, {})
     read = read_config(filled(fields), fields)
     assert read == config
     decode_config(MANGADEX.config, read)
 
 
-def test_a_default_that_is_unticked_is_stored_and_one_that_is_ticked_again_is_not():
+def test_only_changed_defaults_of_checkboxes_are_stored():
     fields = config_fields(MANGADEX.config, {}, {})
     assert read_config(filled(fields, contentrating=()), fields) == {"contentrating": []}
     everything = ("erotica", "safe", "suggestive")
@@ -83,7 +83,7 @@ def test_a_secret_is_masked_in_the_form():
     assert token.value == "***"
 
 
-def test_what_was_typed_stands_in_the_form_again_and_an_unticked_box_stays_so():
+def test_a_refused_form_keeps_inputs_and_unticked_boxes():
     typed = {"config.maxpages": ("x",), "config.headers": ("",)}
     fields = {field.label: field.value for field in config_fields(MANGADEX.config, {"datasaver": True}, typed)}
     assert (fields["maxpages"], fields["datasaver"]) == ("x", "")
@@ -97,7 +97,7 @@ def test_what_cannot_be_read_is_told_beside_its_field(name, text):
     assert [one.field for one in caught.value.problems] == [f"config.{name}"]
 
 
-def test_a_problem_inside_a_key_stands_beside_the_key_with_its_place():
+def test_a_nested_problem_is_shown_beside_its_key():
     fields = config_fields(MANGADEX.config, {}, {})
     inside = Problem("config.headers.Host", "No."), Problem("config.excludedgroups[0]", "Not one."), Problem("x", "y")
     told = beside_fields(Invalid("No.", inside), fields).problems

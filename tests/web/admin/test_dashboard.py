@@ -65,7 +65,7 @@ async def test_feeds_that_fail_are_on_the_dashboard(reader):
     assert (await reader.guest.see("/admin/feeds")).status == 403
 
 
-async def test_r125_who_works_is_listed_with_what_it_does_and_who_is_lost(tmp_path):
+async def test_r125_workers_are_listed_with_their_tasks_and_losses(tmp_path):
     async with an_admin_site(tmp_path) as admin_site:
         db, now = admin_site.app.db, admin_site.app.time
         nobody = section((await admin_site.operator.see("/admin")).text, "workers")

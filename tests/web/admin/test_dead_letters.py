@@ -28,7 +28,7 @@ async def open_letters(app: RunningApp) -> int:
     return len(await app.pipeline.tasks.letters(ANY))
 
 
-async def test_a_letter_is_listed_with_its_queue_and_shown_with_all_it_carried(app, operator):
+async def test_a_letter_shows_its_queue_and_payload(app, operator):
     number = await a_dead_letter(app.db, app.time())
     for query in ("", "?queue=nobody", "?code=broken", "?before=nonsense"):
         assert f'href="/admin/dead-letters/{number}"' in (await operator.see(f"/admin/dead-letters{query}")).text
@@ -59,7 +59,7 @@ async def test_r55_a_letter_is_replayed_once_and_its_page_says_so(app, operator)
     assert await open_letters(app) == 0
 
 
-async def test_a_letter_to_a_resting_channel_says_when_it_is_sent(app, operator):
+async def test_a_letter_of_a_resting_channel_shows_its_retry(app, operator):
     shelf = await a_reader(app.db)
     await a_channel(app.db, shelf)
     now = Millis(app.time())
@@ -100,7 +100,7 @@ async def test_discarding_asks_first_and_a_discarded_letter_is_not_replayed(app,
     assert "was discarded" in refused.text
 
 
-async def test_all_of_a_kind_are_replayed_or_discarded_and_others_stay(app, operator):
+async def test_all_letters_of_one_kind_are_replayed_or_discarded(app, operator):
     for _ in range(3):
         await a_dead_letter(app.db, app.time())
     await operator.send("/admin/dead-letters/replay", {"queue": "other"})
@@ -169,7 +169,7 @@ async def test_pausing_is_shown_to_the_operator_and_in_the_log(app, operator):
         ("/admin/audit", "action=zzz", None),
     ],
 )
-async def test_a_list_that_is_narrowed_to_nothing_says_so_and_leads_back(operator, path, narrowed, empty):
+async def test_an_empty_filtered_list_leads_back(operator, path, narrowed, empty):
     """It is no empty list: that one says what to do."""
     page = await operator.see(f"{path}?{narrowed}")
     assert "No results." in page.text

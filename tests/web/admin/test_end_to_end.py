@@ -28,7 +28,7 @@ async def crawled(admin_site: AdminSite, page: Page) -> None:
     await page.wait_for_url("**/admin/jobs/**")
 
 
-async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost(browser: Browser, tmp_path):
+async def test_the_operator_repairs_a_source_and_replays_its_letters(browser: Browser, tmp_path):
     async with (
         an_admin_site(tmp_path) as admin_site,
         browsing(browser, admin_site.app, await admin_site.app.admin()) as page,

@@ -80,7 +80,7 @@ async def test_deleting_somebody_says_what_goes(app, operator):
     assert (refused.status, "last administrator" in refused.text) == (409, True)
 
 
-async def test_an_invitation_leads_where_the_operator_says_that_people_reach_the_server(tmp_path):
+async def test_an_invitation_uses_the_configured_public_address(tmp_path):
     async with a_running_app(tmp_path, public_url="https://reader.example.org/") as app:
         made = await (await a_guest(app, await app.admin())).send("/admin/invites", {"role": "reader"})
     assert "https://reader.example.org/invite?code=" in made.text

@@ -6,7 +6,7 @@ from tsuzuki.app.front import effective_settings
 from tsuzuki.settings import read_settings, variables
 
 
-def test_every_setting_says_what_it_is_whether_it_was_set_and_no_secret(tmp_path):
+def test_every_setting_is_described_without_secrets(tmp_path):
     environ = {"TSUZUKI_DATA_DIR": str(tmp_path), "TSUZUKI_PASSWORD": "s3cret word", "TSUZUKI_PULL_INTERVAL": "15m"}
     environ["TSUZUKI_DATABASE_URL"] = "postgresql://me:s3cret@db/tsuzuki"
     rows = {row.name: row for row in effective_settings(read_settings(environ), environ)}

@@ -37,7 +37,7 @@ async def config_of(admin_site: AdminSite, source_id: int | None = None) -> dict
 # -- looking
 
 
-async def test_the_list_says_how_each_source_fares_and_can_be_narrowed(admin_site):
+async def test_the_list_shows_each_sources_state_and_is_filterable(admin_site):
     shown = await admin_site.operator.see("/admin/sources")
     assert "not called yet" in shown.text
     assert f'href="{admin_site.source}"' in shown.text
@@ -46,7 +46,7 @@ async def test_the_list_says_how_each_source_fares_and_can_be_narrowed(admin_sit
     assert f'href="{admin_site.source}"' in (await admin_site.operator.see("/admin/sources?q=SIT&page=nonsense")).text
 
 
-async def test_a_reader_is_refused_and_a_source_that_is_not_there_is_not_found(admin_site):
+async def test_readers_are_refused_and_missing_sources_not_found(admin_site):
     reader = await a_guest(admin_site.app, await admin_site.app.add())
     for path in ("/admin", "/admin/sources", admin_site.source, f"{admin_site.source}/edit", "/admin/jobs"):
         assert (await reader.see(path)).status == 403, path
@@ -80,7 +80,7 @@ async def test_a_source_is_added_with_the_form_of_its_connector(admin_site):
     assert "crawlersource.create" in await acts(admin_site)
 
 
-async def test_r9_a_source_that_nobody_names_is_called_after_its_connector_and_language(admin_site):
+async def test_r9_an_unnamed_source_gets_its_connectors_name_and_language(admin_site):
     path = "/admin/sources/add?connector=org.mangadex"
     said = {"name": "", "baseurl": "https://mangadex.org", "config.language": "vi", "config.contentrating": "safe"}
     [number] = re.findall(r"/(\d+)\?", (await admin_site.operator.send(path, said)).headers["location"])
@@ -91,7 +91,7 @@ async def test_r9_a_source_that_nobody_names_is_called_after_its_connector_and_l
     assert error_of(wrong, "config.language")
 
 
-async def test_what_is_wrong_stands_beside_its_field_and_nothing_that_was_typed_is_lost(admin_site):
+async def test_problems_are_shown_beside_fields_and_inputs_are_kept(admin_site):
     said = {"name": "Wrong", "baseurl": "ftp://x", "config.maxpages": "many", "config.headers": "Host: x"}
     path = f"/admin/sources/add?connector={SITE}"
     answer = await admin_site.operator.send(path, said)
@@ -109,7 +109,7 @@ async def test_what_is_wrong_stands_beside_its_field_and_nothing_that_was_typed_
     assert "already exists" in (error_of(answer, "name") or "")
 
 
-async def test_r47_a_secret_is_never_shown_and_stays_when_it_comes_back_masked(admin_site):
+async def test_r47_a_masked_secret_sent_back_stays(admin_site):
     secret = {"config.headers": "Cookie: s3cret-cookie", "baseurl": admin_site.site.url} | FORM
     assert (await admin_site.operator.send(f"{admin_site.source}/edit", secret)).status == 303
     form = await admin_site.operator.see(f"{admin_site.source}/edit")
@@ -120,7 +120,7 @@ async def test_r47_a_secret_is_never_shown_and_stays_when_it_comes_back_masked(a
     assert await config_of(admin_site) == {"headers": {"Cookie": "s3cret-cookie"}, "maxpages": 9}
 
 
-async def test_two_who_change_the_same_source_do_not_undo_each_other_unknowingly(admin_site):
+async def test_concurrent_edits_of_a_source_conflict(admin_site):
     """The second is told, keeps what they typed, and may put it in the place of the first one's all the same."""
     path = f"{admin_site.source}/edit"
     first, second = [value_of(await admin_site.operator.see(path), "edition") for _ in range(2)]
@@ -139,7 +139,7 @@ async def test_two_who_change_the_same_source_do_not_undo_each_other_unknowingly
     assert (await config_of(admin_site))["maxpages"] == 7
 
 
-async def test_what_a_job_or_a_switch_says_of_a_source_is_no_change_of_its_form(admin_site):
+async def test_a_job_does_not_conflict_with_an_open_form(admin_site):
     path = f"{admin_site.source}/edit"
     before = value_of(await admin_site.operator.see(path), "edition")
     await admin_site.operator.send(f"{admin_site.source}/switch", {"reason": "for a while"})
@@ -165,7 +165,7 @@ async def test_deleting_asks_first_and_says_what_goes(admin_site):
 # -- trying
 
 
-async def test_trying_shows_the_requests_and_what_was_found_and_stores_nothing(admin_site):
+async def test_trying_shows_requests_and_results_and_stores_nothing(admin_site):
     tried = await admin_site.operator.send(f"{admin_site.source}/try")
     assert "It works" in tried.text
     for path in ("/list-1.html", "/s/one", "/s/one/2"):
@@ -179,7 +179,7 @@ async def test_trying_shows_the_requests_and_what_was_found_and_stores_nothing(a
     assert "500" in broken.text
 
 
-async def test_a_source_of_an_unknown_connector_is_refused_by_its_name(admin_site):
+async def test_a_source_of_an_unknown_connector_is_refused(admin_site):
     for connector, said in (
         ("com.example.nowhere", "This server has no connector com.example.nowhere"),
         ("", "Choose the kind"),
@@ -188,7 +188,7 @@ async def test_a_source_of_an_unknown_connector_is_refused_by_its_name(admin_sit
         assert (refused.status, said in refused.text) == (400, True)
 
 
-async def test_a_source_whose_connector_is_gone_is_told_and_can_still_be_edited(admin_site):
+async def test_a_source_without_connector_can_still_be_edited(admin_site):
     await admin_site.app.db.with_tx(
         lambda tx: tx.run(_q.forget_connector, id=admin_site.source_id, connector="gone.away", config={"old": 1})
     )
@@ -224,7 +224,7 @@ async def test_a_comic_is_crawled_switched_off_and_removed(admin_site):
     assert "None yet." in (await admin_site.operator.see(admin_site.source)).text
 
 
-async def test_a_comic_is_mapped_by_hand_and_its_title_makes_no_second_one(admin_site):
+async def test_a_hand_mapped_comic_is_not_duplicated_by_title(admin_site):
     path = f"{admin_site.source}/map"
     wrong = await admin_site.operator.send(path, {"title": "Two", "sourceurl": "ftp://x"})
     assert "begins with https://" in (error_of(wrong, "sourceurl") or "")
@@ -262,7 +262,7 @@ async def test_jobs_are_listed_narrowed_shown_and_cancelled(admin_site):
     assert "Job cancelled" not in (await admin_site.operator.see(f"{path}?level=error")).text
 
 
-async def test_jobs_are_narrowed_by_the_name_of_a_source_and_by_one_that_is_gone(admin_site):
+async def test_jobs_are_filtered_by_existing_and_deleted_sources(admin_site):
     page = await admin_site.operator.see("/admin/jobs?source=77")
     assert f'<option value="{admin_site.source_id}">Site</option>' in page.text
     assert '<option value="77" selected>77</option>' in page.text
@@ -271,7 +271,7 @@ async def test_jobs_are_narrowed_by_the_name_of_a_source_and_by_one_that_is_gone
 # -- why
 
 
-async def test_whoever_pauses_says_why_and_it_stands_wherever_one_may_wonder(admin_site):
+async def test_a_pause_shows_its_reason_wherever_it_matters(admin_site):
     assert 'for="reason"' in (await admin_site.operator.see("/admin")).text
     await admin_site.operator.send("/admin/crawler", {"pause": "on", "reason": "moving <b>house</b>"})
     for path in ("/admin", "/admin/sources", admin_site.source, "/admin/jobs"):

@@ -29,7 +29,7 @@ def path_of(app: RunningApp) -> str:
     return f"/admin/tenants/{show_id(app.other_tenant)}"
 
 
-async def test_there_are_no_tenants_to_look_at_while_billing_is_off(tmp_path):
+async def test_without_billing_there_are_no_tenants(tmp_path):
     async with a_running_app(tmp_path) as app:
         operator = await a_guest(app, await app.admin())
         for path in ("/admin/tenants", path_of(app)):

@@ -31,7 +31,7 @@ async def count(admin_site: AdminSite) -> int:
     return (await admin_site.app.crawling.sources.list(SourceFilter(), Slice()))[1]
 
 
-async def test_an_unsaved_source_is_tried_and_nothing_that_was_typed_is_lost_or_stored(admin_site):
+async def test_trying_an_unsaved_source_keeps_inputs_and_stores_nothing(admin_site):
     said = {"name": "Second", "baseurl": admin_site.site.url, "config.maxpages": "7", "config.ratelimit": "20"} | TRY
     tried = await admin_site.operator.send(f"/admin/sources/add?connector={SITE}", said)
     assert tried.status == 200
@@ -44,7 +44,7 @@ async def test_an_unsaved_source_is_tried_and_nothing_that_was_typed_is_lost_or_
     assert error_of(wrong, "config.maxpages") == "Enter a whole number."
 
 
-async def test_a_change_is_tried_as_it_stands_in_the_form_with_the_secrets_that_are_stored(admin_site):
+async def test_trying_a_change_uses_the_stored_secrets(admin_site):
     kept = {"name": "Site", "slug": "site", "baseurl": admin_site.site.url, "config.ratelimit": "20"}
     await admin_site.operator.send(f"{admin_site.source}/edit", kept | {"config.headers": "Cookie: s3cret"})
     before = (await admin_site.app.crawling.sources.get(admin_site.source_id)).config
@@ -59,7 +59,7 @@ async def test_a_change_is_tried_as_it_stands_in_the_form_with_the_secrets_that_
     assert any(b"s3cret" in head for head in admin_site.site.server.heads)
 
 
-async def test_a_definition_is_written_tried_saved_and_crawled_without_a_restart(admin_site):
+async def test_a_definition_is_saved_and_crawled_without_a_restart(admin_site):
     assert (
         "/admin/sources/add?connector=tsuzuki.definition" in (await admin_site.operator.see("/admin/sources/add")).text
     )
@@ -101,7 +101,7 @@ async def test_a_changed_definition_moves_the_address_along(admin_site):
     assert "localhost" in (await admin_site.app.crawling.sources.get(int(number))).base_url
 
 
-async def test_where_there_is_no_source_yet_the_operator_is_led_to_adding_one(tmp_path):
+async def test_without_sources_the_operator_is_led_to_add_one(tmp_path):
     async with a_running_app(tmp_path) as app:
         operator, reader = await a_guest(app, await app.admin()), await a_guest(app, await app.add())
         assert 'href="/admin/sources/add"' in (await operator.see("/discover")).text

@@ -63,7 +63,7 @@ async def a_day(browser: Browser, app: RunningApp, way: str) -> AsyncIterator[Da
 
 @pytest.mark.soak
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_is_followed_arrives_live_is_read_by_keys_and_both_browsers_stay_in_step(browser: Browser, app, way):
+async def test_a_followed_series_arrives_live_in_both_browsers(browser: Browser, app, way):
     async with a_day(browser, app, way) as day:
         await follow_a_feed(day)
         await follow_a_comic(day)

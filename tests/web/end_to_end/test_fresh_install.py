@@ -37,7 +37,7 @@ class Steps:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("way", WAYS)
-async def test_from_the_first_start_to_the_first_article_in_under_ten_steps(browser: Browser, tmp_path, way):
+async def test_from_first_start_to_first_article_in_few_steps(browser: Browser, tmp_path, way):
     """With the code that a new server prints; the last step is the article itself."""
     with capture_logs() as lines:
         async with (

@@ -43,7 +43,7 @@ async def test_every_page_that_the_router_has_is_among_the_stops(server):
 
 
 @pytest.mark.parametrize("who", STOPS)
-async def test_sec_15_every_page_with_something_on_it_carries_the_policy_and_is_kept_in_no_cache(server, who):
+async def test_sec_15_every_filled_page_has_the_policy_and_is_uncached(server, who):
     """`tests/web/test_rules.py` holds the same for what is not there; these are there."""
     user = server.people[who]
     guest = Guest(server.app.client) if user is None else await a_guest(server.app, user)
@@ -62,7 +62,7 @@ UGLY = """<!doctype html><html lang="en"><head><title>x</title>
 <body><main><h1>x</h1><p>Pale words</p><button></button><div style="width: 1400px">wide</div></main></body></html>"""
 
 
-async def test_what_is_wrong_with_a_page_is_found_in_every_theme_and_width(browser: Browser, server):
+async def test_problems_of_a_page_are_found_in_every_layout(browser: Browser, server):
     """So the tests below can fail."""
     page = await browser.new_page()
     await page.set_content(UGLY)
@@ -113,7 +113,7 @@ async def test_what_is_refused_or_not_there_is_accessible_too(browser: Browser, 
 
 
 @pytest.mark.soak
-async def test_a_server_on_which_nothing_has_happened_yet_is_accessible_from_its_first_page_on(browser, tmp_path):
+async def test_an_empty_server_is_accessible_on_all_pages(browser, tmp_path):
     """And so is what it says when it breaks."""
     wrong: Wrongs = {}
     async with a_running_app(tmp_path, password="", billing="on") as app:

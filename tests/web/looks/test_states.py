@@ -58,7 +58,7 @@ async def test_what_opens_above_a_page_is_accessible(browser: Browser, server):
     assert wrong == {}
 
 
-async def test_a_message_with_a_way_back_and_the_line_without_a_network_are_accessible(browser: Browser, server):
+async def test_undo_messages_and_the_offline_line_are_accessible(browser: Browser, server):
     wrong: Wrongs = {}
     async with browsing(browser, server.app, server.people["admin"]) as page:
         await start(page, server, "/")
@@ -80,7 +80,7 @@ async def test_a_message_with_a_way_back_and_the_line_without_a_network_are_acce
 # -- a chapter
 
 
-async def test_the_reader_is_accessible_in_every_mode_and_at_its_end(browser: Browser, server):
+async def test_the_reader_is_accessible_in_every_mode(browser: Browser, server):
     wrong: Wrongs = {}
     async with browsing(browser, server.app, server.people["admin"]) as page:
         await start(page, server, "/series/{series_id}/chapters/{chapter_id}")

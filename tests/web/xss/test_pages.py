@@ -127,7 +127,7 @@ PLACES = ("<main>{}</main>", '<p title="{}">', "<p title='{}'>", "<title>{}</tit
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_the_net_catches_all_texts_at_once_wherever_they_are_not_escaped(browser: Browser, hostile, place):
+async def test_the_check_catches_every_unescaped_text(browser: Browser, hostile, place):
     """One of them gets out of any place, and those before it do not hide that."""
     async with await cast(browser, hostile, policy=False) as detector:
         body = "<!doctype html><body>" + place.format("\n".join(hostile.texts))
@@ -173,7 +173,7 @@ async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: B
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-async def test_sec_14_every_text_as_an_article_a_search_and_an_error_runs_nowhere(browser: Browser, hostile):
+async def test_sec_14_hostile_texts_in_articles_searches_and_errors_never_run(browser: Browser, hostile):
     """All of them put into one page by a browser that enforces no policy; a share of them in an ordinary run."""
     share = scaled(16, 1)
     texts = hostile.texts[::share]
@@ -234,7 +234,7 @@ LINKING = (
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-async def test_sec_17_no_address_of_somebody_elses_runs_on_any_page_that_links_to_it(browser: Browser, hostile):
+async def test_sec_17_hostile_addresses_never_run_on_linking_pages(browser: Browser, hostile):
     """Each in all places at once; a share of them in an ordinary run."""
     paths = [path.format(**hostile.ids) for path in LINKING]
     async with await cast(browser, hostile, policy=False) as detector:
@@ -332,7 +332,7 @@ async def test_i7_a_message_that_repeats_what_the_server_said_runs_nothing(brows
     assert detector.caught == []
 
 
-async def test_i7_lines_of_a_log_that_come_while_one_looks_run_nothing(browser: Browser, hostile):
+async def test_i7_hostile_log_lines_never_run_live(browser: Browser, hostile):
     async with await cast(browser, hostile, policy=False) as detector:
         await detector.open(f"/admin/jobs/{hostile.ids['job_id']}")
         await detector.page.wait_for_selector("#lines[data-tail]")
@@ -365,7 +365,7 @@ async def test_i7_what_is_looked_at_before_it_is_followed_runs_nothing(browser: 
 
 
 @pytest.mark.parametrize("path", ["/feeds", "/items?limit=50", "/search?q=pwned", "/library"])
-async def test_i7_what_machines_are_answered_is_no_page_when_a_person_opens_it(browser: Browser, hostile, path):
+async def test_i7_answers_for_machines_are_no_pages_for_people(browser: Browser, hostile, path):
     async with await cast(browser, hostile, policy=False) as detector:
         told = await detector.page.goto(f"{detector.base}{API}{path}")
         assert told is not None
