@@ -84,7 +84,7 @@ F = TypeVar("F", bound=msgspec.Struct)
 
 MOST_PROBLEMS = 100
 MOST_PARTS = 1_000
-"""Of a list or a mapping, how many are looked at one by one."""
+"""How many members of a list or mapping are checked one by one."""
 LONGEST_NAME = 100
 
 _LISTS = (list, tuple, set, frozenset)

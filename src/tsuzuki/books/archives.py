@@ -21,7 +21,7 @@ from tsuzuki.model.errors import TooLarge
 LARGEST: Final = 2**32 - 2**20
 """Bytes. Beyond it a ZIP has another form, which fewer readers know."""
 MOST_MEMBERS: Final = 2**16 - 2
-"""The same of its files."""
+"""Files of one archive; beyond it a ZIP has that other form, too."""
 
 _LOCAL = struct.Struct("<4s5H3I2H")
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
@@ -61,7 +61,7 @@ class Archive(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def size(self) -> int:
-        """Of the whole, in bytes."""
+        """The size of the whole file, in bytes."""
         return sum(map(size_of, self.parts))
 
     @cached_property
@@ -89,7 +89,7 @@ class Archive(msgspec.Struct, frozen=True, dict=True):
                     yield piece
 
     async def partial_md5(self, images: Images) -> str:
-        """By which KOReader knows a document: the MD5 of samples at growing distances."""
+        """The MD5 by which KOReader knows a document: of samples at growing distances."""
         digest = hashlib.md5(usedforsecurity=False)
         for offset in SAMPLES:
             if offset >= self.size:

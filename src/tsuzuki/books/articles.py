@@ -28,10 +28,10 @@ from tsuzuki.polling.articles import Articles
 q = load_queries("tsuzuki.books")
 
 MOST_ARTICLES: Final = 100
-"""Of a day's book, the newest."""
+"""Articles in a day's book; the newest are taken."""
 MOST_PICTURES: Final = 60
 MOST_BYTES: Final = 48 * 1024 * 1024
-"""Of a book's pictures together; the others are left out."""
+"""Bytes of a book's pictures together; further ones are left out."""
 WIDEST: Final = 640
 """Pixels of a picture: no reader for books shows more."""
 _PLAIN_TYPES = frozenset({"image/jpeg", "image/png", "image/gif"})
@@ -90,7 +90,7 @@ class ArticleFiles:
         return ArticleFile(archive, (item_id,), frozenset(names | names_on_devices([title], item.author, ".epub")))
 
     async def remember(self, shelf_id: ShelfId, file: ArticleFile) -> None:
-        """From now on the partial MD5 of the file, and its names, stand on this shelf for what is in it.
+        """Remember the file by its partial MD5 and its names, so that this shelf finds what is in it.
 
         A name may have stood for other articles before: the last file of that name counts.
         """

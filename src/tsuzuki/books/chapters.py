@@ -33,7 +33,7 @@ class ChapterFile(msgspec.Struct, frozen=True):
 
     @property
     def ascii_name(self) -> str:
-        """As devices that read only ASCII get to know it."""
+        """The name for devices that take only ASCII."""
         return ascii_name(self.archive.name, f"chapter {self.facts.chapter_id}")
 
 
@@ -43,7 +43,7 @@ class KnownDocument(msgspec.Struct, frozen=True):
     chapter_id: ChapterId
     series_public_id: PublicId
     page_count: int
-    """Of that file, whatever pages the chapter has by now; -1 where it is not known."""
+    """Pages of that file, however many the chapter has by now; -1 where it is not known."""
 
 
 class ChapterFiles:
@@ -70,7 +70,7 @@ class ChapterFiles:
         return await self._packed(facts, pages)
 
     async def here(self, release_id: ReleaseId, user_id: UserId) -> ChapterFile | None:
-        """The same where every page is here already, downloaded or in the cache; None otherwise."""
+        """The file if every page is stored here already, downloaded or cached; else None."""
         pages = await self._images.whole_copy(release_id, user_id) or await self._images.cached_pages(release_id)
         return await self._packed(await self.facts(release_id), pages) if pages else None
 

@@ -12,7 +12,7 @@ from tsuzuki.model.times import SECOND, Millis, bounded
 from tsuzuki.model.titles import beside_number
 
 MOST_BYTES = 200
-"""Of a file's name in UTF-8, below what file systems take."""
+"""Bytes of a file's name in UTF-8, a little less than the 255 that file systems take."""
 _UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069/\\:*?"<>|;]+')
 _UNSAFE_ON_FAT, _SLASH = re.compile(r'[\\/:*?"<>|]'), re.compile("/")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)
@@ -42,14 +42,14 @@ class ReleaseFacts(msgspec.Struct, frozen=True):
 
     @property
     def file_name(self) -> str:
-        """Of its file."""
+        """The name of the file of this release."""
         return chapter_file_name(
             self.series_title, self.number, self.volume, title=self.title, chapter_id=self.chapter_id
         )
 
     @property
     def is_right_to_left(self) -> bool:
-        """As far as the languages tell."""
+        """Whether its pages are read from right to left, guessed from its languages."""
         language = self.language or self.series_language or ""
         return language.lower().split("-")[0] == _RIGHT_TO_LEFT
 
@@ -81,7 +81,7 @@ def device_names(facts: ReleaseFacts) -> set[str]:
 
 
 def names_on_devices(titles: Iterable[str], author: str | None, ending: str) -> set[str]:
-    """The same of a file whose entry in a catalogue may have one of these titles.
+    """Names that devices may give a file whose entry in a catalogue has one of these titles.
 
     KOReader puts the author in front, in its own words where there is none (in English here), and cuts what is long.
     """

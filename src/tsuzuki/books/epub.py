@@ -31,7 +31,7 @@ class BookArticle(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str
     about: str
-    """Where it is from, by whom and when."""
+    """The line below the title: site, author and date."""
     link: str | None
     body: str
     """XHTML."""
@@ -44,13 +44,13 @@ class Book(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     author: str
     changed_at: Millis
-    """Of what is in it, so that the same articles are the same book."""
+    """When its newest part changed, so that the same articles give the same bytes."""
     articles: Sequence[BookArticle]
     pictures: Sequence[Image]
 
 
 def picture_path(place: int, picture: Image) -> str:
-    """Where a picture of the book is, seen from its documents."""
+    """The path of a picture, relative to the documents of the book."""
     return f"images/{place:03}.{EXTENSIONS[picture.media_type]}"
 
 

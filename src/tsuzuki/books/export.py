@@ -58,7 +58,7 @@ class ExportReport(msgspec.Struct):
     written: int = 0
     removed: int = 0
     left: int = 0
-    """To be written by the next run."""
+    """Chapters left for the next run."""
     refused: dict[str, str] = {}
     """What was not written or not removed, and why: the others are."""
 
@@ -196,7 +196,7 @@ class FolderExport:
 
 
 def _named(copies: Sequence[CopiedRelease]) -> dict[str, CopiedRelease]:
-    """Each by its path; of several that would have the same, the later ones say what they are."""
+    """The copies by their paths; where several would have the same path, the later ones get more details in theirs."""
     named: dict[str, CopiedRelease] = {}
     taken: set[str] = set()
     folders = _folders(copies)
@@ -211,7 +211,7 @@ def _named(copies: Sequence[CopiedRelease]) -> dict[str, CopiedRelease]:
 
 
 def _folded(path: str) -> str:
-    """The same for paths that some file systems do not tell apart."""
+    """A key that is equal for paths which some file systems treat as one."""
     return unicodedata.normalize("NFC", path.casefold())
 
 
@@ -224,7 +224,7 @@ def _names(copy: CopiedRelease) -> Iterator[str]:
 
 
 def _folders(copies: Sequence[CopiedRelease]) -> dict[PublicId, str]:
-    """Of each series, named after it; two of one name are told apart by their ids."""
+    """The folder of each series, named after it; two of one name get their ids added."""
     found: dict[PublicId, str] = {}
     taken: set[str] = set()
     for facts in copies:

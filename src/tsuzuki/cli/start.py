@@ -12,7 +12,7 @@ import tsuzuki
 from tsuzuki.settings import PREFIX, Settings, checkout, read_env_file, read_settings, unknown_variables
 
 Watch = Callable[[str, int, int], None]
-"""Told what is being done, how far it came, and of how much: 0 where nobody knows."""
+"""Called with what is being done, how much is done, and the total, 0 where it is unknown."""
 
 
 @contextmanager

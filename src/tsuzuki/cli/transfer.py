@@ -32,7 +32,7 @@ class ShelfChoice(msgspec.Struct, frozen=True):
     """The shelf that a command is about."""
 
     name: str
-    """Of a person."""
+    """The name of a person."""
     shelf: str | None
     """Which of that person's; None for the first that is their own."""
 

@@ -45,7 +45,7 @@ class Writes(Protocol):
 
 
 class MemoryCache:
-    """Of this process; the count tells it of everyone's writes."""
+    """A cache of this process; the shared count of writes says when it is outdated."""
 
     def __init__(self, writes: Writes, *, steady: Callable[[], float] = time.monotonic) -> None:
         self._writes = writes

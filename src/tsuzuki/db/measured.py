@@ -11,7 +11,7 @@ from tsuzuki.db.tx import Work
 T = TypeVar("T")
 
 Timed = Callable[[bool, float], None]
-"""Told whether a transaction was committed, and the seconds from asking for it to its end."""
+"""Called with whether a transaction was committed, and the seconds it took from the request to its end."""
 
 
 class MeasuredDatabase:

@@ -19,7 +19,7 @@ LONGEST_TITLE = 80
 BEGINNING = 6000
 """Characters of a text that are looked at for its first words; queries cut it there, in tags and all."""
 MOST_TAGS = 120
-"""Of them, tags: a list of fifty texts that are tags and nothing else must cost no more than any other."""
+"""Characters of them that may be tags: a list of fifty texts of nothing but tags must cost no more than any other."""
 _LONGEST_REFERENCE = len("&quot;")
 
 # "Chapter 12", "Vol. 2 Ch. 012", "Episode 12.5", "#12", "第12話". A bare number must be set off: "12. Low Tide".

@@ -69,7 +69,7 @@ class ProtocolDeps(msgspec.Struct, frozen=True):
 
 
 def failure_headers(failure: HttpFailure) -> dict[str, str]:
-    """Of an answer to an app: what is not there now is worth another request in a minute."""
+    """The headers of a failure: what is unavailable now is worth another request in a minute."""
     later = {"retry-after": _LATER} if failure.status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     return later | dict(failure.headers)
 

@@ -35,7 +35,7 @@ from tsuzuki.protocols.releases import readable_releases
 
 UNTITLED = "Untitled"
 MOST_PAGES = 500
-"""Of a chapter, in the text of its item."""
+"""Pages of a chapter that the text of its item shows."""
 
 
 class ChapterImages(msgspec.Struct, frozen=True):

@@ -35,7 +35,7 @@ _LONGEST_PROGRESS = 1_000
 _LONGEST_DEVICE = 100
 _MOST_PAGES = 100_000
 _END = 0.99
-"""Of a text: its last page counts as read though a line of it may be left."""
+"""The share from which a text counts as read: its last page may have a line left."""
 
 
 def key_of(_username: str, password: str) -> str:

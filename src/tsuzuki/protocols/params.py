@@ -12,7 +12,7 @@ from tsuzuki.http.body import MAX_BODY, read_body, refuse_deep_json
 from tsuzuki.model.errors import Invalid
 
 MOST_PARAMETERS = 20_000
-"""Of one request: apps mark ten thousand entries at once."""
+"""Parameters of one request: apps mark ten thousand entries at once."""
 TOO_MANY = f"A request can have at most {MOST_PARAMETERS:,} parameters."
 _LONGEST_NUMBER = 20
 
@@ -111,7 +111,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _fields(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
-    """Of a form in parts or as JSON; of one as in a query, whatever else it is called: some apps do not say it."""
+    """The fields of a multipart form or of JSON. Anything else is read like a query: some apps send no content type."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind.startswith("multipart/"):
         yield from _parts(body, content_type)

@@ -22,7 +22,7 @@ q = load_queries("tsuzuki.queue")
 
 Clock = Callable[[], Millis]
 Timed = Callable[[str, str, float], None]
-"""Told the queue, how it ended (`done` or a verdict) and the seconds, once for each task of a call."""
+"""Called for each task with its queue, its outcome (`done` or a verdict) and the seconds it took."""
 
 
 def _untimed(_queue: str, _outcome: str, _seconds: float) -> None:

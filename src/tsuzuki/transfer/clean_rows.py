@@ -15,7 +15,7 @@ _AT_ONCE = 50
 async def clean_rows(
     parsers: Parsers, clean: Callable[..., list[T]], rows: Sequence[L], *more: Any
 ) -> list[tuple[L, T | SourceError]]:
-    """Each row with what `clean` made of it, or with the error where one alone was too much for a process."""
+    """Each row with its cleaned value, or with the error if that row alone was too much for a parser process."""
     done: list[tuple[L, T | SourceError]] = []
     waiting = [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)][::-1]
     while waiting:

@@ -46,7 +46,7 @@ class ForeignLines(msgspec.Struct, frozen=True, kw_only=True):
     """What a backup of Mihon says beside series, for the next one that is exported."""
 
     def parts(self) -> dict[str, Sequence[ArchiveLine]]:
-        """By the names of the parts."""
+        """The lines by the names of the archive's parts."""
         return {
             "groups.jsonl": self.groups,
             "feeds.jsonl": self.feeds,

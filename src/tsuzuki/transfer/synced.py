@@ -21,7 +21,7 @@ q = load_queries("tsuzuki.transfer.synced")
 MOST_BYTES = 64 * 1024 * 1024
 ANY = "*"
 VERSIONS = 5
-"""Of each shelf: what a broken client overwrote can be had back."""
+"""Versions stored for each shelf, to restore what a broken client overwrote."""
 AT_ONCE = 4
 """Bodies that are received at the same time, in each process; the others wait."""
 PATIENCE_S = 20.0

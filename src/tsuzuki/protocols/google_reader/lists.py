@@ -69,7 +69,7 @@ async def list_subscriptions(asked: ReaderRequest) -> Response:
 
 
 async def count_unread(asked: ReaderRequest) -> Response:
-    """Of each feed, each label and everything."""
+    """Unread counts of each feed, each label and everything."""
     feeds = await asked.subscriptions.all()
     groups = {label_id(group.name): group for group in await asked.subscriptions.groups()}
     by_label: dict[str, list[SyncFeed]] = {name: [] for name in groups}

@@ -24,7 +24,7 @@ from tsuzuki.protocols.komga.requests import (
 __all__ = ["KOMGA", "VERSION", "resources"]
 
 VERSION = "1.26.3"
-"""Of the API that apps find here."""
+"""The version of Komga's API that apps find here."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _NAMES = ("tags", "tags/series", "tags/book", "publishers", "sharing-labels", "age-ratings", "series/release-dates")
 """Lists of what no series here has."""

@@ -9,7 +9,7 @@ import msgspec
 from tsuzuki.model.errors import Invalid
 
 MOST_PARTS: Final = 60
-"""Of a condition, once values of which one is enough are put together: it is asked of thousands of series."""
+"""Parts of a condition, alternatives for one field counted as one: it is checked for thousands of series."""
 _NAMED: Final = {
     name.lower(): name
     for name in (

@@ -36,7 +36,7 @@ T = TypeVar("T")
 _BAD_REQUEST = 400
 _UNAUTHORIZED = 401
 _THEIRS = {409: _BAD_REQUEST, 422: _BAD_REQUEST}
-"""Of the statuses that its clients know, those that stand for what we say more exactly."""
+"""Statuses of ours that its clients do not know, and the less exact ones that they get."""
 
 
 class MinifluxRequest(msgspec.Struct, frozen=True):

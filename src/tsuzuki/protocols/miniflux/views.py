@@ -21,9 +21,9 @@ from tsuzuki.shelves.groups import Group
 Json = dict[str, Any]
 
 MOST_ENCLOSURES = 100
-"""Of one entry: the number of each is that of the entry, and two digits."""
+"""Enclosures of one entry: the number of each is that of the entry and two digits."""
 BYTES_A_MINUTE = 1_500
-"""Of UTF-8: about 265 words of a language with spaces, or 500 characters of Japanese."""
+"""Bytes of UTF-8 read in a minute: about 265 words of a language with spaces, or 500 characters of Japanese."""
 
 UNSUPPORTED: Json = {
     **dict.fromkeys(("scraper_rules", "rewrite_rules", "urlrewrite_rules", "blocklist_rules", "keeplist_rules"), ""),

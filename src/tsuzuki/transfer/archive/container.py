@@ -29,7 +29,7 @@ SMALL = 16 * 1024 * 1024
 """What may shrink as it likes."""
 
 Watch = Callable[[str, int, int], None]
-"""Told what is being done, how far it came, and of how much."""
+"""Called with what is being done, how much is done, and the total."""
 
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 0x1
@@ -64,7 +64,7 @@ class ShelfArchiveWriter:
 
     @contextmanager
     def part(self, name: str) -> Iterator["PartWriter"]:
-        """Where the lines of this part go."""
+        """Open the writer of this part."""
         with self._zip.open(_packed(name), "w", force_zip64=True) as file:
             writer = PartWriter(file)
             yield writer
@@ -93,7 +93,7 @@ def _packed(name: str) -> zipfile.ZipInfo:
 
 
 def encoded(line: ArchiveLine) -> bytes:
-    """As it stands in a part."""
+    """The line as it is written in a part."""
     return msgspec.json.encode(line, order="deterministic") + b"\n"
 
 
@@ -112,7 +112,7 @@ class PartWriter:
             self.write_encoded(encoded(line))
 
     def write_encoded(self, raw: bytes) -> None:
-        """The same of one that is encoded already."""
+        """Write a line that is encoded already."""
         self._file.write(raw)
         self._hash.update(raw)
         self._lines += 1
@@ -264,7 +264,7 @@ def _decoded(part: str, number: int, raw: bytes) -> NumberedLine:
 
 
 def _valid(value: Any) -> Any:
-    """With text that both engines take: no NUL, no half of a character."""
+    """The value with text that both engines accept: without NUL and lone surrogates."""
     if isinstance(value, str):
         return valid_text(value)
     if isinstance(value, list):

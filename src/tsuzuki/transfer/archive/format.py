@@ -20,7 +20,7 @@ MANIFEST = "manifest.json"
 Moment = Annotated[int, Meta(ge=EARLIEST, le=LATEST)]
 """Milliseconds since 1970."""
 Since1970 = Annotated[int, Meta(ge=0, le=LATEST)]
-"""The same of what lists are sorted by: a place in them is never before 1970."""
+"""A time by which lists are sorted: their cursors cannot be before 1970."""
 Length = Annotated[int, Meta(gt=0, le=10**15)]
 KeptFor = Annotated[int, Meta(ge=0, le=10**15)]
 """0 is for ever."""
@@ -94,7 +94,7 @@ class FeedLine(ArchiveLine, frozen=True, kw_only=True):
 
     @property
     def feed_key(self) -> FeedKey:
-        """As other parts name it."""
+        """The key by which other parts refer to this feed."""
         return FeedKey(link=self.link, proxy=self.proxy)
 
 
@@ -227,7 +227,7 @@ class ArchivedSeries(ArchiveLine, frozen=True, kw_only=True):
     """A series that the shelf follows, followed or read."""
 
     key: Key
-    """Of its first source, `slug/key`; by which the chapters name it."""
+    """`slug/key` of its first source; chapters refer to the series by it."""
     title: str
     author: str | None = None
     artist: str | None = None

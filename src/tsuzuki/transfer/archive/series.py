@@ -148,7 +148,9 @@ class SeriesImport:
             self._harvested[came[0]] = harvested
 
     async def _series_tx(self, tx: Tx, series: ArchivedSeries) -> tuple[SeriesId, bool]:
-        """The series, and whether anything of it is new on this shelf. Room first, then the locks in their order."""
+        """The series, and whether anything of it is new on this shelf. The plan's limit is checked first, then locks in
+        their order.
+        """
         now = self._deps.clock()
         known = await self._find_tx(tx, series)
         if series.follow is not None and not await self._follows_tx(tx, known):
@@ -182,7 +184,7 @@ class SeriesImport:
             await undo_log.note_made_tx(tx, "backup", backup_id)
 
     async def _find_tx(self, tx: Tx, series: ArchivedSeries) -> SeriesId | None:
-        """By a source's key, by what a backup called it before, else by its name where no source has it."""
+        """Find the series by a source's key or by its id in earlier backups; a series without sources by its name."""
         for mapping in series.sources:
             if mapping.source in self._known.sources:
                 found = await tx.maybe(SeriesId, q.series_at, slug=mapping.source, key=mapping.key)
@@ -364,7 +366,7 @@ def _chapter_row(chapter: ArchivedChapter) -> dict[str, Any]:
 
 
 def _release_row(release: ArchivedRelease, chapter: ArchivedChapter, place: SeriesSourceId) -> dict[str, Any]:
-    """With the hash that the next poll compares with."""
+    """The release as a row, with the hash that the next poll compares."""
     found = copied(
         FoundChapter,
         release,

@@ -232,7 +232,7 @@ def _item(row: ItemRow, feed: FeedKey) -> ItemLine:
 
 
 def _series_key(row: ArchiveSeriesRow, mappings: list[MappingRow], twins: Counter[str]) -> str:
-    """By its first source; one that no source has any more by its name, and a count where two have the same."""
+    """The key from its first source; without any source, from its name, with a count if two have the same."""
     if mappings:
         return min(f"{mapping.slug}/{mapping.source_key}" for mapping in mappings)
     twins[row.match_key] += 1
@@ -267,7 +267,7 @@ def _series(
 
 
 def _archived_preferences(preferences: ReleasePreferences | None, slugs: Slugs) -> ArchivedPreferences:
-    """With sources by their slugs; those that are gone are no wish."""
+    """The preferences with sources by their slugs; deleted sources are dropped."""
     known = preferences or ReleasePreferences()
     wanted = tuple(slugs[SourceId(each)] for each in known.sources if each in slugs)
     return copied(ArchivedPreferences, known, sources=wanted)

@@ -30,7 +30,7 @@ from tsuzuki.transfer.archive.rows import (
 q = load_queries("tsuzuki.transfer.archive")
 
 BEGINNING = Millis(-(10**16))
-"""Before everything."""
+"""Earlier than any time."""
 
 
 # -- out
@@ -55,7 +55,7 @@ async def mappings_tx(tx: Tx, series_id: SeriesId) -> list[MappingRow]:
 
 
 async def list_sources_tx(tx: Tx) -> list[ArchiveSourceRow]:
-    """All of the server's."""
+    """All sources of this server."""
     return await tx.many(ArchiveSourceRow, q.list_sources)
 
 

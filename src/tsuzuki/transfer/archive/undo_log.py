@@ -102,7 +102,7 @@ class UndoLog(msgspec.Struct, frozen=True):
     async def chapter_entries_tx(
         self, tx: Tx, shelf_id: ShelfId, *, chapters: Sequence[ChapterId]
     ) -> AsyncIterator[None]:
-        """The same around what writes the entries of these chapters."""
+        """Log what the block changes about the entries of these chapters."""
         if self.import_id is None or not chapters:
             yield
             return
@@ -115,7 +115,7 @@ class UndoLog(msgspec.Struct, frozen=True):
     async def item_entries_tx(
         self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, keys: Sequence[str]
     ) -> AsyncIterator[None]:
-        """The same around what writes the entries of these items."""
+        """Log what the block changes about the entries of these items."""
         if self.import_id is None or not keys:
             yield
             return

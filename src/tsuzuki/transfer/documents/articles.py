@@ -71,7 +71,7 @@ class _Origin(msgspec.Struct, frozen=True):
 
 
 class _Article(msgspec.Struct, frozen=True):
-    """As Google Reader wrote it, and all who came after."""
+    """An article in the format of Google Reader, which later programs copied."""
 
     title: Any = None
     published: Any = None

@@ -22,7 +22,7 @@ from tsuzuki.transfer.foreign import ForeignLines, LeftOut, UnlinkedSource
 
 MOST_TITLES = 20_000
 MOST_CHAPTERS = 5_000
-"""Of one series: lists say how many were read, and nothing more."""
+"""Chapters made for one series: lists say only how many were read."""
 NO_TITLE = "They have no title in this file. Export the list by another way, such as to MyAnimeList's XML."
 NOT_READING = "Anime is not read here."
 SAME_TITLE = "They have the same title as another series of this list."
@@ -119,7 +119,7 @@ class _ListReading:
         self.left = Counter[str]()
         self._titles: dict[str, Title] = {}
         self._ids: dict[str, str] = {}
-        """Of each title, the list's own id: lists of one's own name a series again."""
+        """The list's own id by title: custom lists name a series a second time."""
 
     def add(self, name: str, id_: str, **of: Any) -> None:
         title = one_line(valid_text(name))[:500]

@@ -36,9 +36,9 @@ class ArchiveDraft:
         self.follows = 0
         self.links: list[str] = []
         self.places: list[tuple[str, str, int, str]] = []
-        """Of series: a source's slug and its key there, and the id and address that a backup calls it by."""
+        """Places of series: a source's slug and key, and the id and address in the backup."""
         self.titles: set[str] = set()
-        """Of series that nothing else is known of, as they are compared."""
+        """Titles of series that only have a title, normalised for comparison."""
 
     def add(self, lines: ForeignLines) -> None:
         """Add these. A group is made for each name that something stands in."""
@@ -62,7 +62,7 @@ class ArchiveDraft:
             self._unlinked[source.name] = self._unlinked.get(source.name, 0) + source.series
 
     def _note_names(self, lines: Iterable[ArchivedSeries]) -> None:
-        """By which a shelf may have these series already."""
+        """Note the places and titles by which a shelf may have these series already."""
         for series in lines:
             self.places += [(place.source, place.key, 0, "") for place in series.sources]
             self.places += [("", "", backup.source, backup.url) for backup in series.backups]

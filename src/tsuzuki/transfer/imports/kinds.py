@@ -22,7 +22,7 @@ FOR_PARSERS = LIBRARIES
 ARCHIVE_KIND = "archive"
 BACKUP_KIND = "mihon"
 MOST_TEXT = 40 * 1024 * 1024
-"""Of a document that is read at once."""
+"""Bytes of a document, which is read in one piece."""
 _LOOKED_AT = 4_096
 
 Read = Callable[[bytes, int], ForeignLines]
@@ -38,7 +38,7 @@ class FileKind(msgspec.Struct, frozen=True):
 
 _OLD_BACKUP = (b'"version"', b'"mangas"')
 MOST_MEMBERS = 20_000
-"""Of a ZIP: a library of Kaizoku has a file for each series."""
+"""Members of a ZIP: a library of Kaizoku has a file for each series."""
 _MEMBER = b"PK\x01\x02"
 _TEXTS = frozenset({".json", ".opml", ".xml"})
 NOT_KNOWN = "They are no lists of feeds, articles or titles."
@@ -59,7 +59,7 @@ KINDS_BY_WORDS: tuple[tuple[bytes, FileKind], ...] = (
     (b'"items"', FileKind("reader_json", read_reader_json)),
     (b'"lists"', FileKind("anilist", read_anilist)),
 )
-"""By a word that stands near the beginning; the order decides where several do."""
+"""Kinds by a word near the beginning of the file; where several match, the first counts."""
 
 UNKNOWN = (
     "This file is none that can be imported. These can: backups of Mihon and its relatives (.tachibk), OPML, starred "
@@ -91,7 +91,7 @@ def kind_of(name: str, body: bytes) -> tuple[FileKind, bytes]:
 
 
 def _packed_kind(body: bytes) -> FileKind:
-    """By the names of what is in it; a damaged ZIP counts as an archive, whose reader says what is wrong."""
+    """The kind of a ZIP, by its members' names; a damaged one counts as an archive, whose reader says what is wrong."""
     if body.count(_MEMBER) > MOST_MEMBERS:
         raise Invalid(f"The ZIP has more than {MOST_MEMBERS:,} files.")
     try:

@@ -46,7 +46,7 @@ _MOST_NOTES = 200
 _LONGEST_ERROR = 1_000
 _TELL_EVERY = 1.0
 _PLACE = re.compile(r"\A(\w+)\.jsonl(?=:)(?::(?=\d+:))?")
-"""Where in an archive a line stands; most imports were never one in their reader's hands."""
+"""The place of a line in our archive, to be cut from notes: most readers imported something else and never saw one."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.transfer")
 
@@ -85,7 +85,7 @@ class ImportRunner:
         await self._db.with_tx(lambda tx: finish_tx(tx, task, now=self._clock()))
 
     async def do(self, what: What, found: ShelfImportRow) -> None:
-        """Import it, or undo that; why it failed stands on the import."""
+        """Import or undo. A failure is written to the import, where its reader sees it."""
         with long_deadline():
             try:
                 await (self._undo(found) if what == "undo" else self._import(found))
@@ -116,7 +116,7 @@ class ImportRunner:
         await self._files.remove(found.file_key, unless_since=float("inf"))
 
     async def _undo(self, found: ShelfImportRow) -> None:
-        """What was read first, then feeds and series one by one, as their reader would leave them, then the rest."""
+        """Undo progress and marks, then leave series and feeds one by one as their reader would, then undo the rest."""
         await self._db.with_tx(lambda tx: self._undo_state_tx(tx, found))
         said = {"id": found.id, "shelf_id": found.shelf_id}
         for follow in await self._db.read(lambda tx: tx.many(MadeFollow, q.made_follows, **said)):
@@ -189,7 +189,7 @@ def _said_place(found: re.Match[str]) -> str:
 
 
 def _account(report: ImportReport, kind: str) -> ImportAccount:
-    """Only an archive has preferences; what a backup has beside its series is carried in the same part."""
+    """The report as it is shown. Only an archive has preferences: a backup's own rest travels in the same part."""
     parts = {
         part.removesuffix(".jsonl"): ReportedPart(counts.created, counts.existing, counts.left_out)
         for part, counts in report.parts.items()

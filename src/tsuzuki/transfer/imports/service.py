@@ -70,7 +70,7 @@ class LookedAt(msgspec.Struct, frozen=True):
     """What is looked at."""
 
     name: str
-    """Of the file, or of the server."""
+    """The name of the file, or of the server."""
     kind: str
     body: bytes = b""
 
@@ -122,7 +122,7 @@ class Imports:
         return await self.show_lines(shelf_id, user_id, looked_at, self._lines(kind, plain))
 
     async def show_server(self, shelf_id: ShelfId, user_id: UserId, login: ServerLogin) -> ShelfImportRow:
-        """The same of a server; what it has is read now, and its password is forgotten then."""
+        """Preview what another server has: it is read now, and its password is not stored."""
         looked_at = LookedAt(urlsplit(login.url).hostname or "?", login.kind)
         return await self.show_lines(shelf_id, user_id, looked_at, self._server_lines(login))
 
@@ -138,7 +138,7 @@ class Imports:
     async def show_lines(
         self, shelf_id: ShelfId, user_id: UserId, looked_at: LookedAt, lines: AsyncIterator[ForeignLines]
     ) -> ShelfImportRow:
-        """The same of what was read already, or what another server tells."""
+        """Preview lines that were read from a file or from another server."""
         public_id = self._deps.new_id()
         with tempfile.TemporaryDirectory(prefix="tsuzuki-import-") as folder:
             path = Path(folder) / "import.zip"
@@ -221,7 +221,7 @@ class Imports:
         return started
 
     async def import_now(self, shelf_id: ShelfId, public_id: PublicId) -> ShelfImportRow:
-        """The same without the queue, for whoever waits for it: the import once it is over."""
+        """Import without the queue, and wait; the import as it is afterwards."""
 
         async def begin(tx: Tx) -> ShelfImportRow:
             found = await find_import_tx(tx, shelf_id, public_id)

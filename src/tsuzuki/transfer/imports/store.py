@@ -49,7 +49,7 @@ async def get_import_tx(tx: Tx, import_id: ImportId) -> ShelfImportRow | None:
 async def set_status_tx(
     tx: Tx, import_id: ImportId, status: ImportStatus, *, before: ImportStatus, now: Millis
 ) -> bool:
-    """From one status to another; False when it is in a third by now."""
+    """Change its status; False when it has another one than expected by now."""
     return bool(await tx.run(q.set_status, id=import_id, status=status, before=before, now=now))
 
 

@@ -75,11 +75,11 @@ class ShelfImportRow(msgspec.Struct, frozen=True):
 
 
 def file_key(public_id: PublicId) -> str:
-    """Where an import's archive lies."""
+    """The key of an import's archive in the file store."""
     return f"{public_id.hex()}.zip"
 
 
 def plain(value: msgspec.Struct) -> dict[str, Any]:
-    """As a column of JSON holds it."""
+    """The value as plain JSON types, for a column."""
     built: dict[str, Any] = msgspec.to_builtins(value)
     return built

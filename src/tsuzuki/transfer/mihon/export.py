@@ -75,7 +75,7 @@ class MihonExport:
         return BackupFile(f"app.mihon_{stamp}.tachibk", packed)
 
     async def write_plain(self, shelf_id: ShelfId) -> bytes:
-        """The same as it is before it is packed."""
+        """The backup before compression."""
         run = await _Export.open(self._db, self._registry, shelf_id)
         earlier = await self._parsers.run(earlier_categories, (run.rest,))
         names = list(dict.fromkeys([*run.groups.values(), *earlier.values()]))
@@ -106,7 +106,7 @@ class _Export:
         """The default group's name."""
         self.rest = b""
         self.names: dict[int, str] = {}
-        """Of the sources that were used."""
+        """Names of the sources that occurred, by their uids."""
 
     @classmethod
     async def open(cls, db: Database, registry: Registry, shelf_id: ShelfId) -> "_Export":
@@ -124,7 +124,7 @@ class _Export:
         return run
 
     async def series(self) -> AsyncIterator[SeriesToWrite]:
-        """Each series as often as there are sources of it."""
+        """Every series, once for each of its sources."""
         rows = await self._db.read(lambda tx: tx.many(ExportedSeries, q.exported_series, shelf_id=self._shelf_id))
         for row in rows:
 

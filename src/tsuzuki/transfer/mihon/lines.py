@@ -57,20 +57,20 @@ class BackupPlace(msgspec.Struct, frozen=True):
 
 
 class SeriesPlaces(msgspec.Struct, frozen=True):
-    """Where a series of a backup can be read on this server, and where those can that it was made of."""
+    """Where a series of a backup, and the series merged into it, can be read on this server."""
 
     own: BackupPlace | None = None
     merged: tuple[BackupPlace, ...] = ()
 
     @property
     def all(self) -> tuple[BackupPlace, ...]:
-        """Each once."""
+        """All of them, without repeats."""
         found = {(place.slug, place.key): place for place in (self.own, *self.merged) if place is not None}
         return tuple(found.values())
 
 
 class BackupContext(msgspec.Struct, frozen=True):
-    """What series of a backup are read with."""
+    """What the whole backup says that its series refer to."""
 
     categories: dict[int, str]
     sources: dict[int, str]
@@ -224,7 +224,7 @@ class SeriesReading:
         )
 
     def _progress(self, message: ProtobufMessage) -> ProgressLine | None:
-        """What was read: of a chapter that is read its page says nothing."""
+        """What was read. The page of a chapter that is read means nothing."""
         is_read, is_marked, page = bool(message.number(4)), bool(message.number(5)), message.number(6)
         page = 0 if is_read or not 0 < page <= _MOST_PAGES else page
         opened = self._opened.get(message.required(1))
@@ -249,7 +249,7 @@ class SeriesReading:
 
 
 def found_chapter(message: ProtobufMessage, title: str, place: BackupPlace | None) -> FoundChapter:
-    """A chapter of a backup as a source would have told of it."""
+    """A chapter of a backup in the form in which sources report chapters."""
     name = one_line(valid_text(message.required(2)))[:500]
     reading = read_name(name, title)
     number = chapter_number(message.decimal(9))
@@ -280,7 +280,7 @@ def group_name(category: str) -> str:
 
 
 def joined(one: ArchivedChapter, other: ArchivedChapter) -> ArchivedChapter:
-    """Two releases of a chapter: read once is read."""
+    """Two releases of a chapter joined; it is read if either was."""
     keys = {release.key for release in one.releases}
     releases = (*one.releases, *(each for each in other.releases if each.key not in keys))
     return msgspec.structs.replace(one, releases=releases, progress=_further(one.progress, other.progress))

@@ -61,7 +61,7 @@ class BackupSources:
         return copied(ArchivedSource, self._by_slug[slug], config={}, is_enabled=True)
 
     def places(self, head: SeriesHead, names: Mapping[int, str]) -> SeriesPlaces:
-        """Where a series of a backup, or of which it was made, can be read here."""
+        """Where a series of a backup can be read here, and the series that were merged into it."""
         parts = (msgspec.structs.replace(head, source=source, url=url) for source, url in head.merged)
         merged = (self._place(part, names) for part in parts)
         return SeriesPlaces(self._place(head, names), tuple(place for place in merged if place is not None))

@@ -26,7 +26,7 @@ _OLD = (b"{}", b'{"', b"{\n")
 
 SERIES, CATEGORY, SOURCE = 1, 2, 101
 MERGED = 600
-"""Of a series of TachiyomiSY or Komikku: one of those that it was made of."""
+"""The field of a series in TachiyomiSY or Komikku that has one of the series merged into it."""
 MERGED_SOURCE = 6969
 """The id of the source that these apps say such a series has."""
 _MOST_MERGED = 50

@@ -23,7 +23,7 @@ from tsuzuki.transfer.mihon.wire import (
 )
 
 MOST_UNPACKED = 16 * 1024 * 1024
-"""Of one series: what is stored was bounded when it came."""
+"""Bytes of one unpacked series. A limit was checked at the import; this one guards against a damaged row."""
 _FLAGS: Mapping[Mode, int] = {"ltr": 1, "rtl": 2, "vertical": 3, "webtoon": 4}
 _UNKNOWN_NUMBER = -1.0
 
@@ -191,7 +191,9 @@ def _written_again(known: list[KnownChapter]) -> list[bytes]:
 
 
 def _changed(known: KnownChapter, now: ChapterToWrite, before: EarlierState) -> bytes:
-    """As it came, unless something else was read here: another release of it may have been the one that was read."""
+    """The release as it was imported, unless its state changed here: the app may have read another release of the
+    chapter.
+    """
     chapter = known.message
     own = bool(chapter.number(4)), bool(chapter.number(5)), chapter.number(6)
     is_read = own[0] if now.is_read == before.is_read else now.is_read
@@ -223,7 +225,9 @@ def _new_chapter(one: ChapterToWrite, now: int) -> bytes:
 
 
 def _history(message: ProtobufMessage, known: list[KnownChapter], fresh: list[ChapterToWrite]) -> list[bytes]:
-    """Of each chapter the later of both, and one line where it had none, however many releases it has."""
+    """Lines of the history: of each chapter the later moment, and one new line if it had none, however many releases it
+    has.
+    """
     urls = {url: each.now for each in known for url in (each.url, path_of(each.url))}
     lines = [(raw, ProtobufMessage(raw, "a line of the history")) for raw in message.messages(104)]
     latest: dict[str, int] = {}

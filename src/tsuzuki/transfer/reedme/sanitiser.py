@@ -18,7 +18,7 @@ _LONGEST_NAME = 10_000
 
 
 def clean_feeds(feeds: list[LegacyFeed]) -> list[LegacyFeed]:
-    """With names of one line, and addresses that can be opened."""
+    """The feeds, with names of one line, and only addresses that can be opened."""
     return [
         msgspec.structs.replace(
             feed,

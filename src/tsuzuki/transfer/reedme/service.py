@@ -95,7 +95,7 @@ class _Import:
         self._path = path
         self._shelf_id = shelf_id
         self._snapshots: dict[LegacyId, LegacyBookmark] = {}
-        """Of items that have not come yet."""
+        """Bookmarks whose items have not been read yet."""
         self.brought = ReedmeReport()
 
     async def run(self) -> None:
@@ -164,7 +164,7 @@ class _Import:
     # -- items
 
     async def _put(self, feed_id: FeedId, items: Sequence[tuple[LegacyItem, CleanItem]]) -> None:
-        """Together; where that cannot be, each by itself, so that one that cannot be stored is left out alone."""
+        """Store them together; if that fails, one by one, so that only the bad one is left out."""
         if not items:
             return
 

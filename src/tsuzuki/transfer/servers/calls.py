@@ -13,10 +13,10 @@ from tsuzuki.model.requests import Ask, Reply, SourceIdentity
 from tsuzuki.transfer.servers.kinds import ServerLogin
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of one answer."""
+"""Bytes of one answer."""
 MOST_IN_ALL = 1024 * 1024 * 1024
 PATIENCE_S = 1_800.0
-"""For all that one server is asked: somebody waits for it, and it may answer slowly for ever."""
+"""Seconds for all calls to one server together: a person is waiting, and each answer may come slowly."""
 _PER_SECOND = 20.0
 _REFUSED = (401, 403)
 
@@ -42,7 +42,7 @@ class ServerCalls:
         return await self._ask(Ask(self._url(path, query), headers=headers, max_bytes=self._most))
 
     async def post(self, path: str, headers: Mapping[str, str], body: Any, **query: object) -> bytes:
-        """The same for what is asked by POST."""
+        """What the server answers to a POST; SourceError says why not."""
         sent = {**headers, "content-type": "application/json"}
         encoded = msgspec.json.encode(body)
         return await self._ask(
@@ -72,6 +72,6 @@ class ServerCalls:
 
 
 def basic(login: ServerLogin) -> dict[str, str]:
-    """HTTP Basic."""
+    """The header of HTTP Basic."""
     pair = base64.b64encode(f"{login.username}:{login.password}".encode()).decode()
     return {"authorization": f"Basic {pair}"}

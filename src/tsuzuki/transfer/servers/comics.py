@@ -19,14 +19,14 @@ from tsuzuki.transfer.servers.kinds import ServerLogin
 from tsuzuki.transfer.servers.miniflux import moment_of
 
 KOMGA_UID: Final = 4508733312114627536
-"""Of Mihon's extension, which sets it outright."""
+"""The uid of Mihon's Komga extension, which sets it instead of deriving it from its name."""
 KAVITA_UID: Final = computed_uid("Kavita", "all")
 _PAGE = 20
 _MOST_PAGES = 500
 _MOST_OF_PAGE = 1_000
-"""Of a server that sends longer pages than it was asked for."""
+"""Most rows taken from one page, if a server sends more than it was asked for."""
 _ID = re.compile(r"[\w-]{1,100}", re.ASCII)
-"""Of a series, which stands in an address; programs that speak as Komga does have UUIDs."""
+"""An id of a series, safe to put into an address; programs that imitate Komga have UUIDs."""
 _UNKNOWN_NUMBER = -1.0
 _LOOSE = -10_000
 """Below it Kavita's numbers stand for none."""
@@ -115,7 +115,7 @@ def _komga_book(book: Mapping[str, Any], base: str, order: int) -> BookToWrite:
 async def read_kavita(
     calls: ServerCalls, login: ServerLogin, parsers: Parsers, now: Millis
 ) -> AsyncIterator[ForeignLines]:
-    """By the API key of the person's account."""
+    """Read the server with the API key of a person's account."""
     signed = await calls.post("/api/Plugin/authenticate", {}, {}, apiKey=login.password, pluginName="Tsuzuki")
     headers = {"authorization": f"Bearer {await parsers.run(kavita_token, (signed,))}"}
     wanted = {"statements": [], "combination": 1, "limitTo": 0, "sortOptions": {"isAscending": True, "sortField": 1}}

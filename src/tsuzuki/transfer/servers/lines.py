@@ -1,4 +1,4 @@
-"""Asks a server of any kind."""
+"""Reads another server, whatever its kind."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -22,14 +22,14 @@ _READERS: dict[str, ReadServer] = {"miniflux": read_miniflux, "komga": read_komg
 
 
 def server_lines(calls: ServerCalls, login: ServerLogin, parsers: Parsers, now: Millis) -> AsyncIterator[ForeignLines]:
-    """What it has of this reader."""
+    """The lines of what this reader has there."""
     if login.kind not in _READERS:
         raise Invalid("There is no such kind of server.")
     return _READERS[login.kind](calls, login, parsers, now)
 
 
 async def suwayomi_backup(calls: ServerCalls, login: ServerLogin) -> bytes:
-    """Suwayomi makes a backup of Mihon itself."""
+    """A backup in Mihon's format, which Suwayomi can make."""
     headers = basic(login) if login.username else {}
     body = await calls.get("/api/v1/backup/export/file", headers)
     if body.lstrip()[:1] == b"<":

@@ -45,7 +45,7 @@ class _Entries(msgspec.Struct, frozen=True):
 async def read_miniflux(
     calls: ServerCalls, login: ServerLogin, parsers: Parsers, now: Millis
 ) -> AsyncIterator[ForeignLines]:
-    """By an API key, or by name and password."""
+    """Read the server with an API key, or with name and password."""
     headers = basic(login) if login.username else {"x-auth-token": login.password}
     yield await parsers.run(read_feeds, (await calls.get("/v1/feeds", headers), now))
     for page in range(_MOST_PAGES):
