@@ -169,7 +169,7 @@ async def test_a_shelf_keeps_the_documents_told_of_last(app, kobo):
     documents = Documents(app.db, most=3)
     for number in range(6):
         told = DocumentProgress(str(number), "1", 0.5, "Kobo", None, Millis(number))
-        await documents.tell(kobo.shelf, told)
+        await documents.report(kobo.shelf, told)
     kept = [number for number in range(6) if await documents.find(kobo.shelf, str(number)) is not None]
     assert kept == [3, 4, 5]
 

@@ -12,7 +12,7 @@ from tsuzuki.model.times import Millis
 
 
 class AccountDeps(msgspec.Struct, frozen=True):
-    """The database, the clock, random bytes, and who is told of activities."""
+    """The database, the clock, random bytes, and the publisher of activities."""
 
     db: Database
     clock: Clock

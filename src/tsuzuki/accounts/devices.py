@@ -48,7 +48,7 @@ class AppUser(msgspec.Struct, frozen=True):
 
 
 class Devices:
-    """Finds who holds a device password. It is random, so a plain hash is enough: argon2 is for what people choose.
+    """Finds the owner of a device password. It is random, so a plain hash is enough: argon2 is for what people choose.
 
     Wrong ones are counted apart from sign-ins: pages of other sites can make a browser send them, and an app whose
     password was revoked goes on asking. Nobody is to be kept from signing in by that.

@@ -79,7 +79,7 @@ class Invites:
         return await self._deps.db.read(lambda tx: tx.many(Invite, q.list_invites, now=self._deps.clock()))
 
     async def is_open(self, code: str) -> bool:
-        """Whether this code still makes an account. Nobody guesses one: it holds 128 random bits."""
+        """Whether this code still makes an account. Nobody guesses one: it has 128 random bits."""
         return await self._deps.db.read(
             lambda tx: tx.one(bool, q.has_invite, code_hash=_hash_of(code), is_setup=False, now=self._deps.clock())
         )

@@ -93,7 +93,7 @@ class Sessions:
         return key
 
     async def resume(self, key: str, address: str) -> ResumedSession | None:
-        """Who holds this key; None when it opens nothing (any more)."""
+        """The owner of this session key; None when it is unknown or has ended."""
         now = self._deps.clock()
         holder = await self._deps.db.read(lambda tx: find_session_tx(tx, hash_of(key), now))
         if holder is None:

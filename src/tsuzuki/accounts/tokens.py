@@ -115,7 +115,7 @@ class Tokens:
         return IssuedToken(token, key)
 
     async def resume(self, key: str, address: str) -> Caller | None:
-        """Who holds this token; None when it opens nothing (any more)."""
+        """The owner of this token; None when it is unknown or has ended."""
         if not key.startswith(TOKEN_PREFIX):
             return None
         holder = await self._find(key)

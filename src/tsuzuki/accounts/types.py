@@ -141,7 +141,7 @@ class Invite(msgspec.Struct, frozen=True):
 
 
 class KeyHolder(msgspec.Struct, frozen=True):
-    """Whoever holds a session's or token's key, found by its hash."""
+    """The owner of a session or token, found by the hash of its key."""
 
     key_id: int
     key_public_id: PublicId
@@ -157,7 +157,7 @@ class KeyHolder(msgspec.Struct, frozen=True):
 
 
 class DeviceHolder(KeyHolder, frozen=True):
-    """Whoever holds a device password."""
+    """The owner of a device password."""
 
     kinds: DeviceKinds
     client: str | None

@@ -143,7 +143,7 @@ def refuse_nul(value: Any, place: str) -> Iterator[Problem]:
 
 
 def holds_nul(value: Any) -> bool:
-    """Whether there is one anywhere in what JSON can hold."""
+    """Whether there is one anywhere in a JSON value."""
     left = [value]
     while left:
         one = left.pop()

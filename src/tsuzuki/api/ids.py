@@ -81,7 +81,7 @@ def id_in_field(text: str | None, field: str) -> PublicId | None: ...
 
 
 def id_in_field(text: str | None, field: str) -> PublicId | None:
-    """The id that a field holds, if it holds any; Invalid for a text that cannot be one."""
+    """The id in a field, if there is one; Invalid for a text that cannot be one."""
     public_id = None if text is None else read_id(text)
     if text is not None and public_id is None:
         raise invalid([Problem(field, f"{field} must be an id.")])

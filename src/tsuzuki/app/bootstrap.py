@@ -315,7 +315,7 @@ def folder_export(parts: Parts, folder: Path | None = None) -> FolderExport:
 
 
 def _open_events(parts: AsyncExitStack, pipeline: Pipeline, db: Database, clock: Clock) -> Events:
-    """Events for open streams, told until the end."""
+    """The events for open streams, running until the end of the block."""
     events = Events(db, pipeline.wakeup, clock)
     telling = asyncio.ensure_future(events.run())
 

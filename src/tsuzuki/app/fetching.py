@@ -38,9 +38,9 @@ class Fetching(msgspec.Struct, frozen=True, kw_only=True):
 
     client: Client
     driver: Driver
-    """For what people ask for."""
+    """The driver for what people ask for."""
     poll_driver: Driver
-    """For polls: a document that is slow to read keeps no reader waiting."""
+    """The driver for polls, with parsers of its own: a document that is slow to parse delays no reader."""
     parsers: ParsePool
     poll_parsers: ParsePool
     registry: Registry

@@ -53,7 +53,7 @@ def make_data_dir(settings: Settings) -> None:
 
 
 def sealed_options(settings: Settings) -> DatabaseOptions:
-    """The same, with the key of its secrets."""
+    """The options of the database, with the key of its secrets."""
     if settings.database_url.startswith("sqlite:"):
         refuse_read_only(path_of(settings.database_url))  # before the key is missed there, which says less
     vault = load_vault(settings.secret_key, settings.data_dir)

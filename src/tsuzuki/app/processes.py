@@ -22,7 +22,7 @@ _log = structlog.stdlib.get_logger("tsuzuki.server")
 
 
 class WebProcesses:
-    """The others. Each ends when its standard input does: when it is told to, and when this process is gone."""
+    """The other processes. Each ends with its standard input: on request, and when this process is gone."""
 
     def __init__(self, bound: socket.socket) -> None:
         self._bound = bound
@@ -64,7 +64,7 @@ class WebProcesses:
 
 
 async def _end(process: Process) -> None:
-    """By its input: a signal may have come from the terminal already, and a second one would cut off what is open."""
+    """End a process by closing its input: the terminal may have sent a signal, and a second one would cut requests."""
     if process.stdin is not None:
         process.stdin.close()
     try:
@@ -78,7 +78,7 @@ async def _end(process: Process) -> None:
 
 @contextmanager
 def at_end_of_input(stop: Callable[[], None]) -> Iterator[None]:
-    """Calls this when the first process tells this one to stop, or is gone; until the end of the block."""
+    """Within the block, call this when the first process asks this one to stop, or is gone."""
     loop, number = asyncio.get_running_loop(), sys.stdin.fileno()
 
     def read() -> None:

@@ -27,7 +27,7 @@ TICK_S = 0.1
 LINGER_S = 3.0
 LINGER_BYTES = 32 * 1024 * 1024
 HEAD_S = 30.0
-"""Within which a head has come: whoever sends none, or a byte now and then, holds a connection for nothing."""
+"""Seconds within which the head of a request must arrive, so that idle clients do not occupy connections."""
 HEAD_BYTES = 64 * 1024
 """Of a request's head, of what follows its body, and of what stands between the pieces of one: all of it is kept in
 memory until it ends, and the parser knows no limit."""
@@ -41,7 +41,7 @@ class CannotListen(TsuzukiError):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that holds this address, taken before any work is done. Whoever connects meanwhile waits."""
+    """A socket bound to this address before any work is done. Whoever connects meanwhile waits."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
@@ -234,7 +234,7 @@ class Server(uvicorn.Server):
         self._is_stopping.set()
 
     async def main_loop(self) -> None:
-        """As uvicorn's, which looks ten times a second whether it should stop; this one is told."""
+        """Replaces uvicorn's loop, which checks ten times a second whether to stop; this one waits for the signal."""
         ticks = 0
         while not await self.on_tick(ticks):
             ticks += 1
@@ -243,7 +243,7 @@ class Server(uvicorn.Server):
                     await self._is_stopping.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's, which pauses 0.1 s even if nothing is open.
+        """Replaces uvicorn's shutdown, which pauses 0.1 s even if nothing is open.
 
         First those are told who would keep an answer open for ever, such as streams of events.
         """
@@ -269,7 +269,7 @@ class Server(uvicorn.Server):
             pause = min(2 * pause, TICK_S)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's, and say so."""
+        """Start like uvicorn, then print where the server is."""
         await super().startup(sockets)
         if self._on_started is not None:
             self._on_started()

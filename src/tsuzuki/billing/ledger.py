@@ -297,7 +297,7 @@ async def insert_invoice_items_for_renewal_tx(tx: Tx, tenant_id: TenantId, now: 
 
 
 async def settle_from_credit_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
-    """Credit that came after an invoice pays it, or lowers what it asks for: nobody is dunned for what we hold."""
+    """Credit that came after an invoice pays it or lowers its amount: nobody is reminded while we have their money."""
     done = await place_credits_tx(tx, tenant_id, now)
     for invoice in await list_open_invoices_tx(tx, tenant_id):
         credit = await credit_left_tx(tx, tenant_id)

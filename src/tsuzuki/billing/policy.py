@@ -53,7 +53,7 @@ def months_after(anchor: Millis, count: int) -> Millis:
 
 
 def period_at(anchor: Millis, moment: Millis) -> Period:
-    """The period that holds this moment; its first one for a moment before the anchor."""
+    """The period with this moment in it; the first one for a moment before the anchor."""
     count = max(0, (moment - anchor) // (31 * DAY))  # never too far, and at most a few months behind
     while months_after(anchor, count + 1) <= moment:
         count += 1

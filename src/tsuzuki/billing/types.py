@@ -203,7 +203,7 @@ class PlanUsage(msgspec.Struct, frozen=True):
 
 
 class PlannedHold(msgspec.Struct, frozen=True):
-    """A feed or series that a plan is about to hold, or held from then on."""
+    """A feed or series that is about to be held back by a plan, or was from then on."""
 
     of_id: int
     held_at: Millis | None
@@ -233,7 +233,7 @@ class Receipt(msgspec.Struct, frozen=True):
 
 
 class Intent(msgspec.Struct, frozen=True):
-    """A payment that Stripe told us of, by its own id."""
+    """A payment that Stripe reported, by Stripe's id."""
 
     id: str
     invoice_id: InvoiceId

@@ -22,7 +22,7 @@ _RIGHT_TO_LEFT = "ja"
 
 
 class ReleaseFacts(msgspec.Struct, frozen=True):
-    """A release, its chapter and its series, as far as a file tells of them."""
+    """What a file says of a release, its chapter and its series."""
 
     release_id: ReleaseId
     chapter_id: ChapterId

@@ -169,7 +169,7 @@ class BrowseService(msgspec.Struct, frozen=True):
         return await self.cache.answer(query, refresh=request.refresh)
 
     def _check(self, source: Source, request: ListRequest) -> None:
-        """As far as that can be known: what is not installed answers from the cache."""
+        """Unsupported where the connector cannot answer it; without its connector, a source answers from the cache."""
         info = self.calls.info(source)
         if info is None:
             return
@@ -250,7 +250,7 @@ class SeriesAddresses:
         return found.get(series.key)
 
     async def _learned(self, source: Source, call: SourceCall, place: SeriesAt) -> SeriesSourceId | None:
-        """Its details tell whether it is a series: other pages of the site may still be feeds."""
+        """Its details show whether it is a series: other pages of the site may still be feeds."""
         if not call.connector.info.abilities.details:
             return None
         await self._calls.to(source)

@@ -51,7 +51,7 @@ class SourceCall(msgspec.Struct, frozen=True):
         return found
 
     async def answered(self) -> None:
-        """To be said of a call that was answered some other way than by `ask` (R99)."""
+        """Report an answer to a call that was not made with `ask`: it closes the breaker (R99)."""
         await self.driver.answered(self.source_id)
 
 
@@ -174,7 +174,7 @@ class HeldLock(msgspec.Struct, frozen=True):
 LEASE = Millis(15 * SECOND)
 """How long a call stays locked after its process died; a living process renews the lock."""
 FAILURE_SHOWN = Millis(3 * SECOND)
-"""To those who waited: they look more often than this."""
+"""How long a failure is shown to those who waited: they look more often than this."""
 LOOK_AGAIN = 0.1
 
 
@@ -243,7 +243,7 @@ class CallLocks:
                 await self._db.with_tx(lambda tx: tx.run(q.renew_lock, key=key, holder=holder, until=until))  # noqa: B023  awaited
 
     async def _leave(self, key: str, holder: str, failure: CallFailure | None) -> None:
-        """Those who wait look for what was brought, or are told what failed. What cannot be left now runs out."""
+        """Let those who wait see the result or the error. If that cannot be shared now, their wait times out."""
         until = self._clock() + FAILURE_SHOWN
         with suppress(Unavailable):
             if failure is None:
@@ -334,7 +334,7 @@ class TtlCache:
         await self._flights.close()
 
     async def answer(self, query: CacheQuery[T], *, refresh: bool) -> CachedAnswer[T]:
-        """From the cache while it is fresh and `refresh` is not said. Raises only when there is nothing to show."""
+        """The answer; from the cache while it is fresh, unless `refresh`. Raises only if there is nothing to show."""
         stored = await query.stored()
         if not refresh and is_fresh(stored.fetched_at, query.ttl, self._clock()):
             return CachedAnswer(stored.value, self._freshness(stored, query.ttl, is_from_cache=True))

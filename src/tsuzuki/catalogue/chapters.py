@@ -118,7 +118,7 @@ class ChapterLists:
         await self._db.with_tx(lambda tx: _fetched_tx(tx, manga, now))
 
     async def _store(self, manga: Manga, releases: tuple[ReleaseFound, ...], *, is_first: bool, harvest: str) -> None:
-        """As a poll's task would be; what cannot be stored becomes such a task, is split there and given up alone."""
+        """Store it like a poll's task; what cannot be stored becomes one, to be split and given up alone."""
         now = self._clock()
 
         async def store(tx: Tx) -> Delivered:
@@ -223,7 +223,7 @@ class Chapters:
         )
 
     async def image(self, answer: PagesAnswer, position: int) -> PageImage:
-        """How to get a page's image; NotFound beyond the last page. Asks the source where its list did not tell it."""
+        """How to get a page's image; NotFound beyond the last page. Asks the source where its list had no address."""
         if not 0 <= position < len(answer.pages):
             raise NotFound(f"This chapter has only {len(answer.pages)} pages.")
         page = answer.pages[position]

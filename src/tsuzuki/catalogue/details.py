@@ -39,7 +39,7 @@ class DetailsService(msgspec.Struct, frozen=True):
     ttl: Millis
 
     async def show(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> CachedAnswer[Manga]:
-        """The series with its details; as its list showed it while the source cannot tell more (R64)."""
+        """The series with its details; while the source does not answer, as its list showed it (R64)."""
         manga, source = await self.db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
         info = self.calls.info(source)
         has_details = info is None or info.abilities.details

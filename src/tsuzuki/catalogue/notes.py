@@ -27,7 +27,7 @@ class CatalogueNotes:
         self._clock = clock
 
     async def list(self, source_id: int) -> dict[str, str]:
-        """By key; what is secret by its name is `***` (R47)."""
+        """The notes by key; values with secret names are `***` (R47)."""
 
         async def read(tx: Tx) -> dict[str, str]:
             source = await source_tx(tx, source_id)

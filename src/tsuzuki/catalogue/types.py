@@ -248,4 +248,4 @@ class MergeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     follows_moved: int
     follows_shared: int
     shelves: int
-    """That follow or have something of it, and are told."""
+    """Shelves that follow it or have something of it, and get an event."""

@@ -17,7 +17,7 @@ Watch = Callable[[str, int, int], None]
 
 @contextmanager
 def shown_progress(*, in_logs: bool = False) -> Iterator[Watch]:
-    """A line for each thing that is told of, where a terminal shows it; elsewhere once, at the end, if `in_logs`."""
+    """A progress bar for each task on a terminal; elsewhere its last state, printed at the end if `in_logs`."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 

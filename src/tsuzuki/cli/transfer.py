@@ -186,7 +186,7 @@ def _import_shown(
 ) -> None:
     async def run_import(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "ShelfImportRow":
         shown = await look(opened, user, shelf_id)
-        _tell_preview(shown)
+        _print_preview(shown)
         if is_preview:
             await opened.imports.drop(shelf_id, shown.public_id)
             return shown
@@ -207,7 +207,7 @@ def _import_shown(
         sys.exit(1)
 
 
-def _tell_preview(shown: "ShelfImportRow") -> None:
+def _print_preview(shown: "ShelfImportRow") -> None:
     preview = shown.preview
     counts = ", ".join(f"{count:,} {part}" for part, count in preview.counts.items())
     click.echo(f"{shown.name} ({shown.kind}): {counts}.")

@@ -13,7 +13,7 @@ from tsuzuki.connectors.html.addresses import http_url, path_of
 from tsuzuki.connectors.html.lexbor import LIBRARIES, parse_html
 from tsuzuki.connectors.html.sanitiser import one_line
 from tsuzuki.connectors.html.tags import is_bomb
-from tsuzuki.connectors.wellknown import feeds_told, generator_paths, known_feeds
+from tsuzuki.connectors.wellknown import advertised_feeds, generator_paths, known_feeds
 from tsuzuki.model.errors import RefusedAddress, TooLarge
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def read_page(body: bytes, url: str, charset: str | None, link_header: str) -> P
     return PageFeeds(
         title=page.title,
         listed=tuple(reversed(listed.values()))[:MAX_FEEDS],
-        known=tuple(dict.fromkeys((*feeds_told(url, text), *known_feeds(url)))),
+        known=tuple(dict.fromkeys((*advertised_feeds(url, text), *known_feeds(url)))),
         named=tuple(page.feed_like_anchors()),
         guesses=guesses_for(url, generator_paths(text)),
     )

@@ -50,7 +50,7 @@ def known_feeds(page_url: str) -> tuple[str, ...]:
     return (guess or _mastodon)(parts)
 
 
-def feeds_told(page_url: str, text: str) -> tuple[str, ...]:
+def advertised_feeds(page_url: str, text: str) -> tuple[str, ...]:
     """The feeds that a word in a page gives away, on hosts whose addresses do not."""
     if _split(page_url)[1] in _YOUTUBE_HOSTS:
         for pattern in _YOUTUBE_IN_PAGE:

@@ -72,7 +72,7 @@ class DeadLetters:
         return await self._tasks.stats()
 
     async def _paused_until(self, which: LetterFilter) -> Millis | None:
-        """Until when channels rest that letters of this kind are for; the newest letters tell."""
+        """Until when the channels of letters of this kind rest, as the newest letters say."""
         if which.queue not in (None, SENDS.name):
             return None
         sends = await self._tasks.letters(msgspec.structs.replace(which, queue=SENDS.name), most=_LOOKED_AT)

@@ -56,7 +56,7 @@ async def end_tx(
 
 
 async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, threshold: int, now: Millis) -> Delivered:
-    """R46, REL-11: one more failure; the one that reaches the threshold disables the source, and is told of."""
+    """R46, REL-11: count a failure; the one that reaches the threshold disables the source and alerts operators."""
     outcome = await source_failed_tx(tx, source_id, job_id=job_id, threshold=threshold, now=now)
     if outcome is None or not outcome.is_disabled_now:
         return NOTHING
@@ -76,7 +76,7 @@ async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, thresh
 
 
 async def fail_abandoned(db: Database, clock: Callable[[], Millis], *, threshold: int, cache: Cache) -> int:
-    """R42: a job whose workers died too often is failed, with the reason; how many. To be done now and then."""
+    """R42: end jobs whose workers died too often as failed, with the reason; how many. A chore."""
     now, reason = clock(), LOST.format(losses=3)
 
     async def end(tx: Tx) -> int:

@@ -1,1 +1,1 @@
-"""Where files are kept that every process must see: a folder, or a store that speaks S3."""
+"""Storage for files that every process must see: a folder, or an S3 store."""

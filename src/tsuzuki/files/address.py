@@ -9,7 +9,7 @@ _STYLES = frozenset({"path", "virtual"})
 
 
 class S3Address(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the store is; what is None comes from the AWS_* variables."""
+    """The address of a store; what is None comes from the AWS_* variables."""
 
     bucket: str
     prefix: str = ""
@@ -26,7 +26,7 @@ class S3Address(msgspec.Struct, frozen=True, kw_only=True):
         return f"s3://{self.bucket}/{self.prefix}".rstrip("/")
 
     def __repr__(self) -> str:
-        """No secret: a traceback or a log line may hold this."""
+        """Without the secret: this may appear in tracebacks and log lines."""
         return f"S3Address({self.name})"
 
 

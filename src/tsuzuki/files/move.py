@@ -25,7 +25,7 @@ class MovedFiles(msgspec.Struct, frozen=True):
 
 
 class FileMove:
-    """One move. A file leaves its store once the other was seen to hold the same."""
+    """One move. A file is removed from its store once the other is known to have the same bytes."""
 
     def __init__(self, source: FileStore, target: FileStore, area: Area) -> None:
         self._source = source
@@ -36,7 +36,7 @@ class FileMove:
         self._differing: list[str] = []
 
     async def run(self, watch: Callable[[int, int], None]) -> MovedFiles:
-        """Move every file; `watch` is told how many were seen to, and of how many. Unavailable stops it."""
+        """Move every file; `watch` is called with how many are done, and the total. Unavailable stops it."""
         total = sum([len(files) async for files in self._source.pages()])
         done = 0
         async for files in self._source.pages():
@@ -61,7 +61,7 @@ class FileMove:
             self._moved.append(file.size)
 
     async def _copy(self, key: str, copy: Path) -> bool:
-        """Whether the target holds this file now; not when it holds another that must not be lost."""
+        """Whether the target has this file now; False when it has another file there that must not be lost."""
         try:
             digest = await asyncio.to_thread(digest_of, copy)
         except FileNotFoundError:  # removed since it was listed

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, S3Config
 
 PIECE = 2 * 1024 * 1024
-"""Bytes of one request for a part: a slow reader holds no request open."""
+"""Bytes of one request for a part: small, so that a slow reader does not keep a request open."""
 WHOLE = 32 * 1024 * 1024
 """Bytes up to which a file is sent by one request: no image leaves parts behind when a process dies."""
 CLOCKS_DIFFER = 60.0
@@ -178,7 +178,7 @@ class S3Store:
 
     @contextmanager
     def _answering(self, verb: str) -> Iterator[None]:
-        """Unavailable for whatever goes wrong, told by its status and code alone."""
+        """Raise Unavailable for whatever goes wrong. It names only status and code: other texts could show secrets."""
         try:
             yield
         except (BaseError, OSError, ValueError) as error:
@@ -202,7 +202,7 @@ class _OpenObject:
         return await self._store.read_part(self._file, self._digest, start, end)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing is open."""
 
 
 def _config(address: S3Address) -> "S3Config":

@@ -65,7 +65,7 @@ class FileStore(Protocol):
     """The files of one area by their keys. Unavailable when the store does not answer."""
 
     name: str
-    """For people; without credentials."""
+    """The name of the store for people; without credentials."""
 
     def read_at_once(self, key: str, size: int) -> bytes | None:
         """The whole file, if that takes no waiting: this one may be called on the event loop."""

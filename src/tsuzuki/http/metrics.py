@@ -147,7 +147,7 @@ NO_CHECKS: Mapping[str, Check] = {}
 
 
 class NotReady(Exception):
-    """A part that is not ready; unlike other reasons, this one may be told to whoever asks."""
+    """A part that is not ready; unlike other reasons, this one may be shown to anybody."""
 
 
 _log = structlog.stdlib.get_logger("tsuzuki.probes")
@@ -187,7 +187,7 @@ def probes(
 
 
 async def _trouble(name: str, check: Check) -> str | None:
-    """What may be told of a part that does not answer, mostly nothing: why is for the log. None when it does."""
+    """What may be shown of a part that does not answer: mostly nothing, the reason is for the log. None if it does."""
     asking = asyncio.ensure_future(_ask(check))
     try:
         await asyncio.wait({asking}, timeout=PATIENCE_S)

@@ -1,4 +1,4 @@
-"""Streams of events, for as long as their listener may hear them."""
+"""Streams of events, for as long as the client may receive them."""
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -12,7 +12,7 @@ from tsuzuki.model.errors import NotFound, Unavailable
 T = TypeVar("T")
 
 LONGEST_STREAM_S = 600.0
-"""Then the listener comes back, as one who still may: a session that was ended must not hear on for ever."""
+"""Seconds after which the client has to reconnect, so that an ended session does not receive events for ever."""
 
 
 async def _always() -> bool:
@@ -24,7 +24,7 @@ def event_stream(
     written: Callable[[T], bytes],
     still_may: Callable[[], Awaitable[bool]] = _always,
 ) -> StreamingResponse:
-    """A `text/event-stream` of these messages, until they end or the listener may hear no more; None is a heartbeat."""
+    """A `text/event-stream` of these messages, until they end or the client has to reconnect; None is a heartbeat."""
     lines = _lines(messages, written, still_may)
     return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 

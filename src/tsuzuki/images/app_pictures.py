@@ -37,7 +37,7 @@ class AppPictures:
 
     @classmethod
     async def open(cls, db: Database, random_bytes: Callable[[int], bytes], now: Millis) -> "AppPictures":
-        """With the server's secret, made at its first start."""
+        """Open it with the server's secret, which the first start makes."""
         fresh = random_bytes(KEY_SIZE)
         return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, now)))
 

@@ -68,7 +68,7 @@ PREFIX = "/api/v1/images/"
 SECRET = "articles' images"  # noqa: S105  its name; the secret itself is nobody's to write down
 _SHOWING = ("<img", "<source", "<video")
 LONGEST_HERE = 32_768
-"""Characters of articles that are rewritten at once: a few milliseconds, whatever they hold."""
+"""Characters of articles that are rewritten in one go: a few milliseconds, whatever they are."""
 MOST_SHOWN = 5_000
 """Images of one answer."""
 
@@ -84,7 +84,7 @@ class ArticleImages:
     async def open(
         cls, db: Database, parsers: Parsers, random_bytes: Callable[[int], bytes], now: Millis
     ) -> "ArticleImages":
-        """With the server's secret, made at its first start."""
+        """Open it with the server's secret, which the first start makes."""
         fresh = random_bytes(KEY_SIZE)
         return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, now)), parsers)
 

@@ -33,7 +33,7 @@ q = load_queries("tsuzuki.images")
 
 
 class Arrival:
-    """An image that is being fetched. `head` and `image` are set in this order, or raise what went wrong."""
+    """An image that is being fetched. `head` is set first, then `image`; both raise what went wrong."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -65,7 +65,7 @@ class Arrival:
             self._show(draft.size - HELD_BACK)
 
     def finish_head(self) -> ImageHead:
-        """The head of one whose bytes have all come; NotAnImage when they were not enough to tell."""
+        """The head of an image that has arrived completely; NotAnImage when it has none."""
         if not self.head.done():
             head = sniff_image(bytes(self._beginning), is_whole=True)
             assert head is not None
@@ -104,7 +104,7 @@ class Arrival:
         self._let_go()
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """From the first byte to the last; raises what went wrong before the end."""
+        """Its bytes in order as they may be shown; raises what went wrong before the end."""
         place = 0
         while piece := await self._piece(place):
             place += len(piece)
@@ -138,7 +138,7 @@ class Arrival:
 
 
 ARTICLES = SourceIdentity(source="articles' images")
-"""Whose cookies and pace: nobody's credentials are sent along."""
+"""The identity of these calls, for cookies and pace: no credentials are sent."""
 NO_COVER = "This series has no cover."
 
 Pieces = AsyncGenerator[bytes, None]
@@ -183,14 +183,14 @@ class ImageFetcher:
         self._client = client
         self._calls = calls
         self._chapters = chapters
-        self._telling: set[asyncio.Task[None]] = set()
+        self._reports: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
         """Cancel the reports of fetched images that are under way."""
-        telling = list(self._telling)
-        for task in telling:
+        report = list(self._reports)
+        for task in report:
             task.cancel()
-        await asyncio.gather(*telling, return_exceptions=True)
+        await asyncio.gather(*report, return_exceptions=True)
 
     def open(self, subject: ImageSubject, address: str, *, again: bool) -> AbstractAsyncContextManager[IncomingImage]:
         """The image's bytes. With `again`, addresses that were remembered are asked for anew."""
@@ -223,7 +223,7 @@ class ImageFetcher:
             yield IncomingImage(pieces, url)
 
     async def _where(self, manga_id: SeriesSourceId) -> Cover:
-        """Where the cover is; many lists do not tell, and the details do."""
+        """The address of the cover; where the list had none, the details are fetched."""
         cover = await self._db.read(lambda tx: tx.maybe(Cover, q.find_cover, id=manga_id))
         if cover is not None and cover.url is None:
             await self._details.show(manga_id, _NO_SHELF)
@@ -240,7 +240,7 @@ class ImageFetcher:
 
     @asynccontextmanager
     async def _called(self, call: SourceCall, want: Want) -> AsyncIterator[Pieces]:
-        """As the connector wants it: by a request, or out of its folder."""
+        """The image as the connector gets it: by a request, or from a folder."""
         if isinstance(want, Ask):
             async with self._asked(call, want) as pieces:
                 yield pieces
@@ -254,7 +254,7 @@ class ImageFetcher:
 
     @asynccontextmanager
     async def _asked(self, call: SourceCall, ask: Ask) -> AsyncIterator[Pieces]:
-        """The answer's pieces; the connector may have the source told how it went."""
+        """The answer's pieces; afterwards the connector may report the outcome to the source."""
         outcome = _Outcome(ask.url)
         wanted = msgspec.structs.replace(ask, headers={**_ACCEPT, **ask.headers})
         try:
@@ -264,7 +264,7 @@ class ImageFetcher:
                 async with aclosing(outcome.counted(answer.chunks(IMAGE_CAP))) as pieces:
                     yield pieces
         finally:
-            self._tell(call, outcome.ended())
+            self._report_soon(call, outcome.ended())
 
     @asynccontextmanager
     async def _streamed(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator["HttpResponse"]:
@@ -273,13 +273,13 @@ class ImageFetcher:
                 raise NotAnImage(f"{answer.host} answered {answer.status} instead of an image.", status=answer.status)
             yield answer
 
-    def _tell(self, call: SourceCall, outcome: ImageOutcome) -> None:
+    def _report_soon(self, call: SourceCall, outcome: ImageOutcome) -> None:
         """Report the outcome to the source; nobody waits for it."""
         ask = call.connector.image_report(outcome)
-        if ask is not None and len(self._telling) < _MOST_REPORTS:
-            telling = asyncio.create_task(self._report(ask, call.origin))
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
+        if ask is not None and len(self._reports) < _MOST_REPORTS:
+            report = asyncio.create_task(self._report(ask, call.origin))
+            self._reports.add(report)
+            report.add_done_callback(self._reports.discard)
 
     async def _report(self, ask: Ask, origin: SourceIdentity) -> None:
         with suppress(SourceError):
@@ -416,7 +416,7 @@ def _webp_size(data: bytes) -> ImageHead | None:
 
 
 def _jpeg(data: bytes) -> ImageHead | None:
-    """Walked segment by segment to the one with the size."""
+    """Go from segment to segment up to the one with the size."""
     place = 2
     while place + 4 <= len(data):
         if data[place] != 0xFF:

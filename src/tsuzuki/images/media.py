@@ -48,7 +48,7 @@ class MediaLinks:
     async def open(
         cls, db: Database, random_bytes: Callable[[int], bytes], clock: Callable[[], Millis]
     ) -> "MediaLinks":
-        """With the server's secret, made at its first start."""
+        """Open it with the server's secret, which the first start makes."""
         fresh = random_bytes(KEY_SIZE)
         return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, clock())), clock)
 
@@ -118,7 +118,7 @@ class StreamLimits(msgspec.Struct, frozen=True):
     size: int = 4 * 1024 * 1024 * 1024
     """The largest file: a long film, well recorded."""
     seconds: float = 4 * 3600.0
-    """From the first byte to the last, pauses included: longer than anything is listened to in one piece."""
+    """Seconds from the first byte to the last, pauses included: longer than anybody listens in one go."""
     beginning: float = 20.0
     """Until it has shown what it is."""
     unread: float = 600.0
@@ -126,7 +126,7 @@ class StreamLimits(msgspec.Struct, frozen=True):
     per_shelf: int = 4
     """An old stream ends a moment after a seek began the next; two players and some seeking fit."""
     in_all: int = 64
-    """For this process: each holds two connections."""
+    """Streams in this process; each takes two connections."""
 
 
 class MediaClient(Protocol):
@@ -156,7 +156,7 @@ class MediaService:
         self.limits = limits
         self._places = StreamSlots(per_shelf=limits.per_shelf, in_all=limits.in_all)
         self._known: OrderedDict[str, Container] = OrderedDict()
-        """What addresses were found to be: a part from the middle does not tell."""
+        """Types of addresses that were recognised: from a part of the middle they cannot be."""
 
     @asynccontextmanager
     async def open(
@@ -218,7 +218,7 @@ class MediaService:
         )
 
     async def _beginning(self, answer: "HttpResponse", pieces: Pieces) -> bytes:
-        """The first bytes, enough of them to tell what it is; TimedOut when they do not come."""
+        """The first bytes, enough to recognise the type; TimedOut when they do not come."""
         head = bytearray()
         try:
             async with asyncio.timeout(self.limits.beginning):

@@ -127,7 +127,7 @@ def make_icon(data: bytes) -> bytes:
 def _opened(
     file: str | BytesIO, formats: tuple[str, ...] = _FORMATS, pixels: int = MOST_PIXELS, *, inner: int | None = None
 ) -> Iterator[Image.Image]:
-    """The file as an image within bounds; whatever a decoder raises is told as what it means.
+    """The file as an image within bounds; whatever a decoder raises becomes one of our errors.
 
     `inner` is for types that hold pictures of other types, which Pillow opens by itself.
     """

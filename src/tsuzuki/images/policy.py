@@ -71,7 +71,7 @@ UNREFERENCED_FOR: Final = Millis(10 * MINUTE)
 Kind = Literal["audio", "video"]
 
 ENOUGH = 64
-"""Bytes that tell what something is."""
+"""Bytes from which a file's type can be recognised."""
 
 _SILENT = frozenset({"", "application/octet-stream", "binary/octet-stream"})
 """Types that declare nothing: many stores of files send them for everything. Then the feed's own word counts."""
@@ -105,7 +105,7 @@ _MARKS = (
     (re.compile(rb"RIFF....WAVE", re.DOTALL), _WAV),
     (re.compile(rb"....ftyp", re.DOTALL), _MP4),
 )
-"""With what each begins."""
+"""The first bytes of each type."""
 
 
 class ByteRange(msgspec.Struct, frozen=True):
@@ -120,7 +120,7 @@ class ByteRange(msgspec.Struct, frozen=True):
 
 
 class ContentRange(msgspec.Struct, frozen=True):
-    """Which bytes an answer holds, and of how many; None where it does not say."""
+    """Which bytes an answer has, and of how many; None where it does not say."""
 
     first: int
     last: int
@@ -142,7 +142,7 @@ def read_range(text: str) -> ByteRange | None:
 
 
 def read_part(text: str, wanted: ByteRange) -> ContentRange:
-    """What a 206 holds; NotMedia for one that is not of what was asked for."""
+    """The range in a 206; NotMedia for another one than requested."""
     found = _CONTENT_RANGE.fullmatch(text.strip())
     if found is not None:
         first, last = int(found[1]), int(found[2])
@@ -153,7 +153,7 @@ def read_part(text: str, wanted: ByteRange) -> ContentRange:
 
 
 def kind_of(declared: str, told: Kind) -> Kind:
-    """What the publisher declares it to be, else what its feed told; NotMedia for anything but a sound or a film."""
+    """The kind that the publisher declares, else the feed's; NotMedia for anything but audio or video."""
     name = declared.partition(";")[0].strip().lower()
     if name in _SILENT:
         return told

@@ -136,7 +136,7 @@ class Images:
         clock: Callable[[], Millis],
         stored: Callable[[int], None],
     ) -> None:
-        """`stored` is told the size of every image that was added."""
+        """`stored` is called with the size of every image that was added."""
         self._db = db
         self._files = files
         self._fetcher = fetcher
@@ -149,7 +149,7 @@ class Images:
         self._shrinking = SingleFlight()
 
     async def close(self) -> None:
-        """End every download; those who wait are told so."""
+        """End every download; whoever waits gets an error."""
         await self._shrinking.close()
         flying = list(self._flying)
         for task in flying:
@@ -438,7 +438,7 @@ class Images:
         return image
 
     async def _remember(self, subject: ImageSubject, error: SourceError, failures: int) -> None:
-        """And tell those who wait now when to ask again."""
+        """Also fail those who wait now, with the time to ask again."""
         now = self._clock()
         error.retry_after = retry_delay(failures, error)
         retry_at = Millis(now + error.retry_after)
@@ -469,7 +469,7 @@ _PLACES = 2
 
 
 class _Reading(msgspec.Struct):
-    """Where somebody reads, and what runs ahead of them."""
+    """The page a person is at, and the task that prefetches the next ones."""
 
     release_id: ReleaseId
     position: int

@@ -150,7 +150,7 @@ class Events:
                     yield None
 
     async def place(self, shelf_id: ShelfId) -> str:
-        """The Last-Event-ID of whoever reads the shelf next: what happens from now on is told to them."""
+        """The Last-Event-ID for a new reader of the shelf, who gets the events from now on."""
         return str(await self._db.read(lambda tx: settled_of_shelf_tx(tx, shelf_id)))
 
     def _is_full(self, shelf_id: ShelfId) -> bool:
@@ -229,7 +229,7 @@ async def newest_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> EventCursor:
 
 
 async def settled_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> EventCursor:
-    """The same in one statement; while something runs for long, also in another database, it is an earlier place."""
+    """The newest settled position, in one statement; earlier while any transaction, in any database, runs long."""
     return await tx.maybe(EventCursor, q.settled_of_shelf, shelf_id=shelf_id) or EventCursor()
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _AROUND = frozenset({"a", "b", "center", "em", "i", "p", "picture", "span", "strong"})
-"""Elements that are often there only to hold one picture."""
+"""Elements that often only wrap one picture."""
 _FILE = re.compile(
     r"[\w%+.-]*\.(?:avif|gif|jpe?g|png|svg|webp)|(?:img|image|dsc|screen ?shot)?[\s_-]*\d*", re.IGNORECASE
 )
@@ -49,7 +49,7 @@ def captioned(html: str, title: str) -> str:
 
 
 def all_captioned(articles: list[tuple[str, str]]) -> list[str]:
-    """The same for many: markup and title of each."""
+    """The captioned markup of many articles, given markup and title of each."""
     return [captioned(html, title) for html, title in articles]
 
 
@@ -80,7 +80,7 @@ def _caption(tree: "LexborHTMLParser", image: "LexborNode", caption: str) -> Non
 
 
 def _held(image: "LexborNode") -> "LexborNode":
-    """The picture, or the outermost element that holds nothing else."""
+    """The picture, or the outermost element that has nothing else in it."""
     held = image
     while held.parent is not None and held.parent.tag in _AROUND and _is_alone(held):
         held = held.parent

@@ -82,7 +82,7 @@ class Inbox:
         return await self._db.read(read)
 
     async def page(self, shelf_id: ShelfId, wanted: EntryFilter, *, after: PageCursor, most: int) -> InboxPage:
-        """The same without their number, and with the newest entry: up to it a reader can mark what the page shows."""
+        """A page without the total, but with the newest entry: mass marks go up to it, not beyond what was shown."""
 
         async def read(tx: Tx) -> InboxPage:
             where = await where_tx(tx, shelf_id, wanted)
@@ -93,7 +93,7 @@ class Inbox:
         return await self._db.read(read)
 
     async def neighbours(self, shelf_id: ShelfId, wanted: EntryFilter, at: PageCursor) -> EntryNeighbours:
-        """What comes before and after a place, whether or not the list still holds what stands there."""
+        """The entries before and after a place, whether or not the list still has the entry at that place."""
 
         async def read(tx: Tx) -> EntryNeighbours:
             where = await where_tx(tx, shelf_id, wanted)
@@ -127,7 +127,7 @@ class Inbox:
         return await self._db.read(lambda tx: counts_tx(tx, shelf_id))
 
     async def sums(self, shelf_id: ShelfId) -> UnreadSums:
-        """The same as every page shows it, without its feeds and series."""
+        """The sums that every page shows, without those of each feed and series."""
         rows = await self._db.read(lambda tx: tx.many(GroupSum, q.unread_sums, shelf_id=shelf_id))
         groups = Counter[GroupId]()
         sums = {"item": 0, "chapter": 0}
@@ -266,7 +266,7 @@ def _next(found: Sequence[Entry], wanted: EntryFilter, most: int) -> PageCursor 
 async def _with_contents_tx(
     tx: Tx, where: Where, wanted: EntryFilter, *, after: PageCursor, most: int
 ) -> tuple[list[Entry], PageCursor | None]:
-    """A page of entries with their texts; long ones end it early, so that no answer holds up others."""
+    """A page of entries with their texts; long texts end it early, so that no answer delays others."""
     rows: list[Entry] = []
     room = MOST_CONTENT
     while True:

@@ -84,7 +84,7 @@ class SyncRef(msgspec.Struct, frozen=True, gc=False):
 
 
 class SyncDetails(msgspec.Struct, frozen=True):
-    """What apps are told of an entry beside its item or chapter."""
+    """What apps get of an entry beside its item or chapter."""
 
     id: EntryId
     feed: int
@@ -103,7 +103,7 @@ class SyncEntry(msgspec.Struct, frozen=True):
     """An entry with its content, and where it belongs."""
 
     entry: Entry
-    """With the whole text of its page as its content, where its reader wants that and it was fetched."""
+    """The entry; its content is the full text of its page if its reader wants that and it was fetched."""
     details: SyncDetails
     lacks_text: bool = False
     """Whether its reader wants the page's text, and nobody has tried to fetch it."""
@@ -112,7 +112,7 @@ class SyncEntry(msgspec.Struct, frozen=True):
     """How far each of its files was played, in seconds, by its place among them."""
 
     def with_text(self, text: str) -> "SyncEntry":
-        """The same with the text of its page."""
+        """This entry with the text of its page."""
         entry = msgspec.structs.replace(self.entry, content=text)
         return msgspec.structs.replace(self, entry=entry, lacks_text=False)
 
@@ -149,7 +149,7 @@ class SyncFilter(msgspec.Struct, frozen=True, kw_only=True):
     """The number of a feed or series; an unknown one has no entries."""
     group: int | None = None
     tag: TagId | None = None
-    """With a group: what is in the group, and what has the tag. A label is both."""
+    """With a group as well: what is in the group or has the tag. A label of an app can be both."""
     above: int = 0
     below: int = LARGEST
     arrived_from: Millis = Millis(0)
@@ -419,7 +419,7 @@ async def _where_tx(tx: Tx, shelf_id: ShelfId, wanted: SyncFilter) -> dict[str, 
 
 
 async def _list_tx(tx: Tx, where: dict[str, Any], wanted: SyncFilter, *, by: Order, descending: bool) -> list[SyncRef]:
-    """By the index that fits: what is found by words, changed, unread, saved or of one feed is little of a shelf."""
+    """List with the index that fits: what is found by words, changed, unread, saved or of one feed is little."""
     ordered = where | {"by": by, "descending": descending}
     if wanted.search is not None:
         words = match(tx.engine, parse_terms(wanted.search))
@@ -460,5 +460,5 @@ async def _are_few_unread_tx(tx: Tx, where: dict[str, Any]) -> bool:
 
 
 def _plain(wanted: SyncFilter) -> SyncFilter:
-    """The same without what `tally` does not count by."""
+    """The filter without what `tally` does not count by."""
     return SyncFilter(kind=wanted.kind, unread=wanted.unread, saved=wanted.saved, feed=wanted.feed, group=wanted.group)

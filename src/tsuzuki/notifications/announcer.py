@@ -123,7 +123,7 @@ def _page(notice: Notice, subject: NoticeSubject) -> str:
 
 
 async def recipients_tx(tx: Tx, notice: Notice) -> list[Recipient]:
-    """The channels of those who got an entry in that delivery and want to be told."""
+    """The channels of those who got an entry in that delivery and want notices."""
     if notice.installment_id is None:
         if notice.kind == "item":
             return await tx.many(Recipient, q.items_recipients, id=notice.of_id, at=notice.at)

@@ -80,7 +80,7 @@ class Browser(msgspec.Struct, frozen=True, kw_only=True):
     """A browser that allowed messages: where its push service takes them, and for which keys."""
 
     name: str
-    """As its owner tells it from others."""
+    """The name by which its owner recognises it."""
     url: str
     p256dh: str
     auth: str

@@ -14,7 +14,7 @@ PROBE: Final = Millis(MINUTE)
 """How long the one that tries a resting channel has for it before another may."""
 
 NEWS_UNTIL: Final = Millis(DAY)
-"""What a channel could not be told for so long is no news any more: a dead letter."""
+"""A notice that could not be sent for so long is no news any more: a dead letter."""
 
 
 def breaker_pause(failures: int) -> Millis | None:

@@ -73,7 +73,7 @@ class Sender:
         if wakes_at is not None:
             await self._postpone(task, channel, wakes_at)
             return
-        is_there = await self._tell(channel, task.payload)
+        is_there = await self._send(channel, task.payload)
         end = self._finish_tx if is_there else self._forget_tx
         await self._db.with_tx(lambda tx: end(tx, task, channel))
 
@@ -100,7 +100,7 @@ class Sender:
 
         await self._db.with_tx(again)
 
-    async def _tell(self, channel: StoredChannel, send: Send) -> bool:
+    async def _send(self, channel: StoredChannel, send: Send) -> bool:
         """False for a browser that is no more."""
         try:
             await self._fetch(channel, send)
@@ -129,13 +129,13 @@ class Sender:
             raise HttpStatus(f"It redirects ({reply.status}); save the address that it leads to.", status=reply.status)
 
     def _addressed(self, send: Send) -> Send:
-        """With the whole address of its page, or without any."""
+        """The message with the full address of its page, or without one."""
         path = send.message.page
         page = None if path is None or self._public_url is None else f"{self._public_url}{path}"
         return msgspec.structs.replace(send, message=msgspec.structs.replace(send.message, page=page))
 
     async def _forget_tx(self, tx: Tx, task: Task[Send], channel: StoredChannel) -> None:
-        """R112: the browser was told to forget us, or is no more."""
+        """R112: the browser unsubscribed, or is gone."""
         await forget_channel_tx(tx, channel.id)
         await skip_tx(tx, task, now=self._clock(), why="This browser does not want messages any more.")
 

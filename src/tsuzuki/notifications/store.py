@@ -65,7 +65,7 @@ async def forget_channel_tx(tx: Tx, channel_id: ChannelId) -> None:
 
 
 async def channel_worked_tx(tx: Tx, channel_id: ChannelId, now: Millis) -> None:
-    """It was told something: its breaker closes."""
+    """A message was sent: close the channel's breaker."""
     await tx.run(q.channel_worked, id=channel_id, now=now)
 
 

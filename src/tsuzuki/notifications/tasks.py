@@ -1,4 +1,4 @@
-"""The two steps of a notice as tasks: `notifications` finds whom to tell, `channel-sends` tells one channel."""
+"""The two steps of a notice as tasks: `notifications` finds the recipients, `channel-sends` sends to one channel."""
 
 import hashlib
 from typing import Final, Literal
@@ -27,16 +27,16 @@ MessageType = Literal[
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """Something new that readers want to hear of."""
+    """Something new of which readers want notices."""
 
     kind: Kind
     of_id: int
     """The feed or the series."""
     installment_id: int | None
-    """The item or chapter; None for a flood, which is told once (REL-29)."""
+    """The item or chapter; None for a flood, which has one notice (REL-29)."""
     count: int = 1
     at: Millis
-    """When it was delivered: only entries of that moment, or of a flood since then, are told of."""
+    """When it was delivered: only entries of that moment, or of a flood since then, are announced."""
     run_at: Millis | None = None
     """Not before: a flood is left to come in."""
 
@@ -48,12 +48,12 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
         return f"notify-{self.kind}-{self.of_id}-{self.installment_id}"
 
     def task(self) -> NewTask["Notice"]:
-        """To be enqueued with what it tells of."""
+        """The task, to be enqueued in the transaction of what it announces."""
         return NewTask(self.key, self, run_at=self.run_at)
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reader is told, whatever the channel."""
+    """The message to a reader, for every kind of channel."""
 
     type: MessageType
     title: str
@@ -73,7 +73,7 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
 
     channel_id: int
     delivery_id: str
-    """The same for every try, so that a receiver can tell a repeat."""
+    """Identical at every attempt, so that a receiver can recognise a repeat."""
     message: Message
     channel: str | None = None
     """Its public id: SQLite gives the number of a channel that is gone to the next one, maybe somebody else's."""
@@ -92,5 +92,5 @@ SENDS: Final = Queue("channel-sends", Send, NOTIFICATIONS)
 
 
 def delivery_id(channel: PublicId, about: str) -> str:
-    """Stable for the channel and what it is told of."""
+    """A stable id for a channel and what is announced to it."""
     return f"msg_{hashlib.sha256(channel + about.encode()).hexdigest()[:32]}"

@@ -253,7 +253,7 @@ async def _write(asked: FeverRequest) -> Json:
 
 
 _STATES: Mapping[str, Read] = {"read": _few_unread, "unread": _few_unread, "saved": _few_saved, "unsaved": _few_saved}
-"""What an item is marked as, and what is told after it."""
+"""What an item is marked as, and what is answered then."""
 
 
 async def _mark_item(asked: FeverRequest, state: str) -> None:

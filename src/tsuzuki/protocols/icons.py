@@ -1,4 +1,4 @@
-"""`/icons/{icon_id}`: the icon of a feed, for anybody who was told its address: apps send nothing else for it."""
+"""`/icons/{icon_id}`: the icon of a feed, for anybody who knows its secret address: apps send no password for it."""
 
 from starlette.requests import Request
 from starlette.responses import Response

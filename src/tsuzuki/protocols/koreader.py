@@ -1,4 +1,4 @@
-"""KOReader's progress sync: five routes. Chapters and articles of ours are read here too; all is kept as it is told."""
+"""KOReader's progress sync: five routes. Reports are stored as sent; those on our chapters and articles count here."""
 
 import hashlib
 import math
@@ -29,7 +29,7 @@ from tsuzuki.shelves.types import ChapterProgress, ReportedReading
 UNKNOWN, UNAUTHORIZED, REGISTRATION, INVALID, NO_DOCUMENT = 2000, 2001, 2005, 2003, 2004
 """What KOReader knows failures by."""
 OURS = "TSUZUKI"
-"""The id of no KOReader: what it hears with this one comes from elsewhere."""
+"""A device id that no KOReader has: it marks positions that come from elsewhere."""
 _DOCUMENT = re.compile(r"[^:/\x00-\x20]{1,200}")
 _LONGEST_PROGRESS = 1_000
 _LONGEST_DEVICE = 100
@@ -47,7 +47,7 @@ KOREADER = Protocol(name="koreader", title="KOReader", path="/koreader", digest=
 
 
 class NoDocument(Forbidden):
-    """What was told does not say of which document."""
+    """The report does not name its document."""
 
     code = "NO_DOCUMENT"
 
@@ -92,21 +92,21 @@ class Sync(msgspec.Struct, frozen=True):
             body = await read_json(request, dict[str, Any])
         except Invalid as error:
             raise Forbidden(str(error)) from error
-        told = read_told(body, self.deps.clock())
-        await self.deps.services.reading.documents.tell(user.shelf.id, told)
-        known = await self._known(user, told.document)
+        report = read_report(body, self.deps.clock())
+        await self.deps.services.reading.documents.report(user.shelf.id, report)
+        known = await self._known(user, report.document)
         if known is not None:
             progress = self.deps.services.reading.progress
-            reading = reading_of(told, known.page_count)
+            reading = reading_of(report, known.page_count)
             await progress.report(user.shelf.id, known.series_public_id, known.chapter_id, reading)
-        elif told.percentage >= _END:
-            unread = [one.item_id for one in await self._articles(user, told.document) if one.unread]
+        elif report.percentage >= _END:
+            unread = [one.item_id for one in await self._articles(user, report.document) if one.unread]
             if unread:
                 await self.deps.services.inbox.mark_items(user.shelf.id, unread, unread=False)
-        return _answer({"document": told.document, "timestamp": told.at // SECOND})
+        return _answer({"document": report.document, "timestamp": report.at // SECOND})
 
     async def get(self, request: Request) -> Response:
-        """The newer of what a device told, and how far the chapter was read; nothing of what nobody knows."""
+        """The newer of a device's report and the chapter's own progress; empty for an unknown document."""
         user, document = await self._user(request), request.path_params["document"]
         if not _DOCUMENT.fullmatch(document):
             return _answer({})
@@ -147,10 +147,10 @@ class Sync(msgspec.Struct, frozen=True):
         return await self.deps.services.chapter_files.find(user.shelf.id, document)
 
 
-# -- what is told; pure
+# -- what was reported; pure
 
 
-def read_told(body: dict[str, Any], now: Millis) -> DocumentProgress:
+def read_report(body: dict[str, Any], now: Millis) -> DocumentProgress:
     """What a device says; Forbidden where something is missing, or is none of what it should be."""
     document = body.get("document")
     if not isinstance(document, str) or not _DOCUMENT.fullmatch(document):
@@ -182,17 +182,17 @@ def _percentage(said: object) -> float:
     return min(max(number, 0.0), 1.0)
 
 
-def reading_of(told: DocumentProgress, count: int) -> ReportedReading:
+def reading_of(report: DocumentProgress, count: int) -> ReportedReading:
     """The same of a chapter: by its page, in a text by how much of it; at the end it is read."""
-    page = _page(told.progress)
+    page = _page(report.progress)
     if page is None:
-        page = math.ceil(told.percentage * max(count, 1))
+        page = math.ceil(report.percentage * max(count, 1))
     page = min(max(page, 1), count if count > 0 else _MOST_PAGES)
     return ReportedReading(
         page=page - 1,
-        is_read=True if told.percentage >= 1 else None,
-        at=told.at,
-        device=told.device,
+        is_read=True if report.percentage >= 1 else None,
+        at=report.at,
+        device=report.device,
         page_count=count if count > 0 else None,
     )
 
@@ -207,27 +207,27 @@ def _page(progress: str) -> int | None:
 
 
 def newer(
-    told: DocumentProgress | None, chapter: ChapterProgress, document: str, count: int
+    report: DocumentProgress | None, chapter: ChapterProgress, document: str, count: int
 ) -> DocumentProgress | None:
-    """What was told, unless the chapter was read on elsewhere since; what was then marked read is read to its end."""
+    """The report, unless the chapter was read further elsewhere since; a chapter marked as read is at its end."""
     page, at, device = chapter.page + 1, chapter.paged_at, chapter.device
     if chapter.is_read and (chapter.marked_at or 0) > (at or 0):
         page, at, device = count, chapter.marked_at, None
-    if at is None or count <= 0 or (told is not None and at <= told.at):
-        return told
+    if at is None or count <= 0 or (report is not None and at <= report.at):
+        return report
     page = min(page, count)
     return DocumentProgress(document, str(page), page / count, device or "Tsuzuki", OURS, at)
 
 
 def at_the_end(
-    told: DocumentProgress | None, articles: Sequence[KnownArticle], document: str
+    report: DocumentProgress | None, articles: Sequence[KnownArticle], document: str
 ) -> DocumentProgress | None:
-    """What was told, unless every article of the book was read since, wherever: then the end of it."""
+    """The report, unless every article of the book was read elsewhere since: then the end of the book."""
     if not articles or any(one.unread or one.read_at is None for one in articles):
-        return told
+        return report
     at = max(one.read_at or Millis(0) for one in articles)
-    if told is not None and (told.percentage >= _END or at <= told.at):
-        return told
+    if report is not None and (report.percentage >= _END or at <= report.at):
+        return report
     return DocumentProgress(document, end_of_book(articles[-1].place), 1.0, "Tsuzuki", OURS, at)
 
 

@@ -30,11 +30,11 @@ Answer = Callable[[Request, AppUser], Awaitable[Response]]
 
 
 def resources(deps: ProtocolDeps) -> Sequence[AppResource]:
-    """The shared file, and what apps tell about their work, which nobody needs to know."""
+    """The shared file, and events about an app's work, which are accepted and ignored."""
     api = _SyncYomi(deps)
     return [
         AppResource(_CONTENT, {"GET": api.answering(api.show), "PUT": api.answering(api.store)}),
-        AppResource(_EVENT, {"POST": api.answering(api.hear)}),
+        AppResource(_EVENT, {"POST": api.answering(api.ignore_event)}),
     ]
 
 
@@ -42,7 +42,7 @@ class _SyncYomi(msgspec.Struct, frozen=True):
     deps: ProtocolDeps
 
     def answering(self, answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        """For whoever has the password; what goes wrong is told in JSON."""
+        """A handler for whoever has the password; errors are JSON."""
 
         async def run(request: Request) -> Response:
             try:
@@ -80,7 +80,7 @@ class _SyncYomi(msgspec.Struct, frozen=True):
             stored = await synced.put(user.shelf.id, draft, instead_of=instead_of)
         return Response(headers={"etag": stored.etag})
 
-    async def hear(self, _: Request, __: AppUser) -> Response:
+    async def ignore_event(self, _: Request, __: AppUser) -> Response:
         return _json({})
 
 

@@ -1,4 +1,4 @@
-"""How far documents were read, for devices that tell each other by us: whatever file it is, we keep what they say."""
+"""How far documents were read, for devices that synchronise through us; any file, stored as reported."""
 
 from typing import Final
 
@@ -33,15 +33,15 @@ class Documents:
         self._most = most
 
     async def find(self, shelf_id: ShelfId, document: str) -> DocumentProgress | None:
-        """What was told of it last."""
+        """The last report on this document."""
         wanted = {"shelf_id": shelf_id, "document": document}
         return await self._db.read(lambda tx: tx.maybe(DocumentProgress, q.find_document, **wanted))
 
-    async def tell(self, shelf_id: ShelfId, place: DocumentProgress) -> None:
-        """Keep what a device says: nothing is compared."""
+    async def report(self, shelf_id: ShelfId, place: DocumentProgress) -> None:
+        """Store what a device reports, without comparing it with earlier reports."""
 
-        async def tell(tx: Tx) -> None:
+        async def write(tx: Tx) -> None:
             await tx.run(q.write_document, **q.write_document.values_of(place, shelf_id=shelf_id))
             await tx.run(q.forget_documents, shelf_id=shelf_id, most=self._most - 1)
 
-        await self._db.with_tx(tell)
+        await self._db.with_tx(write)

@@ -1,4 +1,4 @@
-"""Events of a shelf: written with what they tell of, and streamed by the inbox to open pages (decision 0014)."""
+"""Events of a shelf: written in the transaction of what they report, streamed by the inbox (decision 0014)."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -35,7 +35,7 @@ class Arrived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CountsChanged(msgspec.Struct, frozen=True):
-    """`counts`: entries were marked or saved. How many are unread is counted when it is told: it is never old."""
+    """`counts`: entries were marked or saved. Unread entries are counted when it is sent, so it is never outdated."""
 
 
 class WatchChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -86,12 +86,12 @@ class NewEvent(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> EventKind:
-        """The name under which it is told."""
+        """The name of the event in the stream."""
         return _KINDS[type(self.news)]
 
 
 async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> None:
-    """Write events in the transaction of what they tell of. Wake `EVENTS_WAKEUP` after the commit."""
+    """Write events in the transaction of what they report. Wake `EVENTS_WAKEUP` after the commit."""
     rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode()) for event in events]
     if rows:
         await tx.run(q.add_events, rows=rows, now=now)

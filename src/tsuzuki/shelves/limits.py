@@ -73,7 +73,7 @@ async def check_shelf_limit_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding
 
 
 async def free_room_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Something is about to leave: have the plan's enforcer look at what it held back. Before other locks."""
+    """Something is about to leave: let the plan's enforcer look again at what it held back. Before other locks."""
     if (await shelf_terms_tx(tx, shelf_id)).is_billed:
         await desync_shelf_tx(tx, shelf_id)
 

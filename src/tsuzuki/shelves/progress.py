@@ -196,7 +196,7 @@ class ReadingProgress:
         return await write_progress_tx(tx, shelf_id, chapter.id, reading, is_read=is_read, at=at, now=now)
 
     async def _settle_tx(self, tx: Tx, shelf_id: ShelfId, series: set[SeriesId]) -> bool:
-        """Entries say what progress says now; True when some had to change, and open pages will be told."""
+        """Set the entries of a series to its progress; True when some changed, so that open pages get an event."""
         now = self._deps.clock()
         changed = sum([await entries_follow_tx(tx, shelf_id, each, now) for each in sorted(series)])
         if changed:

@@ -57,7 +57,7 @@ async def list_subscriptions_tx(tx: Tx, shelf_id: ShelfId, group_id: GroupId | N
 
 
 async def feed_names_tx(tx: Tx, shelf_id: ShelfId, part: str) -> list[FeedName]:
-    """The shelf's feeds whose names or addresses hold this part of a word, in lower case; the oldest first.
+    """The shelf's feeds with this part of a word, in lower case, in their names or addresses; the oldest first.
 
     Those that are not all ASCII come along: how their letters are folded, the engines do not know.
     """
@@ -434,7 +434,7 @@ class Subscriptions:
         return found.id
 
     async def _published_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, change: FeedChange) -> Subscription:
-        """The subscription as it is now, of which open pages are told."""
+        """The subscription as it is now; open pages get an event."""
         found, now = await own_subscription_tx(tx, shelf_id, public_id), self._deps.clock()
         await _publish_tx(tx, shelf_id, found, change=change, now=now)
         return found

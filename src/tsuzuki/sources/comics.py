@@ -54,7 +54,7 @@ async def delete_mapping_tx(tx: Tx, mapping_id: SeriesSourceId) -> None:
 
 
 async def matching_comic_tx(tx: Tx, source_id: SourceId, key: str) -> SeriesId | None:
-    """The only comic with this key that the source does not have yet; held against other matchers."""
+    """The only comic with this key that the source does not have yet; locked against others who match."""
     await lock_comic_matching_tx(tx)
     found = await tx.many(SeriesId, q.matching_comics, match_key=key, source_id=source_id)
     return found[0] if len(found) == 1 else None

@@ -109,7 +109,7 @@ async def add_tombstones_for_readers_tx(tx: Tx, feed_id: FeedId, target: FeedId,
 
 
 async def detach_items_tx(tx: Tx, feed_id: FeedId, *, but: Iterable[str] = (), is_trusted: bool = False) -> None:
-    """Take from a feed what it holds, `but` these keys: what a feed holds comes only from fetching its address.
+    """Take items from a feed, all `but` these keys: a feed has only what came from fetching its address.
 
     Shelves keep what they have. It becomes the feed's again when the feed brings an item of the same key, and of the
     same page unless it was the reader (`is_trusted`) who said that this is the same feed.

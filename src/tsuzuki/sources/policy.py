@@ -26,7 +26,7 @@ def title_part(key: str) -> str:
 
 
 def is_matchable(key: str) -> bool:
-    """Two works of one title are told apart by their authors, so an unknown author is no match."""
+    """Two works of one title differ by their authors, so an unknown author is no match."""
     title, _, author = key.partition(_SEPARATOR)
     return bool(title and author)
 

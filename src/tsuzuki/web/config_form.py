@@ -40,7 +40,7 @@ class ConfigField(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def value(self) -> str:
-        """What stands in a field that holds one thing."""
+        """The value shown in a field for a single value."""
         return next(iter(self.values), "")
 
     @property

@@ -448,7 +448,7 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-"""By kind and code. A test holds each kind to the codes that there are."""
+"""Labels by kind and code. A test compares each kind with the codes that exist."""
 
 
 def label_of(kind: str, code: object) -> str:

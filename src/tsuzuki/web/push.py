@@ -13,7 +13,7 @@ from tsuzuki.web.site import Site
 
 PATH = "/notifications/push"
 _NOBODY = "mailto:admin@localhost"
-"""For push services, where this server is not reached by https: only browsers on this machine are told then."""
+"""The contact for push services without an https address: then only browsers on this machine can subscribe."""
 
 
 def push_resources(site: Site) -> tuple[Resource, ...]:

@@ -79,7 +79,7 @@ class ChapterLine(msgspec.Struct, frozen=True, kw_only=True):
 def chapter_lines(
     chapters: Sequence[ChapterWithReleases], gaps: Gaps, downloads: Mapping[ReleaseId, Download], *, series_id: str
 ) -> list[ChapterLine]:
-    """In their order; each gap is told once, above the chapter that it follows."""
+    """Chapters in their order; each gap is shown once, above the chapter that it follows."""
     missing = {gap.first - 1: gap for gap in gaps.ranges} if gaps.of == "chapters" else {}
     lines = []
     for chapter in chapters:
@@ -415,7 +415,7 @@ V = TypeVar("V")
 
 
 def setting_acts(site: Site) -> tuple[Resource, ...]:
-    """`/settings` is the form; `/reading` takes what the reader is told: mode and fit."""
+    """`/settings` is the form; `/reading` takes the mode and fit chosen in the reader."""
     follows, series_service, show = site.reading.follows, site.reading.series, partial(_show, site)
 
     async def followed(shelf_id: ShelfId, series: PublicId) -> PlainFollowRow | None:

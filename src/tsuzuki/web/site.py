@@ -54,14 +54,14 @@ class Site(Services, frozen=True, kw_only=True):
     settings: tuple[SettingRow, ...]
     """In the order of their table. The settings themselves lie above the pages."""
     public_url: str | None
-    """Where people reach this server, if its operator said so; else a request tells how it came here."""
+    """The address at which people reach this server, if the operator set one; else it is taken from the request."""
 
     def address(self, request: Request) -> str:
         """Where people reach this server, without a slash at its end."""
         return (self.public_url or f"{request.url.scheme}://{request.url.netloc}").rstrip("/")
 
     async def visitor(self, request: Request) -> Caller | None:
-        """Whoever holds the cookie's session. A token opens no page: pages do more than its scopes may say."""
+        """The person of the cookie's session. Tokens open no pages: pages do more than a token's scopes may allow."""
         return None if bearer_of(request) is not None else await self.callers.of(request)
 
     def signed_in(self, handler: Owned, back: str | None = None) -> Handler:

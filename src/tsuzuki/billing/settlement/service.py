@@ -142,7 +142,7 @@ _log = structlog.stdlib.get_logger("tsuzuki.billing")
 
 
 async def note_dispute_tx(tx: Tx, dispute: StripeDispute, intent: Intent, now: Millis) -> Activity | None:
-    """Write down where a dispute stands, and tell those who run this server; None when that is known."""
+    """Store the state of a dispute and notify the operators; None when that state is known already."""
     invoice = await get_invoice_tx(tx, intent.invoice_id)
     await lock_account_tx(tx, invoice.tenant_id)
     if not await tx.run(q.put_dispute, **msgspec.structs.asdict(dispute), invoice_id=invoice.id, now=now):

@@ -91,7 +91,7 @@ class _Kind(msgspec.Struct, frozen=True):
 
 
 def check_signature(secret: str, header: str | None, body: bytes, *, now: Millis) -> None:
-    """R90: Forbidden unless whoever holds the secret sent just this, within the last five minutes."""
+    """R90: Forbidden unless this was signed with the secret within the last five minutes."""
     if not secret:
         raise Forbidden("No webhook secret is set, so events cannot be verified.")
     sent_at, signatures = _parts(header or "")
@@ -105,7 +105,7 @@ def check_signature(secret: str, header: str | None, body: bytes, *, now: Millis
 
 
 def read_event(body: bytes) -> StripePayment | StripeRefund | StripeDispute | None:
-    """What an event tells of; None for events of other kinds, and for what is not about our invoices."""
+    """What an event reports; None for events of other kinds, and for what is not about our invoices."""
     try:
         kind = msgspec.json.decode(body, type=_Kind).type
         if kind not in (_SUCCEEDED, _REFUNDED, *_DISPUTES, *_CHECKOUTS):

@@ -42,7 +42,7 @@ _UNLIMITED = 2**31 - 1
 _MOST = 100
 _CHUNK = 5_000
 _OVERLAP = MINUTE
-"""What was being stored when something was held back has an earlier time, and is not lost between the two."""
+"""Subtracted from the time of holding back: what was being stored at that moment has an earlier time."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.billing")
 

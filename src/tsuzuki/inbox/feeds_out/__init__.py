@@ -1,1 +1,1 @@
-"""Views of a shelf as feeds at secret addresses, and the hub that tells subscribers of what is new in them."""
+"""Views of a shelf as feeds at secret addresses, and the hub that pushes what is new to subscribers."""

@@ -39,9 +39,9 @@ Mode = Literal["subscribe", "unsubscribe"]
 
 _RATE = FailureLimits(failures=60, window=MINUTE, block=MINUTE)
 _MARGIN = Millis(30 * SECOND)
-"""An event is seen when its transaction is committed, which may be a while after what it says."""
+"""An event becomes visible at its transaction's commit, which may be a while after its own time."""
 _ALL_EVERY = Millis(5 * MINUTE)
-"""How often all feeds with subscribers are looked at, whatever was told of their shelves."""
+"""How often all feeds with subscribers are checked, whether or not their shelves had events."""
 
 
 class StoredSubscription(msgspec.Struct, frozen=True):
@@ -196,7 +196,7 @@ def _read(said: Mapping[str, str], base: str) -> HubRequest:
 
 
 async def know_all_tx(tx: Tx, feed: FeedOut, now: Millis) -> None:
-    """For the first subscriber: what is in the feed already is no news."""
+    """Note the current entries as announced when the first subscriber comes: they are no news to it."""
     known = await lock_feed_out_tx(tx, feed.id)
     subscribers = await tx.many(HubSubscriptionId, q.subscribers, feed_out_id=feed.id, now=now)
     if known is None or (subscribers and known.told):
@@ -206,7 +206,7 @@ async def know_all_tx(tx: Tx, feed: FeedOut, now: Millis) -> None:
 
 
 async def _has_news_tx(tx: Tx, feed: FeedOut) -> bool:
-    """Asked first, for most that happens on a shelf is news to no feed, and writes nothing."""
+    """Checked before the write: most that happens on a shelf is news to no feed."""
     known = await tx.maybe(AnnouncedRow, q.get_told, id=feed.id)
     return known is not None and bool(news_in(await _newest_tx(tx, feed), known.told)[0])
 

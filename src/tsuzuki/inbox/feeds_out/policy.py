@@ -33,13 +33,13 @@ LONGEST_SECRET: Final = 199
 LONGEST_CALLBACK: Final = 2_000
 
 Announced = Sequence[tuple[int, int]]
-"""Entries that subscribers know of, each with when it last changed; the newest first."""
+"""Entries that were pushed to subscribers, each with its last change; the newest first."""
 
 _ETAG = re.compile(r'"[^"]*"')
 
 
 class Answerable(msgspec.Struct, frozen=True):
-    """What a feed reader compares: by `etag` exactly, by `modified` to the second; None where no time can say it."""
+    """What a feed reader compares: `etag` exactly, `modified` to the second; None where no time can stand for it."""
 
     etag: str
     modified: Millis | None
@@ -51,7 +51,7 @@ def changed_at(entry: Entry) -> Millis:
 
 
 def answerable(rows: Sequence[Entry], *facts: str | int, since: Millis, by_marks: bool, now: Millis) -> Answerable:
-    """For these entries; `facts` is what else the answer depends on, which did not change after `since`.
+    """The validators of an answer with these entries; it also depends on `facts`, which last changed at `since`.
 
     What is listed `by_marks` changes without anything being newer. A second that is not over may bring something more.
     """
@@ -84,7 +84,7 @@ def news_in(rows: Sequence[Entry], told: Announced) -> tuple[list[Entry], Announ
 
 
 def granted_lease(asked: int | None) -> Millis:
-    """For how long, where so many seconds were asked for."""
+    """The granted lease for so many requested seconds."""
     if asked is None:
         return USUAL_LEASE
     return Millis(min(max(asked * SECOND, SHORTEST_LEASE), LONGEST_LEASE))

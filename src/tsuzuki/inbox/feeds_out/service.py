@@ -89,7 +89,7 @@ class FeedsOut:
         return await self._db.with_tx(add)
 
     async def replace(self, shelf_id: ShelfId, user_id: UserId, public_id: PublicId) -> FeedOut:
-        """The same feed at a new address; the old one leads nowhere from now on, and its subscribers are told."""
+        """Give the feed a new address; the old one ends, and its subscribers are notified."""
 
         async def replace(tx: Tx) -> FeedOut:
             feed = await _get_tx(tx, shelf_id, user_id, public_id)

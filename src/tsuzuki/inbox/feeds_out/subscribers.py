@@ -31,7 +31,7 @@ _log = structlog.stdlib.get_logger("tsuzuki.hub")
 
 
 class Checker:
-    """Handles `hub-checks`: asks a subscriber to confirm, or tells it that its subscription has ended.
+    """Handles `hub-checks`: asks a subscriber to confirm, or notifies it of the end of its subscription.
 
     Whoever does not confirm is forgotten, without a dead letter: strangers can make as many requests as they like.
     """

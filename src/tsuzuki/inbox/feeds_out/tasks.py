@@ -12,13 +12,13 @@ from tsuzuki.queue.tasks import NewTask, Queue
 
 
 class HubCheck(msgspec.Struct, frozen=True):
-    """To be asked of a subscriber. Its addresses and secrets are in its row, not here, where operators see them."""
+    """Asks a subscriber to confirm. Its addresses and secrets stay in its row: operators can see payloads of tasks."""
 
     subscription_id: HubSubscriptionId
     asked_at: Millis
 
     def task(self) -> NewTask["HubCheck"]:
-        """To be enqueued with what was asked."""
+        """The task, to be enqueued in the request's transaction."""
         return NewTask(f"check-{self.subscription_id}-{self.asked_at}", self)
 
 
@@ -31,7 +31,7 @@ class HubPush(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[EntryId, ...]
 
     def task(self) -> NewTask["HubPush"]:
-        """To be enqueued when they came."""
+        """The task, to be enqueued when the entries are found."""
         return NewTask(f"push-{self.subscription_id}-{self.change}", self)
 
 

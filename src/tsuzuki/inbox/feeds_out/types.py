@@ -20,7 +20,7 @@ FORMATS: tuple[FeedFormat, ...] = ("rss", "atom", "json")
 State = Literal["all", "unread", "saved"]
 
 FOLDER = "/out/"
-"""Where feeds out are, below the server's address."""
+"""The folder of feeds out below the server's address."""
 HUB = "/websub"
 
 

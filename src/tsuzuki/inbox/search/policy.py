@@ -121,7 +121,7 @@ class NamedThing(msgspec.Struct, frozen=True):
 
 
 class Passage(msgspec.Struct, frozen=True):
-    """What a hit is shown by: the first of its texts that holds what is sought."""
+    """The snippet of a hit: from the first of its texts with a match."""
 
     markup: str
     plain: str = ""
@@ -131,7 +131,7 @@ class Snippets(msgspec.Struct, frozen=True):
     """What `snippets` makes of names and passages."""
 
     named: list[tuple[int, str]]
-    """Which of the named hold what is sought, best first, each with its snippet."""
+    """The named things that match, best first, each with its snippet."""
     passages: list[str]
 
 
@@ -147,7 +147,7 @@ def snippets(terms: tuple[Term, ...], named: list[NamedThing], passages: list[Pa
 
 
 def _holds(terms: tuple[Term, ...], *names: str) -> bool:
-    """Whether these names hold every word that is wanted, and none that is not."""
+    """Whether these names have every wanted word and no excluded one."""
     words = tokens(" ".join(names)[:LONGEST_TEXT])
     return all(_stands(term, words) is not term.excluded for term in terms)
 
@@ -164,7 +164,7 @@ def _stands(term: Term, words: list[str]) -> bool:
 
 
 def _best(pattern: re.Pattern[str] | None, texts: Iterable[str]) -> str:
-    """The snippet of the first text that holds a hit; else of the first that is not empty."""
+    """The snippet of the first text with a match; else of the first that is not empty."""
     first = ""
     for text in texts:
         shown = _snippet(" ".join(text[:LONGEST_TEXT].split()), pattern)

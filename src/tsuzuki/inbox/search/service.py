@@ -42,7 +42,7 @@ class _Hits(msgspec.Struct, frozen=True, kw_only=True):
     """What the database found."""
 
     feeds: list[FeedName] = []
-    """Those that may be meant: which of them are is told by their names."""
+    """Candidates; their names decide which of them match."""
     items: list[ShownItem] = []
     series: list[SeriesHit] = []
     chapters: list[ChapterHit] = []

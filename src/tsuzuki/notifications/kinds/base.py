@@ -33,14 +33,14 @@ C = TypeVar("C", bound=ChannelConfig)
 
 
 class ChannelKind(ABC, Generic[C]):
-    """One way to tell a reader something. A new one is a module that declares these, and is among `KINDS`."""
+    """A way to notify a reader. A new one is a module that declares these attributes, and is listed in `KINDS`."""
 
     name: str
-    """As it is stored."""
+    """The name under which its channels are stored."""
     title: str
-    """As it is called on pages."""
+    """Its name on pages."""
     about: str = ""
-    """Where its form says what it does or where to find what it asks for."""
+    """The text above its form: what it does, or where to find what the form asks for."""
     config: type[C]
     """What it needs to know; the form for readers is made of it."""
     is_browser: bool = False
@@ -59,7 +59,7 @@ class ChannelKind(ABC, Generic[C]):
 
     @abstractmethod
     def compose(self, config: C, send: Send, *, now: Millis) -> Ask:
-        """The request that tells it; most are a `post`."""
+        """The request that sends the message; most are a `post`."""
 
 
 def post(url: str, document: Any, **headers: str) -> Ask:

@@ -30,7 +30,7 @@ class Discord(ChannelKind[DiscordConfig]):
     config = DiscordConfig
 
     def compose(self, config: DiscordConfig, send: Send, *, now: Millis) -> Ask:  # noqa: ARG002  # it has no signature
-        """Its title is the link."""
+        """An embed whose title is the link."""
         message, link = send.message, link_of(send.message)
         embed = {
             "title": cut(message.title, _LONGEST_TITLE),

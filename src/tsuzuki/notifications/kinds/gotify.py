@@ -26,7 +26,7 @@ class Gotify(ChannelKind[GotifyConfig]):
     config = GotifyConfig
 
     def compose(self, config: GotifyConfig, send: Send, *, now: Millis) -> Ask:  # noqa: ARG002  # it has no signature
-        """A tap opens the page."""
+        """The message; a tap opens its page."""
         message, link = send.message, link_of(send.message)
         document = {"title": message.title, "message": message.text, "priority": config.priority} | (
             {"extras": {"client::notification": {"click": {"url": link}}}} if link else {}

@@ -38,14 +38,14 @@ class MatrixConfig(ChannelConfig, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class Matrix(ChannelKind[MatrixConfig]):
-    """A notice under the id of the delivery: the server tells the room once, however often it is sent."""
+    """A notice under the id of the delivery: the server posts it once, however often it is sent."""
 
     name = "matrix"
     title = "Matrix"
     config = MatrixConfig
 
     def compose(self, config: MatrixConfig, send: Send, *, now: Millis) -> Ask:  # noqa: ARG002  # it has no signature
-        """Plain text; `m.mentions` is empty, so nobody is called by what a source wrote."""
+        """Plain text; `m.mentions` is empty, so text of a source mentions nobody."""
         message, link = send.message, link_of(send.message)
         text = cut(f"{message.title}\n{message.text}", _LONGEST) + (f"\n{cut(link, _LONGEST)}" if link else "")
         path = f"_matrix/client/v3/rooms/{quote(config.room, safe='')}/send/m.room.message/{send.delivery_id}"

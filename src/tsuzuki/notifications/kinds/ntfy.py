@@ -40,7 +40,7 @@ class Ntfy(ChannelKind[NtfyConfig]):
     secrets = frozenset({"topic"})
 
     def compose(self, config: NtfyConfig, send: Send, *, now: Millis) -> Ask:  # noqa: ARG002  # it has no signature
-        """`sequence_id` lets a server that knows it replace what it was told before, instead of telling it twice."""
+        """`sequence_id` lets newer servers replace a repeated message instead of showing it twice."""
         message = send.message
         click = link_of(message)
         document = {

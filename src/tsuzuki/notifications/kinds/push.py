@@ -69,7 +69,7 @@ class Push(ChannelKind[PushConfig]):
     is_browser = True
 
     def compose(self, config: PushConfig, send: Send, *, now: Millis) -> Ask:
-        """The topic lets the push service replace what still waits there, instead of telling it twice."""
+        """The topic lets the push service replace a repeated message that still waits there."""
         private = from_base64url(config.key)
         keys = PushKeys(from_base64url(config.p256dh), from_base64url(config.auth))
         document = msgspec.json.encode(_document(config, send))

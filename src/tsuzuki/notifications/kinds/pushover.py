@@ -14,7 +14,7 @@ _KEY = r"^[A-Za-z0-9]{30}\Z"
 
 
 class PushoverConfig(ChannelConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who is told, by which application, and how loudly."""
+    """The recipient, the application that sends, and the priority."""
 
     url: Annotated[str, Meta(title="Server")] = "https://api.pushover.net/"
     token: Annotated[

@@ -58,14 +58,14 @@ async def edit_tag(asked: ReaderRequest) -> Response:
 
 
 def _wish(*, is_set: set[str], is_unset: set[str]) -> bool | None:
-    """What is wanted of a state; None for nothing, Invalid for both."""
+    """Whether to set or unset a state; None for neither, Invalid for both."""
     if is_set and is_unset:
         raise Invalid("One request cannot add a state and remove it.")
     return True if is_set else False if is_unset else None
 
 
 async def mark_all(asked: ReaderRequest) -> Response:
-    """What had arrived in these streams when the app looked."""
+    """Mark as read what had arrived in these streams by the time the app loaded them."""
     streams = [read_stream(text) for text in asked.params.all("s") if text]
     if not streams:
         raise Invalid("The request does not say what to mark as read.")
@@ -79,7 +79,7 @@ async def mark_all(asked: ReaderRequest) -> Response:
 
 
 async def _meant(asked: ReaderRequest, arrived: SyncFilter, stream: StreamName) -> SyncFilter:
-    """What of this is in the stream; NotFound for one that is unknown, or another shelf's."""
+    """The filter narrowed to the stream; NotFound for one that is unknown, or another shelf's."""
     wanted = await narrowed(asked, arrived, stream)
     if wanted is None:
         raise NotFound("There is no such stream.")
@@ -144,7 +144,7 @@ _CHANGES = {"subscribe": _subscribe, "unsubscribe": _unsubscribe, "edit": _edit}
 
 
 async def quick_add(asked: ReaderRequest) -> Response:
-    """Apps show the sentence of a failure, and look the feed up at once after a success."""
+    """Follow a feed. Apps show the error's sentence, and after a success fetch the feed at once."""
     said = asked.params.one("quickadd").strip().removeprefix("feed/")
     try:
         feed = await asked.subscriptions.subscribe(said)

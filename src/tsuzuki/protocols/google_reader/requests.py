@@ -24,7 +24,7 @@ from tsuzuki.shelves.tags import ShelfTag, Tags, fold_tag_name
 Json = dict[str, Any]
 
 Refusal = tuple[str, Mapping[str, str]]
-"""What somebody unknown is told: a body and headers."""
+"""The answer to somebody unknown: a body and headers."""
 
 _BAD_TOKEN = {"x-reader-google-bad-token": "true", "google-bad-token": "true"}
 _PLAIN = 400

@@ -184,7 +184,7 @@ async def show_items(asked: ReaderRequest) -> Response:
 
 
 async def _written(asked: ReaderRequest, ids: Sequence[int]) -> AsyncIterator[bytes]:
-    """In portions: ten thousand texts are more than a server should hold."""
+    """In portions: ten thousand texts would take too much memory."""
     yield msgspec.json.encode(_about(asked, READING_LIST))[:-1] + b',"items":['
     comma = b""
     async for part in asked.sync.portions(asked.shelf_id, ids):

@@ -31,7 +31,7 @@ _NAMES = ("tags", "tags/series", "tags/book", "publishers", "sharing-labels", "a
 
 
 def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
-    """Everything below `/komga`; what is none of it is told to those who signed in, as all else."""
+    """Everything below `/komga`. Unknown paths answer 404 only to those who signed in."""
     empty = _saying([])
     return [
         *series.resources(deps),

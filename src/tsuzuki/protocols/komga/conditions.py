@@ -51,7 +51,7 @@ class ValueCondition(msgspec.Struct, frozen=True):
 
 
 class CombinedCondition(msgspec.Struct, frozen=True):
-    """All of these hold, or one is enough."""
+    """Conditions of which all or any must match."""
 
     parts: Sequence["Condition"]
     is_any: bool

@@ -1,4 +1,4 @@
-"""What open apps are told: that a series has new chapters, or was read elsewhere."""
+"""Events for open apps: a series has new chapters, or was read elsewhere."""
 
 from collections.abc import Iterator, Sequence
 

@@ -112,7 +112,7 @@ def series_in_address(asked: KomgaRequest) -> SeriesFilter | None:
 
 
 async def series_under(asked: KomgaRequest, condition: Condition | None, words: str) -> SeriesFilter:
-    """Those of which the condition holds."""
+    """Those that match the condition."""
     if condition is None:
         return SeriesFilter(words=words)
     among = [series for series, facts in await _facts(asked, condition) if condition.holds(facts)]
@@ -157,7 +157,7 @@ def condition_in_address(asked: KomgaRequest) -> Condition | None:
 
 
 async def books_under(asked: KomgaRequest, condition: Condition | None, words: str) -> ChapterFilter:
-    """Those of which the condition holds: of each series in some states."""
+    """Those that match the condition: of each series the chapters in some states."""
     allowed: dict[SeriesId, list[ReadState]] | None = None
     if condition is not None:
         allowed = {}

@@ -42,7 +42,7 @@ def _address(asked: KomgaRequest, chapter: LibraryChapter) -> str:
 
 
 async def _manifest(asked: KomgaRequest) -> Response:
-    """Asks the source for its pages where they are not known yet."""
+    """The manifest. Calls the source if its pages are not known yet."""
     chapter, release = await _opened(asked)
     base, view = _address(asked, chapter), book_view(chapter, release, asked.library_id)
     pictures = await page_pictures(asked, release)
@@ -71,7 +71,7 @@ async def _manifest(asked: KomgaRequest) -> Response:
 
 
 async def _show(asked: KomgaRequest) -> Response:
-    """The page, counted from 1; 204 where nobody began."""
+    """The last page read, counted from 1; 204 if the chapter was not begun."""
     chapter, release = await _opened(asked)
     if chapter.state == "UNREAD":
         return done()
@@ -81,7 +81,7 @@ async def _show(asked: KomgaRequest) -> Response:
 
 
 async def _store(asked: KomgaRequest) -> Response:
-    """Conflict where something as new is known, so that the app fetches it."""
+    """Store progress; Conflict if something as new is known, so that the app fetches it."""
     body = await asked.body(CantookProgression)
     chapter, release = await _opened(asked)
     count = (await counted(asked.services, release)).page_count

@@ -20,7 +20,7 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 def resources(deps: ProtocolDeps) -> Sequence[MinifluxResource]:
-    """Everything below `/miniflux`; what is none of it is told to those who signed in, as all else."""
+    """Everything below `/miniflux`. Unknown paths answer 404 only to those who signed in."""
     return [
         *entries.resources(deps),
         *feeds.resources(deps),

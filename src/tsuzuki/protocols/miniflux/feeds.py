@@ -230,7 +230,7 @@ def _switch(body: Json, name: str) -> bool | UnsetType:
 
 
 def _refuse_unsupported(body: Json) -> None:
-    """Somebody who gives a password for a feed should hear that it is not used."""
+    """Refuse passwords for feeds: whoever gives one should learn that it is not used."""
     used = sorted(name for name in body.keys() & UNSUPPORTED.keys() if body[name])
     if used:
         raise Invalid(f"This server has no such setting of a feed: {', '.join(used)}.")

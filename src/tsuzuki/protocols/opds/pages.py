@@ -88,7 +88,7 @@ async def answer_series_cover(asked: OpdsRequest) -> Response:
 
 
 async def answer_chapter_cover(asked: OpdsRequest) -> Response:
-    """That of its series: to look at its first page, its source would be asked."""
+    """The cover of its series: for the first page of the chapter, the source would have to be called."""
     asked.must_show("chapter")
     row = await asked.services.reading.library.chapter(asked.shelf_id, ChapterId(asked.number("chapter_id")))
     return await _answer_cover(asked, row.cover_id)

@@ -56,7 +56,7 @@ class OpdsProgression(msgspec.Struct, frozen=True):
 
 
 async def show_progression(asked: OpdsRequest) -> Response:
-    """The page, counted from 1; 204 where nobody began."""
+    """The last page read, counted from 1; 204 if the chapter was not begun."""
     row, release = await opened_chapter(asked)
     return answer_progression(
         row, release.page_count, lambda page: f"{asked.base}{SECOND}/releases/{release.id}/pages/{page}"
@@ -92,7 +92,7 @@ async def store_progression(asked: OpdsRequest) -> Response:
 
 
 def reading_of(body: CantookProgression, row: LibraryChapter, count: int) -> tuple[ReportedReading, bool]:
-    """What it tells, and whether something as new is known; Invalid for a place that the chapter does not have."""
+    """The reported position, and whether one as new is known; Invalid for a place that the chapter does not have."""
     place = body.locator.locations
     page = place.position - 1 if place.position is not None else _page(place.totalProgression, count)
     if not 0 <= page < count:

@@ -46,9 +46,9 @@ class NumberedLine(msgspec.Struct, frozen=True):
     number: int
     line: Any
     was_cleaned: bool = False
-    """Whether characters were taken out that no text may hold."""
+    """Whether invalid characters were removed."""
     words: IndexWords = NO_WORDS
-    """By which an item is found."""
+    """The words for the search index."""
 
 
 # -- writing
@@ -170,7 +170,7 @@ class ArchiveReader:
         return from_iso(self.manifest.exported_at)
 
     def check(self, watch: Watch) -> None:
-        """Invalid names the first thing that is wrong: a hash, a count, a line that is not what its part holds."""
+        """Invalid names the first thing that is wrong: a hash, a count, a line of the wrong type for its part."""
         for name in self.manifest.parts:
             of = self.manifest.parts[name].lines
             for count, _ in enumerate(self.lines(name), 1):

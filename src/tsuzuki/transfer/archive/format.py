@@ -310,7 +310,7 @@ class BookmarkLine(ArchiveLine, frozen=True, kw_only=True):
 
 
 class ChannelLine(ArchiveLine, frozen=True, kw_only=True):
-    """A way to tell the reader something, without its secrets and without the path of its address."""
+    """A notification channel, without its secrets and without the path of its address."""
 
     kind: Annotated[str, Meta(max_length=100)]
     name: Annotated[str, Meta(min_length=1, max_length=100)]

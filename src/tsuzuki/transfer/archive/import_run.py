@@ -85,7 +85,7 @@ class ImportRun:
         return Millis(self.deps.clock() + _SOON + _SPREAD * self._placed // self._places)
 
     async def chunks(self, part: str, of: Callable[[Any], Hashable] = id) -> AsyncIterator[list[NumberedLine]]:
-        """The lines of a part as they may be stored, those of one thing together; those that may not are told of."""
+        """The cleaned lines of a part, those of one thing together; what cannot be stored is reported."""
         chunks = _chunks(self.archive.lines(part), of)
         total = self.archive.manifest.parts[part].lines
         while chunk := await asyncio.to_thread(next, chunks, None):

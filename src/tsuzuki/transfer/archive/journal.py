@@ -20,7 +20,7 @@ class LineCounts(msgspec.Struct, frozen=True):
     existing: int = 0
     left_out: int = 0
     why: str = ""
-    """What is told of those that were left out, all together."""
+    """Notes about all that was left out."""
 
     def __add__(self, other: "LineCounts") -> "LineCounts":
         return LineCounts(self.created + other.created, self.existing + other.existing, self.left_out + other.left_out)

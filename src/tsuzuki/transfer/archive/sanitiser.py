@@ -26,7 +26,7 @@ from tsuzuki.transfer.archive.format import (
 )
 
 MAX_KEY = 2_000
-"""Bytes: what an index of either engine holds."""
+"""Bytes that fit into an index of either engine."""
 
 LOCAL = "local:"
 
@@ -40,7 +40,7 @@ class CleanLine(msgspec.Struct, frozen=True):
 
     line: bytes = b""
     words: IndexWords = NO_WORDS
-    """By which an item is found."""
+    """The words for the search index."""
     why: str | None = None
 
 

@@ -265,7 +265,7 @@ class _OtherLines:
 
 
 def _known_part(kind: ChannelKind[Any], config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a config of this kind may hold and is not secret; what is of another type is not taken."""
+    """The fields that a config of this kind may have and that are not secret; values of another type are dropped."""
     known: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind.config):
         if field.name in config and not kind.hides(field.name):

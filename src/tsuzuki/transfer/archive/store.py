@@ -189,7 +189,7 @@ async def add_channel_tx(
     config: dict[str, Any],
     now: Millis,
 ) -> bool:
-    """A channel of this person that tells nothing until they enable it; False when the shelf has one of its name."""
+    """Add a disabled channel of this person; False when the shelf has one of its name."""
     said = {"kind": kind, "name": name, "config": tx.vault.seal_channel(config)}
     return bool(await tx.run(q.add_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id, **said, now=now))
 

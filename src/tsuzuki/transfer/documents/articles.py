@@ -207,7 +207,7 @@ def decoded(body: bytes, kind: type[Any]) -> Any:
 
 
 def seconds_of(value: Any) -> int | None:
-    """A moment that was told in seconds."""
+    """A moment given in seconds."""
     return value * SECOND if isinstance(value, int) and 0 < value * SECOND <= LATEST else None
 
 

@@ -70,7 +70,7 @@ class ArchiveDraft:
                 self.titles.add(title_part(match_key(series.title, None)))
 
     def _put(self, part: str, raw: bytes) -> None:
-        """Unless no archive may hold it: an archive is refused whole for one such line."""
+        """Add the line unless an archive must not contain it: one such line makes an archive invalid."""
         why = _refusal(part, raw)
         if why is not None:
             left = part.removesuffix(".jsonl"), why
@@ -111,7 +111,7 @@ class ArchiveDraft:
 
 
 def _refusal(part: str, raw: bytes) -> str | None:
-    """Why no archive may hold this line."""
+    """Why an archive must not contain this line; None if it may."""
     if len(raw) > MAX_LINE:
         return f"It is longer than {MAX_LINE:,} bytes."
     try:

@@ -44,7 +44,7 @@ from tsuzuki.transfer.imports.types import ImportAccount, ReportedPart, ShelfImp
 UNEXPECTED = "Something went wrong on the server; its log has the details. You can continue, or undo the import."
 _MOST_NOTES = 200
 _LONGEST_ERROR = 1_000
-_TELL_EVERY = 1.0
+_WRITE_EVERY = 1.0
 _PLACE = re.compile(r"\A(\w+)\.jsonl(?=:)(?::(?=\d+:))?")
 """The place of a line in our archive, to be cut from notes: most readers imported something else and never saw one."""
 
@@ -105,11 +105,11 @@ class ImportRunner:
         await self._db.with_tx(lambda tx: set_status_tx(tx, found.id, "running", before="queued", now=self._clock()))
         user = await self._db.read(lambda tx: person_tx(tx, found.user_id))
         shelf_import = ShelfImport(self._subscriptions, self._sources, self._parsers)
-        async with self._files.local(found.file_key) as path, aclosing(_Teller(self, found)) as teller:
+        async with self._files.local(found.file_key) as path, aclosing(_ProgressWriter(self, found)) as writer:
             if not await asyncio.to_thread(path.exists):
                 raise NotFound("The file of this import is gone. Choose it again.")
             report = await shelf_import.run(
-                path, found.shelf_id, user, teller.watch, undo_log=UndoLog(found.id), adds_sources=user.role == "admin"
+                path, found.shelf_id, user, writer.watch, undo_log=UndoLog(found.id), adds_sources=user.role == "admin"
             )
         account = _account(report, found.kind)
         await self._end(found, lambda tx: finish_import_tx(tx, found.id, "done", report=account, now=self._clock()))
@@ -151,37 +151,37 @@ class ImportRunner:
         self._deps.after_commit(EVENTS_WAKEUP)
         _log.info("import_ended", kind=found.kind, shelf=found.shelf_id)
 
-    async def tell(self, found: ShelfImportRow, part: str, done: int, total: int) -> None:
+    async def set_progress(self, found: ShelfImportRow, part: str, done: int, total: int) -> None:
         """How far it came."""
         said = {"part": part, "done": done, "total": total, "now": self._clock()}
         await self._db.with_tx(lambda tx: tx.run(q.set_progress, id=found.id, **said))
 
 
-class _Teller:
+class _ProgressWriter:
     """Writes how far an import is, once a second at most."""
 
     def __init__(self, runner: ImportRunner, found: ShelfImportRow) -> None:
         self._runner = runner
         self._found = found
         self._last: tuple[str, int, int] | None = None
-        self._telling = asyncio.ensure_future(self._tell())
+        self._writing = asyncio.ensure_future(self._write())
 
     def watch(self, doing: str, done: int, total: int) -> None:
         """Called often, and from threads."""
         self._last = doing, done, total
 
-    async def _tell(self) -> None:
-        told = None
+    async def _write(self) -> None:
+        written = None
         while True:
-            await asyncio.sleep(_TELL_EVERY)
-            if self._last is not None and self._last != told:
-                told = self._last
+            await asyncio.sleep(_WRITE_EVERY)
+            if self._last is not None and self._last != written:
+                written = self._last
                 with suppress(TsuzukiError):
-                    await self._runner.tell(self._found, *told)
+                    await self._runner.set_progress(self._found, *written)
 
     async def aclose(self) -> None:
-        self._telling.cancel()
-        await asyncio.gather(self._telling, return_exceptions=True)
+        self._writing.cancel()
+        await asyncio.gather(self._writing, return_exceptions=True)
 
 
 def _said_place(found: re.Match[str]) -> str:

@@ -140,7 +140,7 @@ class _Export:
     def _of(
         self, row: ExportedSeries, mappings: Sequence[MappingRow], backups: Sequence[BackupRow]
     ) -> list[tuple[SeriesToWrite, MappingRow | None]]:
-        """What earlier backups said, with what is known here; then the sources that no backup told of."""
+        """What earlier backups said, updated with what is known here; then sources that were in no backup."""
         by_uid = {self._slugs[mapping.slug]: mapping for mapping in mappings}
         found: list[tuple[SeriesToWrite, MappingRow | None]] = []
         is_merged = any(backup.source == MERGED_SOURCE for backup in backups)
@@ -186,7 +186,7 @@ class _Export:
 
 
 def _fresh(one: SeriesToWrite, mapping: MappingRow, source: CallableSource) -> SeriesToWrite:
-    """A series that no backup told of, as its source says it."""
+    """A series that was in no backup, from its source's data."""
     return msgspec.structs.replace(
         one,
         url=source.connector.backup_url(mapping.url),

@@ -27,7 +27,7 @@ async def read_backup(
         places = [sources.places(head, unpacked.sources) for head in portion.heads]
         lines = await parsers.run(read_series, (portion.series, places, context))
         missing = Counter(
-            _told(head.source, unpacked.sources.get(head.source, ""))
+            _source_name(head.source, unpacked.sources.get(head.source, ""))
             for head, where in zip(portion.heads, places, strict=True)
             if not where.all
         )
@@ -38,7 +38,7 @@ async def read_backup(
         )
 
 
-def _told(uid: int, name: str) -> str:
+def _source_name(uid: int, name: str) -> str:
     """A source by its name, and its language where that is known."""
     language = language_of(uid, name) if name else None
     return f"{name} ({language.upper()})" if language and language != "all" else name or str(uid)

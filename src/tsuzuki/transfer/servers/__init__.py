@@ -1,1 +1,1 @@
-"""What other servers tell of a reader: asked once, with the address and the password that the reader gives."""
+"""Imports a reader's data from other servers: read once, with the address and the password that the reader gives."""

@@ -21,5 +21,5 @@ class ServerLogin(msgspec.Struct, frozen=True, kw_only=True):
     password: str
 
     def __repr__(self) -> str:
-        """No secret: a traceback or a log line may hold this."""
+        """Without the secrets: this may appear in tracebacks and log lines."""
         return f"ServerLogin({self.kind})"

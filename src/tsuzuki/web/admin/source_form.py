@@ -90,7 +90,7 @@ def _adding(site: Site) -> Resource:
                     if named
                     else _("Choose the kind of source first.")
                 )
-            with _told_beside(fields):
+            with _problems_beside(fields):
                 said = _filled(form, fields, info, registry)
                 is_on = form.one("enabled") == "on"
                 wanted = SourceRegistration(connector=info.id, is_enabled=is_on, **msgspec.structs.asdict(said))
@@ -144,7 +144,7 @@ def _changing(site: Site) -> Resource:
         rules = _rules(fields)
 
         async def act(form: Form) -> Response:
-            with _told_beside(fields):
+            with _problems_beside(fields):
                 wanted = SourceChange(**msgspec.structs.asdict(_filled(form, fields, info, registry)))
                 if _is_trial(form):
                     tried = await trials.run(await sources.draft_change(source.id, wanted))
@@ -168,7 +168,7 @@ def _rules(fields: Sequence[ConfigField]) -> Rules:
 
 
 @contextmanager
-def _told_beside(fields: Sequence[ConfigField]) -> Iterator[None]:
+def _problems_beside(fields: Sequence[ConfigField]) -> Iterator[None]:
     """What is wrong stands beside a field that the form has; a definition says its address itself."""
     try:
         yield

@@ -56,7 +56,7 @@ def recording_kind(media_type: str | None, url: str) -> Kind | None:
 
 
 class Players:
-    """Makes players. Nothing is loaded before somebody wants to hear it."""
+    """Makes players, which load nothing before somebody starts them."""
 
     def __init__(self, links: MediaLinks) -> None:
         self._links = links
@@ -126,7 +126,7 @@ _MOST_TABLES = 100
 _LINK = re.compile(r'<a(?! href="#)((?: [a-z]+="[^"]*+")*+)>')
 _REL = re.compile(r' rel="[^"]*+"')
 LONGEST_HERE = 32_768
-"""Characters of an article that are prepared at once: a few milliseconds, whatever it holds."""
+"""Characters of an article that are prepared in one go: a few milliseconds, whatever they are."""
 MOST_SHOWN = 2_000
 """Pictures and recordings of one article; the rest are links."""
 

@@ -27,7 +27,7 @@ LONGEST_NOTE = 10_000
 
 
 class MarkResult(msgspec.Struct, frozen=True):
-    """What a script is told; `undo`, posted to `/inbox/undo`, takes it back.
+    """The answer to a script; `undo`, posted to `/inbox/undo`, takes the mark back.
 
     `note` is what was written beside something that is no longer saved: who saves it again sends it along.
     """
