@@ -23,10 +23,11 @@ LARGEST: Final = 2**32 - 2**20
 MOST_MEMBERS: Final = 2**16 - 2
 """Files of one archive; beyond it a ZIP has that other form, too."""
 
+# APPNOTE.TXT 4.3.7, 4.3.12 and 4.3.16: a file's header, its line in the directory, and the directory's end.
 _LOCAL = struct.Struct("<4s5H3I2H")
 _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _END = struct.Struct("<4s4H2IH")
-_VERSION = 10
+_VERSION = 10  # 1.0 is enough for members that are only stored
 _DATE = 1 << 5 | 1  # 1 January 1980, the first day there is
 
 Part = bytes | Image
@@ -77,6 +78,7 @@ class Archive(msgspec.Struct, frozen=True, dict=True):
         end = self.size if end is None else end
         place = 0
         for part in self.parts:
+            # What of this part lies in the range; both count from the part's own beginning.
             first, last = max(start - place, 0), min(end - place, size_of(part))
             place += size_of(part)
             if first >= last:
@@ -115,6 +117,7 @@ async def _of_image(images: Images, image: Image, first: int, last: int) -> Asyn
 
 def pack(name: str, media_type: str, members: Sequence[ArchiveMember]) -> Archive:
     """The archive of these members, in this order; TooLarge."""
+    # 200 is more than the two headers of a member take with its name.
     if len(members) > MOST_MEMBERS or sum(member.size + 200 for member in members) > LARGEST:
         raise TooLarge("This is too large for one file.")
     return Archive(name, media_type, tuple(_parts(members)))
@@ -124,7 +127,7 @@ def _parts(members: Sequence[ArchiveMember]) -> Iterator[Part]:
     place, directory = 0, bytearray()
     for member in members:
         name, size = member.name.encode("ascii"), member.size
-        about = (member.crc32, size, size, len(name), 0)
+        about = (member.crc32, size, size, len(name), 0)  # packed and unpacked sizes are equal
         local = _LOCAL.pack(b"PK\3\4", _VERSION, 0, 0, 0, _DATE, *about) + name
         directory += _CENTRAL.pack(b"PK\1\2", _VERSION, _VERSION, 0, 0, 0, _DATE, *about, 0, 0, 0, 0, place) + name
         place += len(local) + size

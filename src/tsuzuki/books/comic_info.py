@@ -13,6 +13,7 @@ from tsuzuki.model.titles import beside_number
 
 MOST_BYTES = 200
 """Bytes of a file's name in UTF-8, a little less than the 255 that file systems take."""
+# What Windows and FAT refuse in names, control characters, and marks that turn the direction of text.
 _UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069/\\:*?"<>|;]+')
 _UNSAFE_ON_FAT, _SLASH = re.compile(r'[\\/:*?"<>|]'), re.compile("/")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE)

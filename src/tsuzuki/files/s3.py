@@ -37,6 +37,7 @@ CLOCKS_DIFFER = 60.0
 _PAGE = 200
 _HASH = "sha256"
 """The name under which a file's hash is stored beside it."""
+# obstore's errors are texts: the status and code in them are all that is safe to show.
 _SAID = re.compile(r"status code: (\d{3})|<Code>(\w{1,60})</Code>", re.ASCII)
 _log = structlog.stdlib.get_logger("tsuzuki.files")
 
@@ -56,6 +57,7 @@ class S3Store:
                 prefix=prefix,
                 config=_config(address),
                 client_options=_client(address),
+                # Obstore would retry for three minutes.
                 retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=15)},
             )
 

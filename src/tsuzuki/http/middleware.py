@@ -62,7 +62,7 @@ def _sent(scope: Scope) -> str | None:
     return None
 
 
-CLIENT_LEFT = 499
+CLIENT_LEFT = 499  # nginx's number; there is no standard one
 _REASON = "tsuzuki.reason"
 _SERVER_ERROR = 500
 # Machines ask these all day; they are counted, and logged for those who debug.

@@ -60,7 +60,7 @@ class Arrival:
     def wrote(self, draft: Draft) -> None:
         """All that has come is on disk."""
         if self._descriptor is None and draft.descriptor is not None:
-            self._descriptor = os.dup(draft.descriptor)
+            self._descriptor = os.dup(draft.descriptor)  # the draft closes its own when it is stored
         if self.head.done():
             self._show(draft.size - HELD_BACK)
 
@@ -328,7 +328,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 _AVIF_BRANDS = frozenset({b"avif", b"avis"})
 _JPEG_SIZES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 """The segments that say how large the image is."""
-_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})  # TEM and RST0 to RST7: markers without a length
 _SHORTEST = 12
 
 
@@ -390,7 +390,7 @@ def _within_bounds(head: ImageHead) -> ImageHead:
 def _png(data: bytes) -> ImageHead | None:
     if len(data) < 24:
         return None
-    if data[12:16] != b"IHDR":
+    if data[12:16] != b"IHDR":  # it must be the first chunk
         raise NotAnImage("The PNG does not begin with its header.")
     return ImageHead("image/png", int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big"))
 
@@ -403,13 +403,13 @@ def _webp_size(data: bytes) -> ImageHead | None:
     if len(data) < 30:
         return None
     kind = data[12:16]
-    if kind == b"VP8X":
+    if kind == b"VP8X":  # the canvas: 24 bits each, minus one
         width, height = (1 + int.from_bytes(data[start : start + 3], "little") for start in (24, 27))
         return ImageHead("image/webp", width, height)
     if kind == b"VP8L":
-        bits = int.from_bytes(data[21:25], "little")
+        bits = int.from_bytes(data[21:25], "little")  # after the signature 0x2F: 14 bits each, minus one
         return ImageHead("image/webp", 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
-    if kind == b"VP8 ":
+    if kind == b"VP8 ":  # after the start code: 14 bits each, the other two say how to scale
         width, height = (int.from_bytes(data[start : start + 2], "little") & 0x3FFF for start in (26, 28))
         return ImageHead("image/webp", width, height)
     raise NotAnImage("The WebP contains nothing that is supported.")
@@ -428,9 +428,10 @@ def _jpeg(data: bytes) -> ImageHead | None:
         if marker in _JPEG_BARE:
             place += 2
             continue
-        if marker in {0xD9, 0xDA}:
+        if marker in {0xD9, 0xDA}:  # the end, or the pixels, before any frame
             raise NotAnImage("The JPEG does not say how large it is.")
         if marker in _JPEG_SIZES:
+            # After the length come the precision, one byte, and then the sizes.
             height, width = (int.from_bytes(data[start : start + 2], "big") for start in (place + 5, place + 7))
             return None if len(data) < place + 9 else ImageHead("image/jpeg", width, height)
         place += 2 + max(2, int.from_bytes(data[place + 2 : place + 4], "big"))
@@ -445,6 +446,7 @@ def _avif(data: bytes) -> ImageHead | None:
     sizes = []
     place = meta.find(b"ispe")
     while 0 <= place <= len(meta) - 16:
+        # Behind the name: version and flags, then width and height, four bytes each.
         sizes.append((int.from_bytes(meta[place + 8 : place + 12], "big"), meta[place + 12 : place + 16]))
         place = meta.find(b"ispe", place + 4)
     if not sizes:
@@ -459,7 +461,7 @@ def _box(data: bytes, name: bytes) -> bytes | None:
     place = 0
     while place + 8 <= len(data):
         size = int.from_bytes(data[place : place + 4], "big")
-        if size < 8:
+        if size < 8:  # ISO 14496-12 gives 0 and 1 meanings that no box before the pixels needs
             raise NotAnImage("The AVIF is broken in its header.")
         if data[place + 4 : place + 8] == name:
             return data[place : place + size] if place + size <= len(data) else None

@@ -32,6 +32,7 @@ def retry_delay(failures: int, error: SourceError) -> Millis:
     """How long to leave a broken image alone after so many failures in a row, this one included."""
     if isinstance(error, RefusedAddress):
         return DAY
+    # Bounded: a power with a million digits takes long, and the ceiling is a day.
     planned = min(_FIRST_WAIT * 4 ** min(max(failures - 1, 0), 10), DAY)
     return Millis(min(max(planned, error.retry_after or 0), DAY))
 

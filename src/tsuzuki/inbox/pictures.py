@@ -112,9 +112,11 @@ def _text(tree: "LexborHTMLParser", tag: str, words: str) -> "LexborNode":
 MOST_PICTURES = 50
 LOOKED_AT = 100_000
 """Characters of an article in which pictures and recordings are looked for that came with it, too."""
+# For sanitised markup, whose attributes always look like this, so that no parser is needed.
 _SOURCE = re.compile(r'<(?:img|audio|video|source)(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
 _IMAGE = re.compile(r'<img(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
 _PICTURE_FILE = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)\Z", re.IGNORECASE)
+# As WordPress and Flickr name smaller copies.
 _SIZE = re.compile(r"-(?:\d{2,5}x\d{2,5}|scaled|thumb|small|large|medium)\Z|_[a-z]\Z")
 _LONG_NAME = 9
 """Letters of a file's name that make it unlikely to be another one's."""

@@ -4,6 +4,7 @@ import hashlib
 from typing import BinaryIO, Final
 
 SAMPLE: Final = 1024
+# KOReader's util.partialMD5 begins with a shift by -2, which comes out as 0 in LuaJIT.
 SAMPLES: Final = (0, *(SAMPLE << 2 * power for power in range(11)))
 """Where in a file the samples begin."""
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 KEY_SIZE: Final = 32
 """Bytes of a private key."""
-PUBLIC_SIZE: Final = 65
+PUBLIC_SIZE: Final = 65  # bytes of a point of P-256, uncompressed
 AUTH_SIZE: Final = 16
 LONGEST: Final = 3993
 """Bytes of a message: every service takes 4,096 with what stands around it."""
 _PADDED_TO: Final = (512, 1024, 2048, LONGEST)
 """A length says less about a message when there are only a few."""
-_RECORD = 4096
+_RECORD = 4096  # RFC 8291, 4: all of it is one record
 _SALT_SIZE = 16
 _CLAIMED_FOR: Final = Millis(12 * HOUR)
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
@@ -61,7 +61,7 @@ def is_public_key(public: bytes) -> bool:
 
 def encrypted(message: bytes, keys: PushKeys, seed: bytes) -> bytes:
     """The body of a push. `seed` must be secret, and another one for each message: key and salt are made of it."""
-    padded = message + b"\x02"
+    padded = message + b"\x02"  # RFC 8188, 2: marks the end of the last record, zeros follow
     size = next(size for size in _PADDED_TO if len(message) <= size) + 1
     return sealed_record(padded.ljust(size, b"\0"), keys, private_key(seed), hashlib.sha256(b"salt" + seed).digest())
 
@@ -93,6 +93,7 @@ def vapid(url: str, private: bytes, contact: str, now: Millis) -> str:
     claims = {"aud": f"{address.scheme}://{address.netloc}", "exp": (now + _CLAIMED_FOR) // SECOND, "sub": contact}
     signed = b".".join(map(_base64, (b'{"typ":"JWT","alg":"ES256"}', msgspec.json.encode(claims))))
     r, s = decode_dss_signature(_key(private).sign(signed, ec.ECDSA(hashes.SHA256())))
+    # RFC 7518, 3.4: JWT wants both numbers, not their DER form.
     token = signed + b"." + _base64(r.to_bytes(KEY_SIZE) + s.to_bytes(KEY_SIZE))
     return f"vapid t={token.decode()}, k={base64url(public_key(private))}"
 

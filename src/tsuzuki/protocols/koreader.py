@@ -91,7 +91,7 @@ class Sync(msgspec.Struct, frozen=True):
         try:
             body = await read_json(request, dict[str, Any])
         except Invalid as error:
-            raise Forbidden(str(error)) from error
+            raise Forbidden(str(error)) from error  # KOReader's own server answers 403 for what it cannot read
         report = read_report(body, self.deps.clock())
         await self.deps.services.reading.documents.report(user.shelf.id, report)
         known = await self._known(user, report.document)
@@ -156,7 +156,7 @@ def read_report(body: dict[str, Any], now: Millis) -> DocumentProgress:
     if not isinstance(document, str) or not _DOCUMENT.fullmatch(document):
         raise NoDocument("Field 'document' not provided.")
     progress, device, device_id = body.get("progress"), body.get("device"), body.get("device_id")
-    if isinstance(progress, int | float) and not isinstance(progress, bool):
+    if isinstance(progress, int | float) and not isinstance(progress, bool):  # some apps send pages as numbers
         progress = str(progress)
     if not isinstance(progress, str) or not 0 < len(progress) <= _LONGEST_PROGRESS:
         raise Forbidden("Field 'progress' not provided.")
@@ -211,6 +211,7 @@ def newer(
 ) -> DocumentProgress | None:
     """The report, unless the chapter was read further elsewhere since; a chapter marked as read is at its end."""
     page, at, device = chapter.page + 1, chapter.paged_at, chapter.device
+    # A mark has no page; devices understand it as the last one.
     if chapter.is_read and (chapter.marked_at or 0) > (at or 0):
         page, at, device = count, chapter.marked_at, None
     if at is None or count <= 0 or (report is not None and at <= report.at):

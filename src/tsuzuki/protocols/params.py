@@ -18,7 +18,9 @@ _LONGEST_NUMBER = 20
 
 T = TypeVar("T")
 
+# An odd number of backslashes: an even number are backslashes themselves, and `u0000` is text.
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
+# Every repetition is bounded: a hostile header must not make the search slow.
 _BOUNDARY = re.compile(r';\s{0,10}boundary=(?:"([^"]{1,70})"|([^\s";,]{1,70}))', re.IGNORECASE)
 _NAME = re.compile(rb'content-disposition:[^\r\n]{0,200};\s{0,10}name="?([^"\r\n;]{1,100})"?', re.IGNORECASE)
 _LINE_END = b"\r\n"
@@ -94,7 +96,7 @@ def _decoded(text: bytes, kind: type[T]) -> T:
     if _NUL.search(text):  # PostgreSQL takes none
         raise Invalid("The body must not contain the character NUL.")
     try:
-        return msgspec.json.decode(text or b"{}", type=kind)
+        return msgspec.json.decode(text or b"{}", type=kind)  # an empty body has no fields
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Invalid(f"The body cannot be read: {error}.") from None
 
@@ -118,7 +120,7 @@ def _fields(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
     elif kind == "application/json":
         yield from _json_fields(body)
     else:
-        yield from _pairs(body.decode("utf-8", "replace").strip("\r\n"))
+        yield from _pairs(body.decode("utf-8", "replace").strip("\r\n"))  # some apps end a form with a line end
 
 
 def _json_fields(body: bytes) -> Iterator[tuple[str, str]]:
@@ -138,6 +140,7 @@ def _parts(body: bytes, content_type: str) -> Iterator[tuple[str, str]]:
     if found is None:
         raise Invalid("The form does not say what separates its parts.")
     boundary = (found[1] or found[2]).encode("latin-1", "replace")
+    # The first boundary has no line end before it.
     parts = (_LINE_END + body).split(_LINE_END + b"--" + boundary, MOST_PARAMETERS + 2)
     if len(parts) > MOST_PARAMETERS + 2:  # what stands before the first, and after the last
         raise Invalid(TOO_MANY)

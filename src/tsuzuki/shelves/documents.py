@@ -42,6 +42,7 @@ class Documents:
 
         async def write(tx: Tx) -> None:
             await tx.run(q.write_document, **q.write_document.values_of(place, shelf_id=shelf_id))
+            # One more was just written.
             await tx.run(q.forget_documents, shelf_id=shelf_id, most=self._most - 1)
 
         await self._db.with_tx(write)

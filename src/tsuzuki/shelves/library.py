@@ -410,6 +410,7 @@ async def _books_tx(tx: Tx, shelf_id: ShelfId, wanted: ChapterFilter, part: Slic
     if wanted.words.strip():
         places = enumerate(await _search_chapters_tx(tx, shelf_id, wanted.words))
         found = [[chapter, place] for place, chapter in places]
+    # Few chapters are begun, and an index has them: apps list these first.
     elif allowed and all(bits == _BEGUN for _, bits in allowed):
         ids = await tx.many(ChapterId, q.list_begun_books, **asked, **listed)
         return ids, await tx.one(int, q.count_begun_books, **asked)

@@ -133,6 +133,7 @@ class Hub:
 
     def _since(self) -> Millis:
         now = self._clock()
+        # After a clock that went back, `since` would lie in the future: then all are looked at, too.
         is_recent = self._looked_at <= now < self._looked_at_all_at + _ALL_EVERY
         return Millis(max(1, self._looked_at - _MARGIN)) if is_recent else Millis(0)
 
@@ -218,6 +219,7 @@ async def _enqueue_news_tx(tx: Tx, feed: FeedOut, now: Millis) -> int:
     news, told = news_in(await _newest_tx(tx, feed), known.told)
     if not news:
         return 0
+    # The key of the pushes: a repeat of this look finds the same entries, and enqueues nothing twice.
     change = hashlib.sha256(msgspec.json.encode(told)).hexdigest()[:16]
     entries = tuple(row.id for row in news)
     subscribers = await tx.many(HubSubscriptionId, q.subscribers, feed_out_id=feed.id, now=now)

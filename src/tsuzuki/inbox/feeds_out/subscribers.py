@@ -61,7 +61,7 @@ class Checker:
         if found.asked_mode == "subscribe":
             said["hub.lease_seconds"] = str(found.asked_lease // SECOND)
         reply = await self._get(task, found, said)
-        return reply is not None and hmac.compare_digest(reply.body.strip(), challenge.encode())
+        return reply is not None and hmac.compare_digest(reply.body.strip(), challenge.encode())  # some add a line end
 
     async def _deny(self, task: Task[HubCheck], found: StoredSubscription) -> None:
         reason = "There is no feed at this address any more."

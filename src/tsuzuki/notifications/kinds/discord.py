@@ -9,7 +9,7 @@ from tsuzuki.model.times import Millis, iso
 from tsuzuki.notifications.kinds.base import ChannelConfig, ChannelKind, cut, is_warning, link_of, post
 from tsuzuki.notifications.tasks import Send
 
-_LONGEST_TITLE, _LONGEST_TEXT, _LONGEST_LINK = 256, 4096, 2048
+_LONGEST_TITLE, _LONGEST_TEXT, _LONGEST_LINK = 256, 4096, 2048  # what Discord takes of an embed
 _CALM, _WARNING = 0x5865F2, 0xED4245
 
 

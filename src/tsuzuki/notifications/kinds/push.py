@@ -23,7 +23,7 @@ from tsuzuki.notifications.tasks import Message, MessageType, Send
 
 _TTL_S = DAY // SECOND
 _LONGEST_TITLE, _LONGEST_TEXT, _LONGEST_PATH = 100, 400, 500
-_TOPIC = 32
+_TOPIC = 32  # RFC 8030, 5.4: characters of a topic
 _IN_GENERAL: dict[MessageType, str] = {
     "chapter.new": "A new chapter",
     "chapters.new": "New chapters",
@@ -73,7 +73,7 @@ class Push(ChannelKind[PushConfig]):
         private = from_base64url(config.key)
         keys = PushKeys(from_base64url(config.p256dh), from_base64url(config.auth))
         document = msgspec.json.encode(_document(config, send))
-        if len(document) > LONGEST:
+        if len(document) > LONGEST:  # texts of four bytes a character
             document = msgspec.json.encode({"id": send.delivery_id, "title": "Tsuzuki", "body": "", "path": "/"})
         return Ask(
             url=config.url,

@@ -9,7 +9,7 @@ from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.notifications.kinds.base import ChannelConfig, ChannelKind, below, cut, link_of, post
 from tsuzuki.notifications.tasks import Send
 
-_LONGEST_TITLE, _LONGEST_TEXT, _LONGEST_LINK = 250, 1024, 512
+_LONGEST_TITLE, _LONGEST_TEXT, _LONGEST_LINK = 250, 1024, 512  # what Pushover takes
 _KEY = r"^[A-Za-z0-9]{30}\Z"
 
 

@@ -9,7 +9,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.notifications.kinds.base import ChannelConfig, ChannelKind, below, cut, link_of, post
 from tsuzuki.notifications.tasks import Send
 
-_LONGEST = 4096
+_LONGEST = 4096  # of a message; the Bot API refuses longer ones
 _LINK = 2000
 
 

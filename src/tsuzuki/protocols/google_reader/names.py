@@ -33,6 +33,7 @@ def read_item_id(text: str) -> int | None:
     text = text.strip()
     if text.startswith(LONG):
         return _hexadecimal(text.removeprefix(LONG))
+    # Apps send both forms without saying which.
     is_decimal = len(text) != _DIGITS_OF_LONG and not (len(text) > 1 and text.startswith("0"))
     if is_decimal and (number := whole_number(text)) is not None:
         return number if -_SIGNED <= number < _SIGNED else None
@@ -129,7 +130,7 @@ def read_moment(text: str, *, is_end: bool = False) -> Millis | None:
         return max(Millis(0), _of_date(text, is_end=is_end))
     if found[1]:
         return Millis(0)
-    digits = found[2].lstrip("0")[:20]
+    digits = found[2].lstrip("0")[:20]  # no clock needs more, and int() of very many is slow
     if not digits:
         return None
     unit = next((unit for most, unit in _UNITS if len(digits) <= most), _NANO)

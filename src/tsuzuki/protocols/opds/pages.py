@@ -34,6 +34,7 @@ async def answer_page(asked: OpdsRequest) -> Response:
         page_of(release_id, position), width, user_id=asked.user_id, whole=wants_whole(asked.request)
     )
     if asked.request.method == "GET":
+        # HEAD only asks for the size: nobody has turned a page.
         pictures.prefetch.follow(asked.user_id, release_id, position)
         if not is_cross_site(asked.request):  # pictures on any page make a browser fetch them with what it knows
             await _turn(asked, facts.chapter_id, position)

@@ -154,11 +154,11 @@ class SeriesReading:
     def _follow(self) -> FollowLine | None:
         if self._message.number(100, 1) == 0:
             return None
-        flags = self._message.number(103) or self._message.number(14)
+        flags = self._message.number(103) or self._message.number(14)  # 14 is the viewer of older versions
         return FollowLine(
             group=group_name(self.categories[0]) if self.categories else None,
             status="reading",
-            preferences=ArchivedPreferences(mode=_MODES.get(flags & 7)),
+            preferences=ArchivedPreferences(mode=_MODES.get(flags & 7)),  # the bits above are the orientation
             created_at=_moment(self._message.number(13)) or self._context.now,
         )
 
@@ -218,7 +218,7 @@ class SeriesReading:
             language=read.language,
             group=read.group,
             published_at=read.published_at,
-            source_order=-order if abs(order) < 10**9 else 0,
+            source_order=-order if abs(order) < 10**9 else 0,  # Mihon counts from the newest on
             first_seen_at=seen,
             last_seen_at=seen,
         )

@@ -149,7 +149,7 @@ def _plain(body: bytes) -> bytes:
         if len(body) > MOST_UNPACKED:
             raise _too_large()
         return body
-    opened = zlib.decompressobj(31)
+    opened = zlib.decompressobj(31)  # 15 + 16: gzip's header and trailer
     try:
         raw = opened.decompress(body, MOST_UNPACKED + 1)
     except zlib.error as error:

@@ -14,7 +14,7 @@ from tsuzuki.model.errors import NotAFeed
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 _FIXED = {FIXED64: 8, FIXED32: 4}
 _KINDS = {VARINT: "a number", FIXED64: "eight bytes", LENGTH: "text", FIXED32: "four bytes"}
-_MOST_BYTES = 10  # of a number
+_MOST_BYTES = 10  # of a number: 64 bits, seven in each
 _SIGN, _WRAP = 1 << 63, 1 << 64
 
 Value = int | bytes

@@ -134,7 +134,7 @@ def _series(one: SeriesToWrite, categories: Categories, now: int) -> bytes:
     chapters = [*_written_again(known), *(_new_chapter(each, now) for each in fresh)]
     new = {
         17: [number_field(17, order) for order in _orders(one, message, categories, is_left_alone=is_left_alone)],
-        100: [] if is_kept else [number_field(100, 0)],
+        100: [] if is_kept else [number_field(100, 0)],  # favorite, which is true where it is missing
         CHAPTER: [bytes_field(CHAPTER, chapter) for chapter in chapters],
         104: _history(message, known, fresh),
     }
@@ -153,6 +153,7 @@ def _new_series(one: SeriesToWrite, categories: Categories, now: int) -> bytes:
     out += [] if one.is_kept else [number_field(100, 0)]
     out += [number_field(103, _FLAGS[one.mode])] if one.mode in _FLAGS else []  # type: ignore[index]
     out += [_opened(each.url, each.opened_at) for each in chapters if each.opened_at is not None]
+    # lastModifiedAt, version, and that the details are known, so that Mihon need not fetch them.
     out += [number_field(106, now // SECOND), number_field(109, 1), number_field(111, 1)]
     return b"".join(out)
 
@@ -195,7 +196,7 @@ def _changed(known: KnownChapter, now: ChapterToWrite, before: EarlierState) -> 
     chapter.
     """
     chapter = known.message
-    own = bool(chapter.number(4)), bool(chapter.number(5)), chapter.number(6)
+    own = bool(chapter.number(4)), bool(chapter.number(5)), chapter.number(6)  # read, bookmark, lastPageRead
     is_read = own[0] if now.is_read == before.is_read else now.is_read
     is_bookmarked = own[1] if now.is_bookmarked == before.is_bookmarked else now.is_bookmarked
     page = own[2] if now.is_read or now.page in before.pages else now.page
@@ -206,8 +207,8 @@ def _changed(known: KnownChapter, now: ChapterToWrite, before: EarlierState) -> 
         4: [number_field(4, 1)] if is_read else [],
         5: [number_field(5, 1)] if is_bookmarked else [],
         6: [number_field(6, page)] if page else [],
-        11: [number_field(11, (now.changed_at or 0) // SECOND)],
-        12: [number_field(12, chapter.number(12) + 1)],
+        11: [number_field(11, (now.changed_at or 0) // SECOND)],  # lastModifiedAt
+        12: [number_field(12, chapter.number(12) + 1)],  # version: Mihon's sync takes the higher one
     }
     return replaced(chapter.fields, new)
 

@@ -17,7 +17,7 @@ MOST_BYTES = 64 * 1024 * 1024
 MOST_IN_ALL = 1024 * 1024 * 1024
 PATIENCE_S = 1_800.0
 """Seconds for all calls to one server together: a person is waiting, and each answer may come slowly."""
-_PER_SECOND = 20.0
+_PER_SECOND = 20.0  # it is the reader's own server, and one call follows another
 _REFUSED = (401, 403)
 
 
