@@ -16,7 +16,7 @@ FOR_PARSERS = LIBRARIES
 DEEPEST = 200
 """Elements within elements: many readers refuse a document beyond 256. What is deeper loses its tags, not its text."""
 _RENAMED = {"center": "div", "strike": "s", "tt": "code", "time": "span"}
-"""What HTML knows no more, and what must not say just anything."""
+"""Elements that were removed from HTML, and `time`, whose text would have to be a valid date."""
 _DIRECTIONS = frozenset({"ltr", "rtl", "auto"})
 _SINGLE = frozenset({"br", "col", "hr", "img", "wbr"})
 _PLAYERS = frozenset({"audio", "video"})
@@ -24,7 +24,7 @@ _PLAIN = frozenset({"title", "lang", "cite", "colspan", "rowspan", "start", "rev
 
 
 def to_xhtml(html: str, pictures: dict[str, str]) -> str:
-    """The markup within a `div`; of images those that are in the book, at these places. Films and sounds are links."""
+    """The markup in a `div`, with those images that are in the book, at their paths there. Players become links."""
     body = parse_html(f"<div>{flattened(SafeHtml(html))}</div>").body
     return "" if body is None or body.child is None else _XhtmlWriter(pictures).written(body.child)
 
@@ -50,7 +50,7 @@ class _XhtmlWriter:
         return "".join(parts)
 
     def _begun(self, node: "LexborNode") -> str:
-        """What stands for a node; its children, and its end, are left open."""
+        """The beginning of a node; its children and its end are pushed to be written next."""
         tag = node.tag or "-"
         if tag == "-text":
             return xml.text(node.text_content or "")

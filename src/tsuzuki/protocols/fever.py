@@ -35,7 +35,8 @@ _PNG = "image/png;base64,"
 
 
 def digest(username: str, password: str) -> str:
-    """What apps send: the key of a person and a password."""
+    """The key that apps send instead of a password."""
+    # Fever defines it so. Device passwords are random: nobody finds one by trying MD5s.
     return hashlib.md5(f"{username}:{password}".encode(), usedforsecurity=False).hexdigest()
 
 
@@ -70,7 +71,7 @@ class FeverRequest(msgspec.Struct, frozen=True):
 
 
 def resources(deps: ProtocolDeps) -> Sequence[AppResource]:
-    """The same at every address."""
+    """The resources, equal at every address."""
 
     async def answer(request: Request) -> Response:
         return await _answer(deps, request)

@@ -28,12 +28,13 @@ USUAL_COUNT = 20
 MOST_IDS = 50_000
 MOST_ITEMS = 1_000
 FEWEST_AT_ONCE = 1_000
-"""Numbers, where some of them are left out."""
+"""Numbers read at a time, where some of them are excluded afterwards."""
 
 
 async def _wanted(asked: ReaderRequest, stream: StreamName) -> SyncFilter | None:
-    """What a stream, and what narrows it, leaves of the shelf; None for nothing."""
+    """The filter for a stream and what else the request asks for; None if nothing can match."""
     params = asked.params
+    # `it` and `xt`: in these streams too, and not in those; `ot` and `nt`: not older and not newer than that.
     wanted: SyncFilter | None = SyncFilter(kind=asked.user.kind)
     for each in (stream, *map(read_stream, params.all("it"))):
         wanted = await narrowed(asked, wanted, each)
@@ -44,13 +45,14 @@ async def _wanted(asked: ReaderRequest, stream: StreamName) -> SyncFilter | None
     since = read_moment(params.one("ot"))
     return msgspec.structs.replace(
         wanted,
+        # What was committed late must not be missed.
         arrived_from=wanted.arrived_from if since is None else Millis(since - LATE),
         arrived_until=read_moment(params.one("nt"), is_end=True) or wanted.arrived_until,
     )
 
 
 async def narrowed(asked: ReaderRequest, wanted: SyncFilter | None, stream: StreamName) -> SyncFilter | None:
-    """Only what is in this stream too."""
+    """The filter, narrowed to this stream; None if nothing can match."""
     if stream.kind == "feed":
         feed = await find_feed(asked, stream.value)
         return None if feed is None else _both(wanted, feed=feed)
@@ -69,7 +71,7 @@ async def narrowed(asked: ReaderRequest, wanted: SyncFilter | None, stream: Stre
 
 
 def _without(wanted: SyncFilter | None, stream: StreamName) -> SyncFilter | None:
-    """Without what has this state; feeds and labels are left out of what was found."""
+    """The filter without this state; feeds and labels are excluded from the result instead."""
     states = {"read": {"unread": True}, "unread": {"unread": False}, "starred": {"saved": False}}
     if stream.kind == "state" and stream.value == "reading-list":
         return None
@@ -84,7 +86,7 @@ def _both(wanted: SyncFilter | None, **fields: int) -> SyncFilter | None:
 
 
 class ReaderExclusion(msgspec.Struct, frozen=True):
-    """What `xt` leaves out of what is found: feeds by their numbers, and tags."""
+    """What `xt` excludes from the result: feeds by their numbers, and tags."""
 
     feeds: set[int]
     tags: set[PublicId]
@@ -109,7 +111,7 @@ async def _excluded(asked: ReaderRequest) -> ReaderExclusion:
 
 
 async def _left(asked: ReaderRequest, refs: Sequence[SyncRef], excluded: ReaderExclusion) -> list[SyncRef]:
-    """Without what is excluded."""
+    """The numbers without those excluded."""
     left = [ref for ref in refs if ref.feed not in excluded.feeds]
     if not excluded.tags:
         return left
@@ -128,7 +130,7 @@ async def _page(asked: ReaderRequest, stream: StreamName, most: int) -> ReaderPa
     wanted = await _wanted(asked, stream)
     if wanted is None:
         return ReaderPage(())
-    excluded, descending = await _excluded(asked), asked.params.one("r") != "o"
+    excluded, descending = await _excluded(asked), asked.params.one("r") != "o"  # `r=o`: the oldest first
     after = read_item_id(asked.params.one("c"))
     found: list[SyncRef] = []
     step = max(most + 1, FEWEST_AT_ONCE) if excluded else most + 1
@@ -150,7 +152,7 @@ def _most(asked: ReaderRequest, most: int) -> int:
 
 
 async def list_ids(asked: ReaderRequest) -> Response:
-    """Only the numbers, of many entries."""
+    """The numbers of many entries, without contents."""
     page = await _page(asked, read_stream(asked.params.one("s")), _most(asked, MOST_IDS))
     refs = [
         {"id": str(ref.id), "directStreamIds": [f"feed/{ref.feed}"], "timestampUsec": micros(ref.arrived_at)}

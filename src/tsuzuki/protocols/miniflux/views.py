@@ -37,7 +37,7 @@ UNSUPPORTED: Json = {
 
 
 class Viewer(msgspec.Struct, frozen=True):
-    """Shows things to one person."""
+    """Makes what one person's client is shown."""
 
     user_id: int
     base: str
@@ -121,7 +121,7 @@ class Viewer(msgspec.Struct, frozen=True):
 
 
 async def viewer(asked: MinifluxRequest) -> Viewer:
-    """For whoever asks."""
+    """The viewer for the person of a request."""
     return Viewer(asked.user.caller.user_id, asked.base, await asked.services.icons.of_shelf(asked.shelf_id))
 
 
@@ -157,5 +157,5 @@ def user_view(caller: Caller) -> Json:
 
 
 def reading_time(markup: str) -> int:
-    """In minutes."""
+    """Minutes to read it, rounded up."""
     return -(-len(text_of(markup).strip().encode("utf-8", "replace")) // BYTES_A_MINUTE)

@@ -22,11 +22,11 @@ from tsuzuki.transfer.archive.format import FORMAT, MANIFEST, PARTS, VERSION, Ar
 MAX_LINE = 16 * 1024 * 1024
 MAX_MANIFEST = 64 * 1024
 MAX_MEMBERS = 1_000
-"""More than there are parts: what begins a member's entry may also stand in a part by chance."""
+"""More than there are parts: the mark of a member's entry may also occur in a part by chance."""
 RATIO = 200
-"""Text that shrinks to less than this share of itself is no text."""
+"""The largest ratio of unpacked to packed bytes: no text compresses better."""
 SMALL = 16 * 1024 * 1024
-"""What may shrink as it likes."""
+"""Bytes below which the ratio does not matter."""
 
 Watch = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and the total."""
@@ -65,7 +65,7 @@ class ShelfArchiveWriter:
     @contextmanager
     def part(self, name: str) -> Iterator["PartWriter"]:
         """Open the writer of this part."""
-        with self._zip.open(_packed(name), "w", force_zip64=True) as file:
+        with self._zip.open(_packed(name), "w", force_zip64=True) as file:  # its size is not known before
             writer = PartWriter(file)
             yield writer
         self._parts[name] = writer.summary()
@@ -85,10 +85,10 @@ class ShelfArchiveWriter:
 
 
 def _packed(name: str) -> zipfile.ZipInfo:
-    """Without a time of its own: the same shelf makes the same bytes."""
+    """A member's entry with a fixed time, so that the same shelf makes the same bytes."""
     info = zipfile.ZipInfo(name)
     info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = 0o600 << 16
+    info.external_attr = 0o600 << 16  # who unpacks it gets files of their own
     return info
 
 
@@ -242,7 +242,7 @@ def _refuse_crowd(path: Path) -> None:
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
             found += (end + piece).count(_MEMBER)
-            end = piece[-len(_MEMBER) + 1 :]
+            end = piece[-len(_MEMBER) + 1 :]  # the mark may lie across two pieces
     if found > MAX_MEMBERS:
         raise Invalid(f"The archive contains more than {MAX_MEMBERS:,} files, which is not a shelf.")
 

@@ -51,7 +51,7 @@ class KnownNames(msgspec.Struct):
     series: dict[str, SeriesId] = {}
 
     def group(self, name: str | None) -> GroupId:
-        """The group of this name; the default one where there is none."""
+        """The group of this name; the default group if there is none."""
         return self.default_group if name is None else self.groups.get(name, self.default_group)
 
 
@@ -80,7 +80,7 @@ class ImportRun:
         self._places = max(1, sum(archive.manifest.parts[name].lines for name in ("feeds.jsonl", "series.jsonl")))
 
     def due(self) -> Millis:
-        """When the next new watch is first polled: not all of them at once."""
+        """When the next new watch is first polled; they are spread over half an hour."""
         self._placed += 1
         return Millis(self.deps.clock() + _SOON + _SPREAD * self._placed // self._places)
 
@@ -139,6 +139,7 @@ class ImportRun:
 def _chunks(lines: Iterator[NumberedLine], of: Callable[[Any], Hashable]) -> Iterator[list[NumberedLine]]:
     chunk: list[NumberedLine] = []
     for each in lines:
+        # Lines of one thing stay together, unless there are so many that memory would not be bounded.
         if len(chunk) >= CHUNK and (len(chunk) >= 2 * CHUNK or of(each.line) != of(chunk[-1].line)):
             yield chunk
             chunk = []

@@ -37,12 +37,12 @@ _NOTHING_READ = ProgressBefore(ChapterId(0))
 
 
 class UndoLog(msgspec.Struct, frozen=True):
-    """The log of one import; nothing is noted where there is none to undo it by, as on the command line."""
+    """The log of one import. Without an id nothing is noted: imports on the command line cannot be undone."""
 
     import_id: ImportId | None = None
 
     async def note_made_tx(self, tx: Tx, kind: Made, of_id: int) -> None:
-        """That the import put this onto the shelf, and how it left it."""
+        """Note that the import put this onto the shelf, and in which state."""
         said = {"import_id": self.import_id, "of_id": of_id}
         if self.import_id is None:
             return
@@ -59,35 +59,35 @@ class UndoLog(msgspec.Struct, frozen=True):
                 await tx.run(q.note_backup, **said)
 
     async def note_series_tx(self, tx: Tx, series_id: SeriesId) -> None:
-        """That there was no such series."""
+        """Note that the import made this series."""
         if self.import_id is not None:
             await tx.run(q.note_series, import_id=self.import_id, series_id=series_id)
 
     async def note_chapters_tx(self, tx: Tx, series_id: SeriesId, chapters: Sequence[ChapterId]) -> None:
-        """That a series without a source had no such chapters."""
+        """Note that the import made these chapters of a series without a source."""
         if self.import_id is not None and chapters:
             rows = [[each] for each in chapters]
             await tx.run(q.note_chapters, import_id=self.import_id, series_id=series_id, rows=rows)
 
     async def keep_former_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> None:
-        """What the shelf had when it left this series, before it is followed again."""
+        """Keep what the shelf had when it left this series, before the import follows it again."""
         if self.import_id is not None:
             await tx.run(q.keep_former, import_id=self.import_id, shelf_id=shelf_id, series_id=series_id)
 
     async def keep_backup_tx(self, tx: Tx, shelf_id: ShelfId, backup: BackupLine) -> None:
-        """What an earlier backup said of it."""
+        """Keep what an earlier backup said of the series."""
         if self.import_id is not None:
             said = {"shelf_id": shelf_id, "source": backup.source, "url": backup.url}
             await tx.run(q.keep_backup, import_id=self.import_id, **said)
 
     async def keep_rest_tx(self, tx: Tx, shelf_id: ShelfId) -> None:
-        """What an earlier backup said beside series."""
+        """Keep what an earlier backup said beside its series."""
         if self.import_id is not None:
             await tx.run(q.keep_rest, import_id=self.import_id, shelf_id=shelf_id)
 
     @asynccontextmanager
     async def progress_tx(self, tx: Tx, shelf_id: ShelfId, *, chapters: Sequence[ChapterId]) -> AsyncIterator[None]:
-        """Around what writes how far these chapters are read: how it was before, and how it is then."""
+        """Log how far these chapters were read before and after the block."""
         if self.import_id is None or not chapters:
             yield
             return

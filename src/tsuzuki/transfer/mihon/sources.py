@@ -18,6 +18,7 @@ from tsuzuki.transfer.mihon.lines import BackupPlace, SeriesPlaces
 from tsuzuki.transfer.mihon.unpack import SeriesHead
 
 _ANY_LANGUAGE = "all"
+# Codes that extensions may have in the ids of their sources (R9).
 _LANGUAGES = (
     *("".join(letters) for letters in product(ascii_lowercase, repeat=2)),
     *("all", "fil", "ceb", "pt-br", "pt-BR", "es-419", "es-la", "zh-hk", "zh-Hans", "zh-Hant", "zh-rHK"),
@@ -25,7 +26,7 @@ _LANGUAGES = (
 
 
 class CallableSource(msgspec.Struct, frozen=True):
-    """A source with who answers for it."""
+    """A source with its connector and config."""
 
     source: Source
     connector: Connector
@@ -57,7 +58,7 @@ class BackupSources:
         return self._by_uid.get(uid)
 
     def line(self, slug: str) -> ArchivedSource:
-        """A source as an archive names it; here it is known."""
+        """A source as a line of an archive; this server has it already."""
         return copied(ArchivedSource, self._by_slug[slug], config={}, is_enabled=True)
 
     def places(self, head: SeriesHead, names: Mapping[int, str]) -> SeriesPlaces:
@@ -90,7 +91,7 @@ class BackupSources:
         )
 
     def _named(self, uid: int, name: str) -> CallableSource | None:
-        """Unless it has another language: what is read there is not what was read."""
+        """The source of this name, unless it has another language: progress there would not be progress here."""
         found = self._by_name.get(name.casefold()) if name else None
         if found is None or found.source.lang == _ANY_LANGUAGE:
             return found
