@@ -115,7 +115,7 @@ async def test_prefetching_ends_when_the_reader_goes_elsewhere(tmp_path, databas
                 await asyncio.sleep(0.01)
         assert (await gallery.reader.get(gallery.page(8))).status == 200
         async with asyncio.timeout(20):
-            while images._flights:  # noqa: ASYNC110  nor does the server
+            while images._fetches:  # noqa: ASYNC110  nor does the server
                 await asyncio.sleep(0.01)
         ahead.go_on.set()
         assert await gallery.count_images() == 2

@@ -114,7 +114,7 @@ class CachedPage(Image, frozen=True):
     page_count: int
 
 
-class _Download(msgspec.Struct):
+class _Fetch(msgspec.Struct):
     """A running fetch of an image. One that only prefetches ends when its reader goes elsewhere."""
 
     arrival: Arrival
@@ -144,21 +144,21 @@ class Images:
         self._locks = locks
         self._clock = clock
         self._stored = stored
-        self._flights: dict[str, _Download] = {}
-        self._flying: set[asyncio.Task[None]] = set()
+        self._fetches: dict[str, _Fetch] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._shrinking = SingleFlight()
 
     async def close(self) -> None:
-        """End every download; whoever waits gets an error."""
+        """End every fetch; whoever waits gets an error."""
         await self._shrinking.close()
-        flying = list(self._flying)
-        for task in flying:
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*flying, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def quiet(self) -> None:
         """Wait until no reader waits for an image."""
-        while waited := [flight.task for flight in self._flights.values() if not flight.is_ahead]:
+        while waited := [fetch.task for fetch in self._fetches.values() if not fetch.is_ahead]:
             await asyncio.wait(waited)
 
     # -- for readers
@@ -305,10 +305,10 @@ class Images:
         try:
             return await asyncio.shield(arrival.image)
         except asyncio.CancelledError:
-            flight = self._flights.get(subject.key)
-            if flight is not None and flight.arrival is arrival and flight.is_ahead:
-                self._land(subject.key, flight)  # whoever comes now begins anew
-                flight.task.cancel()
+            fetch = self._fetches.get(subject.key)
+            if fetch is not None and fetch.arrival is arrival and fetch.is_ahead:
+                self._forget(subject.key, fetch)  # whoever comes now begins anew
+                fetch.task.cancel()
             raise
 
     # -- what is here
@@ -352,24 +352,24 @@ class Images:
     # -- what comes
 
     def _arrival(self, subject: ImageSubject, address: str, known: KnownImage | None, *, is_ahead: bool) -> Arrival:
-        """The download of this image: the one that is under way, or a new one; `known` is what there was before."""
-        flight = self._flights.get(subject.key)
-        if flight is not None:
-            flight.is_ahead = flight.is_ahead and is_ahead
-            return flight.arrival
+        """The fetch of this image: the one that is under way, or a new one; `known` is what there was before."""
+        fetch = self._fetches.get(subject.key)
+        if fetch is not None:
+            fetch.is_ahead = fetch.is_ahead and is_ahead
+            return fetch.arrival
         arrival = Arrival()
-        task = asyncio.create_task(self._fly(subject, address, arrival, known))
-        self._flights[subject.key] = flight = _Download(arrival, task, is_ahead)
-        self._flying.add(task)
-        task.add_done_callback(self._flying.discard)
-        task.add_done_callback(lambda _: self._land(subject.key, flight))
+        task = asyncio.create_task(self._run(subject, address, arrival, known))
+        self._fetches[subject.key] = fetch = _Fetch(arrival, task, is_ahead)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: self._forget(subject.key, fetch))
         return arrival
 
-    def _land(self, key: str, flight: _Download) -> None:
-        if self._flights.get(key) is flight:
-            del self._flights[key]
+    def _forget(self, key: str, fetch: _Fetch) -> None:
+        if self._fetches.get(key) is fetch:
+            del self._fetches[key]
 
-    async def _fly(self, subject: ImageSubject, address: str, arrival: Arrival, known: KnownImage | None) -> None:
+    async def _run(self, subject: ImageSubject, address: str, arrival: Arrival, known: KnownImage | None) -> None:
         """Bring the image, or say to everyone who waits why not."""
         try:
             async with self._locks.acquire(subject.key) as has_waited:
@@ -402,13 +402,13 @@ class Images:
     async def _bring(self, subject: ImageSubject, address: str, arrival: Arrival) -> None:
         """R66: an address that is refused is asked for anew, once."""
         try:
-            await self._download(subject, address, arrival, again=False)
+            await self._fetch(subject, address, arrival, again=False)
         except SourceError as error:
             if subject.release_id is None or not is_stale_address(error):
                 raise
-            await self._download(subject, address, arrival, again=True)
+            await self._fetch(subject, address, arrival, again=True)
 
-    async def _download(self, subject: ImageSubject, address: str, arrival: Arrival, *, again: bool) -> None:
+    async def _fetch(self, subject: ImageSubject, address: str, arrival: Arrival, *, again: bool) -> None:
         async with self._fetcher.open(subject, address, again=again) as coming:
             with self._files.draft() as draft:
                 async for piece in coming.pieces:
@@ -504,7 +504,7 @@ class Prefetch:
             reading.task = asyncio.create_task(self._run(reading))
 
     async def close(self) -> None:
-        """Run ahead of nobody."""
+        """Stop fetching ahead of readers."""
         tasks = [reading.task for reading in self._readers.values() if reading.task is not None]
         for task in tasks:
             task.cancel()
