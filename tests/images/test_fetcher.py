@@ -57,7 +57,7 @@ async def test_a_host_that_wants_reports_gets_one_per_image():
             with pytest.raises(error):
                 async with fetcher._called(call, ask):
                     pass
-        await asyncio.gather(*fetcher._telling)
+        await asyncio.gather(*fetcher._reports)
         assert server.paths.count("/report") == 3
         assert b"referer: https://example.org/" in server.heads[0].lower()
         assert b"accept: image/avif" in server.heads[0].lower()

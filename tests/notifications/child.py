@@ -52,8 +52,8 @@ class KillableSender(Sender):
         self.killable.reach("telling")
         await super().handle(task)
 
-    async def _tell(self, *arguments: object) -> bool:
-        is_there = await super()._tell(*arguments)  # type: ignore[arg-type]  # whatever they are
+    async def _send(self, *arguments: object) -> bool:
+        is_there = await super()._send(*arguments)  # type: ignore[arg-type]  # whatever they are
         self.killable.reach("told")
         return is_there
 

@@ -18,7 +18,7 @@ class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
     actor_id: str | None = None
     action: str | None = None
     prefix: str | None = None
-    """With `action`: that one, and every one that begins like this."""
+    """Together with `action`: rows of that action, and of all that begin with this."""
     entity_type: str | None = None
     entity_id: str | None = None
     since: Millis = Millis(0)

@@ -52,7 +52,7 @@ def _dense(random_bytes: RandomBytes) -> str:
 
 
 AT_ONCE = 4
-"""Each takes 19 MiB and a core for about 30 ms; more at a time would only wait for one another."""
+"""Hashes made at a time. Each takes 19 MiB and a core for about 30 ms; more would only wait for one another."""
 
 
 class HashCost(msgspec.Struct, frozen=True):

@@ -74,7 +74,7 @@ class OidcRefused(TsuzukiError):
 
 
 class OidcRedirect(msgspec.Struct, frozen=True):
-    """Where to send the browser, and the key that binds the answer to it."""
+    """The provider's address for the browser, and the key that binds the answer to it."""
 
     url: str
     key: str

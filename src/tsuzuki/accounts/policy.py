@@ -18,7 +18,7 @@ TOKEN_TOUCH = MINUTE
 INVITE_LIFE = Millis(7 * DAY)
 SETUP_LIFE = Millis(365 * DAY)
 DEVICE_LIFE = Millis(365 * DAY)
-"""From its last sign-in a device is known for so long."""
+"""How long a device is known after its last sign-in."""
 MOST_DEVICES = 50
 """That are known of one person."""
 FLOW_LIFE = Millis(10 * MINUTE)
@@ -81,7 +81,7 @@ def outlives(end: Millis | None, own: Millis | None) -> bool:
 IPV6_CUSTOMER = 64
 
 OF_ADDRESS = 3
-"""As many times what one address may guess at one name, it may guess in all: a household has several people."""
+"""The factor by which an address may guess more in all than at one name: a household has several people."""
 OF_NAME = 10
 """As many times that, all strangers together may guess at a name: few enough to be hopeless, and so many that whoever
 wants to lock its owner out needs many addresses."""
@@ -95,7 +95,7 @@ class FailureLimits(msgspec.Struct, frozen=True):
     block: Millis = Millis(5 * MINUTE)
 
     def times(self, factor: int) -> "FailureLimits":
-        """The same with so many times the failures."""
+        """These limits with so many times the failures."""
         return msgspec.structs.replace(self, failures=self.failures * factor)
 
 

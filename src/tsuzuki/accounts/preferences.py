@@ -36,7 +36,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """Whether a page that an OPDS app fetches counts as read: apps fetch pages ahead, too."""
     library_look: LibraryLook = "grid"
     time_zone: str = ""
-    """As the tz database names it; empty until a browser has said."""
+    """A name of the tz database; empty until a browser reported it."""
 
 
 q = load_queries("tsuzuki.accounts.preferences")

@@ -38,7 +38,7 @@ from tsuzuki.model.times import Millis
 
 
 class ShelfUser(msgspec.Struct, frozen=True):
-    """Whose shelves are meant, and who is said to have done it: the operator's hand does it for somebody."""
+    """The person whose shelves are meant, and who acts: on the command line, the operator acts for somebody else."""
 
     user_id: UserId
     tenant_id: TenantId

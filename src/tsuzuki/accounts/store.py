@@ -83,7 +83,7 @@ async def lock_user_tx(tx: Tx, user_id: UserId) -> User:
 
 
 async def find_user_by_name_tx(tx: Tx, username: str) -> User | None:
-    """By the name as it is stored."""
+    """The user with this normalised name; None if there is none."""
     return await tx.maybe(User, q.find_user_by_name, username=username)
 
 

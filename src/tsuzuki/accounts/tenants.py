@@ -67,7 +67,7 @@ class Tenants:
         return added.tenant
 
     async def add_tx(self, tx: Tx, actor: Actor, name: str, plan: str | None) -> TenantChanged:
-        """As `add`, inside a transaction of the caller."""
+        """Add a tenant in the caller's transaction, as `add` does."""
         now = self._deps.clock()
         is_billed = await is_billed_tx(tx)
         chosen = get_plan(plan or (FREE.id if is_billed else SELF_HOSTED.id))

@@ -171,7 +171,7 @@ class Protocol(msgspec.Struct, frozen=True):
     name: str
     title: str
     path: str
-    """Where it is answered: people type it after the server's address."""
+    """The path that people type after the server's address."""
     digest: Callable[[str, str], str] | None = None
     """What its apps send instead of the password, from the username and the password; None where they send it."""
 

@@ -65,7 +65,7 @@ _full_letter_view = view_of(FullLetterView, DeadLetter, "payload", code="error_c
 
 
 class LetterMeta(msgspec.Struct, frozen=True):
-    """Where the next page begins; null at the end."""
+    """The cursor of the next page; null at the end."""
 
     nextcursor: int | None
 

@@ -154,7 +154,7 @@ async def change_series_chapter(
 async def show_progress(
     series_id: SeriesPath, chapter_id: ChapterPath, shelf: Shelf, progress: ReadingProgress
 ) -> ProgressView:
-    """How far a chapter was read."""
+    """The reading progress of a chapter."""
     return progress_view(await progress.get(shelf.id, series_id, chapter_id))
 
 

@@ -34,7 +34,7 @@ Clock = Callable[[], Millis]
 
 
 class Fetching(msgspec.Struct, frozen=True, kw_only=True):
-    """What fetching needs; no database."""
+    """The client, parsers, drivers and registry; no database."""
 
     client: Client
     driver: Driver

@@ -40,7 +40,7 @@ def wall_clock() -> Millis:
 
 
 def database_options(settings: Settings) -> DatabaseOptions:
-    """What the data layer needs to know."""
+    """The options of the database from the settings."""
     return DatabaseOptions(settings.database_url, settings.database_min_conns, settings.database_max_conns)
 
 
@@ -135,5 +135,5 @@ def _spoken() -> tuple[Protocol, ...]:
 
 
 def rules_of(settings: Settings) -> RetentionRules:
-    """How long things are kept."""
+    """The rules of retention from the settings."""
     return copied(RetentionRules, settings, hours=settings.prune_hours)

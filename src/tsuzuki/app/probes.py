@@ -34,7 +34,7 @@ FIRST_WORKER_WITHIN = MINUTE
 
 
 class ProbeDeps(msgspec.Struct, frozen=True, kw_only=True):
-    """What the probes ask."""
+    """The parts that the probes ask."""
 
     db: Database
     redis: "Redis | None"
@@ -142,7 +142,7 @@ def _count_workers(metrics: Metrics, workforce: Workforce) -> None:
 
 
 def queue_figures(stats: QueueStats, now: Millis) -> dict[str, float]:
-    """By the names of the gauges of a queue."""
+    """The figures of a queue by the names of its gauges."""
     return {
         "depth": stats.depth,
         "due": stats.due,
@@ -154,7 +154,7 @@ def queue_figures(stats: QueueStats, now: Millis) -> dict[str, float]:
 
 
 def watch_figures(seen: WatchFigures | None, now: Millis) -> dict[str, float]:
-    """By the names of the gauges of a class; nothing of it is watched when None."""
+    """The figures of a class of watches by the names of its gauges; without watches when None."""
     if seen is None:
         return {"total": 0, "due": 0, "oldest_due_seconds": 0, "failing": 0, "failing_ratio": 0}
     oldest = now if seen.oldest_due_at is None else seen.oldest_due_at

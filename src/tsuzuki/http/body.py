@@ -15,7 +15,7 @@ MAX_BODY = 1024 * 1024
 MAX_DEPTH = 64
 PATIENCE_S = 30.0
 _AROUND = 64 * 1024
-"""What multipart may add to a file."""
+"""Bytes that multipart may add to a file."""
 
 # A bracket, or a whole string, so that brackets within one do not count. One that never ends is taken to the end:
 # trying again from every quote in it would take quadratic time.
@@ -28,7 +28,7 @@ class Upload(msgspec.Struct, frozen=True):
     """A file that was sent."""
 
     name: str
-    """As its sender calls it; empty when that was not said."""
+    """The file name that the sender gave; empty without one."""
     body: bytes
 
 
@@ -44,7 +44,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int = MAX_BODY) -> by
 
 
 async def stream_body(scope: Scope, receive: Receive, limit: int) -> AsyncIterator[bytes]:
-    """The same part by part, for what need not stand in memory; each part may take as long as a whole body."""
+    """The body in parts, for what need not be in memory; each part may take as long as a whole body."""
     if _declared_length(scope) > limit:
         raise BodyTooLarge(limit)
     parts = _parts(receive, limit)

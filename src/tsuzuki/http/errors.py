@@ -1,4 +1,4 @@
-"""From an exception to what a client sees (R48). This is the only place that knows statuses.
+"""Makes answers of exceptions (R48). This is the only place that knows statuses.
 
 TsuzukiError
 └── Invalid

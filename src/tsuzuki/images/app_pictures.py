@@ -23,9 +23,9 @@ class AppPicture(msgspec.Struct, frozen=True):
     password_id: PublicId
     subject: ImageSubject
     name: str
-    """What a file of it is called."""
+    """The name of a file made of it."""
     address: str = ""
-    """Where an article has it."""
+    """The address of the picture in the article."""
     page: tuple[ReleaseId, int] | None = None
 
 

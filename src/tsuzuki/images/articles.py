@@ -89,7 +89,7 @@ class ArticleImages:
         return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, now)), parsers)
 
     def url(self, address: str) -> str:
-        """Where a browser gets the image that is at this address."""
+        """The address at this server for the image at that address."""
         return f"{PREFIX}{self._signer.sign(address)}/{written(address)}"
 
     def address(self, signature: str, picture: str) -> str:

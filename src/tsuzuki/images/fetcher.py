@@ -58,7 +58,7 @@ class Arrival:
             self._show(len(self._beginning) - HELD_BACK)
 
     def wrote(self, draft: Draft) -> None:
-        """All that has come is on disk."""
+        """The pieces received so far are on disk."""
         if self._descriptor is None and draft.descriptor is not None:
             self._descriptor = os.dup(draft.descriptor)  # the draft closes its own when it is stored
         if self.head.done():
@@ -151,7 +151,7 @@ _ACCEPT = {"accept": "image/avif,image/webp,image/png,image/jpeg,image/gif"}
 
 
 class ImageClient(Protocol):
-    """What is needed of the client."""
+    """The part of the client that is used here."""
 
     def stream(self, ask: Ask, origin: SourceIdentity) -> AbstractAsyncContextManager["HttpResponse"]: ...
 

@@ -55,7 +55,7 @@ class ImageSubject(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, thumbnail=thumbnail)
 
     def as_jpeg(self, width: int) -> "ImageSubject":
-        """The same as JPEG, at most so wide; 0 for as wide as it is."""
+        """This subject as JPEG, at most so wide; 0 keeps its width."""
         return msgspec.structs.replace(self, thumbnail=AS_JPEG + width)
 
 
@@ -214,7 +214,7 @@ class ImageFiles:
             return None
 
     async def has(self, digest: bytes, size: int) -> bool:
-        """Whether the file is here, and as long as it was."""
+        """Whether the file is stored here with this length."""
         found = None if digest in self._damaged else await self._store.find(key_of(digest))
         return found is not None and found.size == size
 

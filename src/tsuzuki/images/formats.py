@@ -17,7 +17,7 @@ EXTENSIONS: dict[MediaType, str] = {
 
 
 def likely_type(address: str) -> MediaType:
-    """By the end of an address, before anybody has looked at what is there."""
+    """The media type that the end of an address suggests."""
     ending = urlsplit(address).path.rpartition(".")[2].lower()
     return next((kind for kind, extension in EXTENSIONS.items() if extension == ending), "image/jpeg")
 

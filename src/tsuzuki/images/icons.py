@@ -62,7 +62,7 @@ class ShownIcon(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Where anybody gets it; nobody can guess it, and another picture has another one."""
+        """The path of the icon: it cannot be guessed, and changes with the picture."""
         return PATH + self.token.hex()
 
 
@@ -119,7 +119,7 @@ class Icons:
         return {icon.feed_id: icon for icon in found}
 
     async def pictures_of(self, shelf_id: ShelfId) -> list[IconPicture]:
-        """Those icons themselves, each once."""
+        """The pictures of these icons, each once."""
         return await self._db.read(lambda tx: tx.many(IconPicture, q.pictures_of_shelf, shelf_id=shelf_id))
 
     async def picture(self, token: str) -> bytes:

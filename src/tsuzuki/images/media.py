@@ -33,7 +33,7 @@ class MediaLink(msgspec.Struct, frozen=True):
     """The address of an article's audio or video."""
 
     kind: Kind
-    """What its feed or its article says that it is."""
+    """The kind, according to its feed or article."""
     address: str
 
 
@@ -53,7 +53,7 @@ class MediaLinks:
         return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, clock())), clock)
 
     def url(self, link: MediaLink) -> str:
-        """Where a browser gets it."""
+        """The address at this server."""
         terms = f"{link.kind}-{self._clock() // DAY + 2}"
         return f"{PREFIX}{terms}/{self._signer.sign(f'{terms} {link.address}')}/{written(link.address)}"
 
@@ -130,7 +130,7 @@ class StreamLimits(msgspec.Struct, frozen=True):
 
 
 class MediaClient(Protocol):
-    """What is needed of the client."""
+    """The part of the client that is used here."""
 
     def stream(
         self, ask: Ask, origin: SourceIdentity, deadlines: Deadlines | None = None

@@ -44,7 +44,7 @@ _ICON_FORMATS = (*_FORMATS, "ICO")
 _QUALITY = 80
 _JPEG_QUALITY = 90
 _TALLEST_JPEG = 65_500
-"""Its header has no room for more."""
+"""Pixels; a JPEG's header has 16 bits for them."""
 
 
 ICON_PIXELS: Final = 16_000_000

@@ -55,7 +55,7 @@ class OpenImage(msgspec.Struct, frozen=True):
 
     @property
     def media_type(self) -> MediaType:
-        """What it is."""
+        """The media type of the image."""
         return self.image.media_type
 
     async def pieces(self, start: int, end: int) -> AsyncGenerator[bytes, None]:
@@ -80,7 +80,7 @@ class ArrivingImage(msgspec.Struct, frozen=True):
 
     @property
     def media_type(self) -> MediaType:
-        """What it is."""
+        """The media type of the image."""
         return self.head.media_type
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ DECODING = PoolOptions(processes=2, cpu_seconds=10, wall_seconds=30, memory_byte
 
 
 class ImageDeps(msgspec.Struct, frozen=True, kw_only=True):
-    """What images are given."""
+    """What the services for images need."""
 
     db: Database
     client: ImageClient

@@ -34,7 +34,7 @@ q = load_queries("tsuzuki.retention")
 PATIENCE = 1.0
 """Seconds that counting on a page may take, for each kind that is walked."""
 MOST_SHOWN = 10_000
-"""What a form counts up to."""
+"""The highest count that a form shows."""
 ENTRY_BYTES = 330
 ITEM_BYTES = 700
 JOB_BYTES = 800
@@ -44,7 +44,7 @@ TEXT_FACTOR = 1.5
 
 
 class RemovableRows(msgspec.Struct, frozen=True, kw_only=True):
-    """What would go of one kind."""
+    """How many rows of one kind would be deleted."""
 
     what: str
     keep: Millis | None
@@ -124,7 +124,7 @@ class Preview:
         return kept_for(feed=None, shelf=None, server=self._rules.keep_read, plan=spans.plan)
 
     async def spans(self, shelf_id: ShelfId) -> ShelfSpans:
-        """What is set for a shelf."""
+        """The spans set for a shelf and its feeds."""
         return await self._db.read(lambda tx: tx.one(ShelfSpans, q.shelf_retention, id=shelf_id))
 
     # -- counting

@@ -28,7 +28,7 @@ SUBSCRIPTIONS = 200
 ROWS = 500
 """Removed in one transaction: about 10 ms of SQLite's writer."""
 ITEMS = 50
-"""The same for items, whose words leave the index too."""
+"""Items of one transaction: fewer, as their words leave the search index too."""
 
 
 class PruneResult(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class PruneDeps(msgspec.Struct, frozen=True):
 
 
 class PruneStep(Protocol):
-    """One step."""
+    """A step: it deletes old rows of one kind."""
 
     name: str
 

@@ -51,7 +51,7 @@ async def list_old_entries_tx(tx: Tx, within: EntryRange, *, most: int) -> list[
 
 
 async def count_old_entries_tx(tx: Tx, within: EntryRange, *, most: int) -> int:
-    """How many those are, up to `most`."""
+    """The number of these entries, up to `most`."""
     return await tx.one(int, q.count_old_entries, **msgspec.structs.asdict(within), most=most)
 
 
@@ -61,7 +61,7 @@ async def count_old_of_feed_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, be
 
 
 async def count_old_of_shelf_tx(tx: Tx, shelf_id: ShelfId, *, before: Millis, most: int) -> int:
-    """The same for a whole shelf, but the feeds that have a setting of their own."""
+    """The number of old entries of a whole shelf, without feeds that have a setting of their own."""
     return await tx.one(int, q.count_old_of_shelf, shelf_id=shelf_id, before=before, most=most)
 
 
@@ -100,7 +100,7 @@ async def prune_items_tx(tx: Tx, feed_id: FeedId, items: Sequence[int], *, befor
 
 
 async def count_old_jobs_tx(tx: Tx, *, before: Millis) -> int:
-    """How many may go, up to a bound."""
+    """The number of jobs that may be deleted, up to `MOST_COUNTED`."""
     return await tx.one(int, q.count_old_jobs, before=before, most=MOST_COUNTED)
 
 
@@ -129,4 +129,4 @@ async def list_steps_tx(tx: Tx) -> list[StepRow]:
 
 
 MOST_COUNTED = 100_000
-"""What is shown before is counted up to here."""
+"""The highest count of a preview."""

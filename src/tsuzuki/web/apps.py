@@ -528,7 +528,7 @@ def spoken_apps(spoken: set[str]) -> list[ReaderApp]:
 
 
 def apps_page(site: Site) -> Resource:
-    """Nothing is on it that this server does not answer."""
+    """The page of apps. It lists only protocols that this server speaks."""
 
     async def show(request: Request, caller: Caller) -> Response:
         titles = {one.name: one.title for one in site.accounts.tokens.protocols}

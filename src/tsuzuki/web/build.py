@@ -1,4 +1,4 @@
-"""All pages together."""
+"""Builds all pages."""
 
 from collections.abc import Callable
 

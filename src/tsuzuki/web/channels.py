@@ -37,7 +37,7 @@ class ChannelForm(msgspec.Struct, frozen=True):
 
     @property
     def rules(self) -> Rules:
-        """All is shown again but secrets."""
+        """The rules of a form that shows everything again but secrets."""
         kept = (field.name for field in self.fields if not field.is_secret)
         return Rules(keep=("kind", "name", *kept), beside={Conflict: "name"})
 

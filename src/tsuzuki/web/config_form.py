@@ -24,13 +24,13 @@ class ConfigField(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     label: str
-    """Its key."""
+    """The key of the field in the config."""
     kind: Kind
     hint: str
     title: str = ""
-    """What the config itself calls it, if it does."""
+    """The title that the config declares, if any."""
     about: str = ""
-    """What the config itself says of it."""
+    """The description that the config declares."""
     is_required: bool = False
     options: tuple[str, ...] = ()
     default: Any = None
@@ -227,7 +227,7 @@ def _decoded(text: str, field: str) -> Any:
 
 
 def beside_fields(error: Invalid, fields: Sequence[ConfigField]) -> Invalid:
-    """The same, with each problem beside a field that the form has: the longest beginning of its place."""
+    """The error with each problem at a field of the form: the one whose path is the longest prefix of the problem's."""
     names = {field.name for field in fields}
     found: dict[str, str] = {}
     for one in error.problems:

@@ -89,7 +89,7 @@ def discover_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def standing_of(source: Source, registry: Registry, *, is_paused: bool) -> Standing:
-    """How a source fares."""
+    """The state of a source."""
     is_installed = info_of(registry, source.connector) is not None
     return source_standing(source, is_installed=is_installed, is_paused=is_paused)
 
@@ -188,7 +188,7 @@ MOST_SHOWN = 12
 
 
 def preview_page(site: Site) -> Resource:
-    """What somebody would follow."""
+    """The preview of a series."""
     details, lists, sources = site.catalogue.details, site.catalogue.chapter_lists, site.crawling.sources
 
     async def listed(manga_id: int, shelf_id: ShelfId) -> tuple[CachedAnswer[Releases] | None, str | None]:

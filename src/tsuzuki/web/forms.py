@@ -42,7 +42,7 @@ class Form(msgspec.Struct, frozen=True):
         return next(iter(self.fields.get(name, ())), "")
 
     def several(self, name: str) -> tuple[str, ...]:
-        """All that is ticked under this name."""
+        """All values ticked under this name."""
         return self.fields.get(name, ())
 
 
@@ -64,7 +64,7 @@ class FormState(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, tuple[str, ...]] = {}
     errors: Mapping[str, str] = {}
     trouble: str | None = None
-    """What is wrong with no field in particular."""
+    """A problem of the form as a whole."""
     status: int = 200
     headers: Mapping[str, str] = {}
 
@@ -83,7 +83,7 @@ BLANK = FormState()
 Act = Callable[[Form], Awaitable[Response]]
 Show = Callable[[FormState], Awaitable[Response]]
 RulesOf = Callable[[Form], Rules]
-"""Where they depend on what was posted, as on a page with several forms."""
+"""Rules that depend on what was posted, as on a page with several forms."""
 
 
 class ActOnForm(Protocol):
@@ -162,7 +162,7 @@ def read_name(form: Form, *, most: int) -> str:
 
 
 def read_text(form: Form, field: str, *, most: int) -> str:
-    """The same of a field that is no name."""
+    """The text of this field; Invalid where it is empty or too long."""
     text = form.one(field).strip()
     if not 1 <= len(text) <= most:
         raise problem(field, _("Enter 1 to %(most)s characters.", most=most))

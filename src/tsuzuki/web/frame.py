@@ -39,7 +39,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     caller: Caller
     shelf: MemberShelf
     shelves: list[MemberShelf]
-    """All that the reader has, the open one first."""
+    """All shelves of the reader, the open one first."""
     preferences: Preferences
     locale: Locale
     place: str

@@ -163,7 +163,7 @@ def _one_import(site: Site) -> tuple[Resource, ...]:
 
 
 def _shown(row: ShelfImportRow) -> dict[str, Any]:
-    """What the template counts."""
+    """An import as the template shows it."""
     preview = row.preview
     doing = row.part or ""
     return {

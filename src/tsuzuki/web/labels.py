@@ -457,6 +457,6 @@ def label_of(kind: str, code: object) -> str:
 
 
 def find_label(kind: str, code: str | None) -> str | None:
-    """The same for a code of an address: None unless it is one of ours, so that a page never repeats a request."""
+    """The label for a code from an address; None unless it is one of ours, so that a page never repeats a request."""
     text = LABELS[kind].get(code or "")
     return None if text is None else _(text)

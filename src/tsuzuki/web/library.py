@@ -43,7 +43,7 @@ class LibraryView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether something of the library may be left out."""
+        """Whether a filter is set."""
         return bool(self.status or self.group or self.unread or self.gaps)
 
     def path(self, **changes: object) -> str:
@@ -58,7 +58,7 @@ class LibraryView(msgspec.Struct, frozen=True, kw_only=True):
         return urlencode({name: _written(value) for name, value in values.items() if value != usual[name]})
 
     def wanted(self, groups: Mapping[str, str]) -> FollowFilter:
-        """The same for the library; a group that is not there counts as not said."""
+        """The filter for the library; an unknown group is ignored."""
         group = read_id(self.group) if self.group in groups and self.group else None
         return FollowFilter(
             status=self.status,

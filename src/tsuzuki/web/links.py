@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from tsuzuki.model.ids import PublicId, show_id
 
 Picture = Callable[[str], str | None]
-"""Where our server brings a picture of another site from; None when it does not."""
+"""The address at this server for a picture of another site; None if it is not proxied."""
 
 _TINTS = 8
 _WEB = re.compile(r"https?://", re.IGNORECASE)
@@ -26,7 +26,7 @@ def series_path(series_id: str, **query: str) -> str:
 
 
 def import_path(import_id: PublicId) -> str:
-    """What is in an import, and what became of it."""
+    """The page of an import."""
     return f"/import/{show_id(import_id)}"
 
 

@@ -6,7 +6,7 @@ from tsuzuki.web.texts import N_
 
 
 class NavigationPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where people go. `key` follows g on the keyboard."""
+    """A place of the navigation. Typing g and then `key` goes there."""
 
     name: str
     label: str
@@ -54,7 +54,7 @@ RUNNING = (
     ),
     NavigationPlace(name="styleguide", label=N_("Style guide"), path="/styleguide", icon="palette", key="y"),
 )
-"""For administrators."""
+"""The places for administrators."""
 
 PLACE_LABELS = {place.name: place.label for place in (*READING, *MANAGING, *RUNNING)}
 BAR = tuple(place for place in (*READING, *MANAGING) if place.is_in_bar)

@@ -105,7 +105,7 @@ async def _images(chapters: Chapters, release: SeriesRelease | None) -> ChapterP
 
 
 def _neighbours(series_id: str, order: Sequence[ChapterName], chapter_id: ChapterId) -> ChapterNeighbours:
-    """From a list that has the newest first."""
+    """The chapters before and after this one, from a list with the newest first."""
     at = next((place for place, one in enumerate(order) if one.id == chapter_id), None)
     if at is None:
         return ChapterNeighbours(None, None, [])

@@ -43,7 +43,7 @@ class Templates(Environment):
     """Templates with one set of globals. Jinja would give each a chain of two maps, which every render takes apart."""
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
-        """Those of all templates: none has its own."""
+        """The shared globals: no template has its own."""
         assert not d
         return self.globals
 

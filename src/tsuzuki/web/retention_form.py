@@ -20,7 +20,7 @@ YEAR = 365 * DAY
 
 
 class KeepChoice(msgspec.Struct, frozen=True):
-    """One line of the list."""
+    """A choice of the list."""
 
     value: str
     text: str

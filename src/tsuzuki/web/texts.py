@@ -53,7 +53,7 @@ def gettext(text: str, /, **values: object) -> str:
 
 
 def pgettext(context: str, text: str, /, **values: object) -> str:
-    """The same where one English word means two things; the context tells translators which."""
+    """As `gettext`, for an English word with two meanings; the context shows translators which."""
     catalogue = _current_language.get().catalogue
     return _filled(text if catalogue is None else catalogue.pgettext(context, text), values)
 

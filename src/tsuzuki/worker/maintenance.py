@@ -35,7 +35,7 @@ class Chore(msgspec.Struct, frozen=True, kw_only=True):
     work: Callable[[], Awaitable[object]]
 
     def moment_after(self, now: Millis) -> Millis:
-        """Its first moment after this one."""
+        """The chore's first scheduled moment after this one."""
         return Millis((now - self.at) // self.every * self.every + self.every + self.at)
 
 

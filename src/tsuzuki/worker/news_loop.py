@@ -10,7 +10,7 @@ from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.worker.loops import Loop
 
 GATHER_S = 1.0
-"""What comes together is looked at together."""
+"""Seconds in which wake-ups are gathered into one look."""
 FLOOR_S = 60.0
 """How long it sleeps at most: wake-ups of other processes may be lost."""
 

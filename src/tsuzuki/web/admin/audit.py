@@ -27,7 +27,7 @@ PLACES = {
     "deadletter": "/admin/dead-letters/",
 }
 BILLED_PLACES = PLACES | {"tenant": "/admin/tenants/", "invoice": "/admin/invoices/"}
-"""With the pages that exist only while billing is on."""
+"""Places including the pages that exist only while billing is on."""
 _SYSTEM = "system"
 
 
@@ -88,5 +88,5 @@ def _day(text: str | None) -> Millis | None:
 
 
 def _place(places: Mapping[str, str], row: AuditRow) -> str | None:
-    """Where to look at what it was done to, if it is still there."""
+    """The page of the thing that was changed, if it still exists."""
     return f"{places[row.entity_type]}{row.entity_id}" if row.entity_type in places and row.entity_id != "*" else None

@@ -92,7 +92,7 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _many(site: Site, letters: DeadLetters) -> tuple[Resource, ...]:
-    """The same for all of a kind; discarding asks first."""
+    """Replay or discard all letters of a kind; discarding asks first."""
 
     async def replay_all(request: Request, caller: Caller) -> Response:
         _, not_before = await letters.replay_all(caller.actor, _which(await read_form(request)))

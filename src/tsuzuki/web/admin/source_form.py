@@ -34,7 +34,7 @@ _CONFLICT = 409
 
 
 class SourceFormValues(msgspec.Struct, frozen=True, kw_only=True):
-    """What a form says of a source."""
+    """The values of the form of a source."""
 
     name: str
     slug: str
@@ -158,7 +158,7 @@ def _changing(site: Site) -> Resource:
 
 
 def _is_trial(form: Form) -> bool:
-    """Whether it is to be tried and not yet saved."""
+    """Whether the button to try was pressed, not the one to save."""
     return form.one("act") == "try"
 
 
@@ -209,7 +209,7 @@ def _filled(
 
 
 def _slug(form: Form) -> str:
-    """As it was typed; made of the name where nothing was."""
+    """The slug as it was typed, or else made from the name."""
     slug = form.one("slug").strip() or re.sub(r"[^a-z0-9]+", "-", form.one("name").lower()).strip("-")
     if len(slug) > MOST_SLUG or not re.fullmatch(SLUG, slug):
         raise problem("slug", _("Use at most %(most)s lowercase letters, digits and hyphens.", most=MOST_SLUG))

@@ -44,7 +44,7 @@ def source_rows(
 
 
 def state_of(source: Source) -> State:
-    """What was last heard of it counts."""
+    """The state of a source; its latest outcome counts."""
     if not source.is_enabled:
         return "disabled"
     if source.consecutive_fails or (source.last_failed_at or 0) > (source.last_succeeded_at or 0):
@@ -202,7 +202,7 @@ JOBS = "/admin/jobs"
 
 
 def mapping_pages(site: Site) -> tuple[Resource, ...]:
-    """What the buttons beside a comic post to."""
+    """The resources to which the buttons beside a comic post."""
     comics, jobs = site.crawling.comics, site.crawling.jobs
 
     async def crawl(request: Request, caller: Caller) -> Response:

@@ -75,7 +75,7 @@ class Players:
         )
 
     def markup(self, kind: str, address: str, name: str) -> str | None:
-        """The same within an article, with the way to the original; None where there is nothing to play."""
+        """A player within an article, with a link to the original; None if it cannot be played."""
         player = self.player(_KINDS.get(kind), address, name)
         if player is None:
             return None
@@ -150,7 +150,7 @@ class LocalMedia(msgspec.Struct, frozen=True):
 
 
 class ArticleAddresses(msgspec.Struct, frozen=True):
-    """What an article shows from elsewhere."""
+    """Where an article's images and recordings come from."""
 
     pictures: list[str]
     recordings: list[tuple[str, str]]

@@ -36,7 +36,7 @@ class ArticleText(msgspec.Struct, frozen=True):
 
     content: Markup
     source: str
-    """The same before it was prepared for the page."""
+    """The text before it was prepared for the page."""
     is_full: bool = False
     error: str | None = None
 

@@ -101,7 +101,7 @@ ONE = f"{PATH}/{{feed_id}}"
 
 
 def feed_acts(site: Site) -> tuple[Resource, ...]:
-    """What they post to."""
+    """The resources to which the forms of a feed post."""
     feeds = site.reading.subscriptions
 
     async def suspend(request: Request, shelf: MemberShelf) -> Response:
@@ -140,7 +140,7 @@ async def _answer_refresh(
 
 
 def why_not(asked: RefreshOutcome) -> dict[str, str] | None:
-    """As an address says it; None where something will be looked at."""
+    """Why nothing was refreshed, as parameters of an address; None if something will be."""
     if asked.not_before is not None:
         return {"done": "held", "until": str(asked.not_before)}
     return {"done": "known"} if asked.is_known else None
@@ -193,7 +193,7 @@ _FOLLOWING = Rules(keep=("url", "link", "name", "group", "full_text"), beside={C
 
 
 class AddressResult(msgspec.Struct, frozen=True):
-    """What an address is."""
+    """What was found at an address."""
 
     tried: TriedAddress
     links: list[tuple[str, str]]

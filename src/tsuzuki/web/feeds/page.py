@@ -48,7 +48,7 @@ class FeedListRow(msgspec.Struct, frozen=True, kw_only=True):
     is_asked: bool
     is_suspended_by_reader: bool
     picture: str | None
-    """Its icon."""
+    """The address of its icon."""
 
 
 class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ def feeds_done_text(said: Mapping[str, str], locale: Locale) -> str | None:
 def group_rows(
     groups: Sequence[Group], feeds: Sequence[Subscription], icons: Mapping[FeedId, ShownIcon], *, frame: Frame
 ) -> list[GroupRow]:
-    """Each group with its feeds, in the order that they come in."""
+    """The groups with their feeds, in the given order."""
     return [
         GroupRow(
             id=show_id(group.public_id),
@@ -121,7 +121,7 @@ def group_rows(
 
 
 def feed_row(feed: Subscription, frame: Frame, icon: ShownIcon | None = None) -> FeedListRow:
-    """How a feed is, in words that the template knows."""
+    """A feed as the template shows it."""
     is_gone = feed.watch_suspended_at is not None  # why is said beside the next check
     is_new = feed.last_checked_at is None and feed.status == "ok"
     next_at = None if feed.is_suspended or feed.paused_at is not None else feed.next_check_at

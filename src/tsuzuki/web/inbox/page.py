@@ -190,6 +190,6 @@ def _shows(view: InboxView) -> list[InboxTab]:
 
 
 def _sorts(view: InboxView) -> list[InboxTab]:
-    """By arrival, unless this is chosen; chosen again, it is left."""
+    """The link that sorts by date, or by arrival again."""
     is_here = view.sort == "published"
     return [InboxTab(_("By date"), view.but(sort="arrived" if is_here else "published").path(), is_here)]

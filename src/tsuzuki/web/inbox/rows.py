@@ -45,7 +45,7 @@ def time_of(at: Millis, frame: Frame) -> Time:
 
 
 class _SpokenTime(msgspec.Struct, frozen=True):
-    """What of a moment stays as it is while time passes."""
+    """The texts of a time that do not change while time passes."""
 
     iso: str
     words: str
@@ -71,7 +71,7 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     """The feed or the series that it is of."""
     origin_path: str
     path: str
-    """Where it is read."""
+    """The path of its page."""
     original: str | None
     author: str | None
     snippet: str
@@ -79,7 +79,7 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     tile: tuple[str, int]
     """Letter and tint, for what has no picture."""
     save_value: str
-    """How the form that saves names it."""
+    """The value of the form's button that saves or unsaves."""
     day: str | None = None
     """The heading above it, where a day begins."""
     day_id: str = ""
@@ -105,7 +105,7 @@ def rows_of(
 
 
 def _listed_at(line: Entry, view: InboxView) -> Millis:
-    """By what the list is sorted (R92)."""
+    """The time by which the list is sorted (R92)."""
     return line.sort_at if view.sort == "published" else line.created_at
 
 
@@ -122,7 +122,7 @@ class _Shared:
         self._known: dict[tuple[PublicId | None, str], _Origin] = {}
 
     def of(self, kind: Literal["feed", "series"], public_id: PublicId | None, name: str) -> _Origin:
-        """Where its list is, and what stands for it."""
+        """The path of its list, and its tile."""
         known = self._known.get((public_id, name))
         if known is None:
             path = "/"

@@ -32,7 +32,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def wanted(self) -> EntryFilter:
-        """The same for the inbox; NotFound for a text that is no id."""
+        """The filter for the inbox; NotFound for a text that is no id."""
         return EntryFilter(
             kind=self.kind,
             unread=True if self.show == "unread" else None,
@@ -63,7 +63,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
         return f"/?{query}" if query else "/"
 
     def but(self, **changes: str | None) -> "InboxView":
-        """The same list with these changes."""
+        """This view with these changes."""
         return msgspec.structs.replace(self, **changes)
 
     @property
