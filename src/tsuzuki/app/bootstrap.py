@@ -279,6 +279,7 @@ def _extra_work(parts: Parts) -> ExtraWork:
         Chore(name="expired sessions", every=HOUR, work=parts.accounts.forget_old),
         Chore(name="feeds that were left", every=HOUR, work=parts.reading.subscriptions.forget_former),
         Chore(name="deleted tags", every=DAY, work=parts.reading.tags.forget_deleted),
+        # A portion each time, in its hours of the night.
         Chore(name="retention", every=Millis(2 * MINUTE), work=parts.pruner.work),
         Chore(name="figures", every=MINUTE, work=parts.figures.record_minute),
         Chore(name="billing", every=MINUTE, work=parts.billing.catch_up),
@@ -317,12 +318,12 @@ def folder_export(parts: Parts, folder: Path | None = None) -> FolderExport:
 def _open_events(parts: AsyncExitStack, pipeline: Pipeline, db: Database, clock: Clock) -> Events:
     """The events for open streams, running until the end of the block."""
     events = Events(db, pipeline.wakeup, clock)
-    telling = asyncio.ensure_future(events.run())
+    running = asyncio.ensure_future(events.run())
 
     async def end() -> None:
         events.close()
-        telling.cancel()
-        await asyncio.gather(telling, return_exceptions=True)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
     parts.push_async_callback(end)
     return events

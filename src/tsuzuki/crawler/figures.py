@@ -131,6 +131,7 @@ class Figures:
             now = self._clock()
             times = {"now": now, "minute_ago": now - MINUTE, "hour_ago": now - HOUR}
             self._watches = await self._db.read(lambda tx: tx.many(WatchFigures, q.count_watch_figures, **times))
+            # It reads every watch: on a large database it would otherwise take a core of its own.
             self._watches_good_until = steady() + min(SELDOM * (steady() - began), LONGEST_KEPT)
         return self._watches
 

@@ -123,7 +123,7 @@ class AppAnswer(msgspec.Struct, frozen=True):
 
     def _images(self, release_id: ReleaseId, count: int) -> ChapterImages:
         pictures, password_id = self._services.app_pictures, self.user.password_id
-        shown = range(min(max(count, 1), MOST_PAGES))
+        shown = range(min(max(count, 1), MOST_PAGES))  # the first page is there even where nobody knows how many
         paths = [self.base + pictures.page(password_id, release_id, position) for position in shown]
         return ChapterImages(paths, are_all=len(paths) == count)
 
@@ -150,7 +150,7 @@ async def _bodies(parsers: Parsers, entries: Sequence[Entry]) -> list[str]:
     wanted = [(text, entry.title) for text, entry in zip(texts, entries, strict=True)]
     if sum(map(len, texts)) <= LONGEST_HERE:
         texts = all_captioned(wanted)
-    elif any(map(has_captions, texts)):
+    elif any(map(has_captions, texts)):  # a call of a parser process costs more than looking
         with suppress(SourceError):
             texts = await parsers.run(all_captioned, (wanted,))
     return [_beside(entry, text) + text for entry, text in zip(entries, texts, strict=True)]

@@ -40,6 +40,7 @@ def interval_of(feed: RawFeed) -> Millis | None:
 
 def skipped_hours(said: Iterable[str]) -> tuple[int, ...]:
     """Hours from 0 to 23; RSS 0.91 counted to 24."""
+    # The length is checked before int(): a hostile feed may have a number of a million digits.
     hours = {int(text) % 24 for text in said if text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= 24}
     return tuple(sorted(hours))
 
@@ -53,7 +54,7 @@ def skipped_days(said: Iterable[str]) -> tuple[int, ...]:
 def _number(text: str | None) -> int:
     """A whole number; 0 for anything else."""
     text = (text or "").strip()
-    return int(text[:8]) if text.isascii() and text.isdigit() else 0
+    return int(text[:8]) if text.isascii() and text.isdigit() else 0  # more digits are no plausible interval
 
 
 MAX_SKIPPED = 50
@@ -128,6 +129,7 @@ def _link(scope: DocumentScope, feed: RawFeed, element: "Element") -> None:
     elif rel == "self":
         feed.self_url = feed.self_url or address
     elif rel == "alternate" and "html" in media_type:
+        # In RSS, its own `link` wins over one of Atom, which is there for `self` mostly.
         is_spare = scope.is_rss and is_of_atom(element.tag)
         feed.site_url = (feed.site_url or address) if is_spare else (address or feed.site_url)
 

@@ -198,6 +198,7 @@ def details_of(manga: MangaDexManga, language: str) -> SeriesDetails:
 def chapter_of(chapter: MangaDexChapter) -> FoundChapter:
     """One release. One that only links elsewhere, or was taken down, is listed and not readable here."""
     attributes = chapter.attributes
+    # Some chapters have both pages and a link to their publisher.
     is_elsewhere = bool(attributes.external_url) and attributes.pages == 0
     return FoundChapter(
         url=f"{SITE}/chapter/{chapter.id}",
@@ -208,6 +209,7 @@ def chapter_of(chapter: MangaDexChapter) -> FoundChapter:
         volume=_number(attributes.volume),
         language=attributes.translated_language,
         group=_group(chapter.relationships),
+        # `publishAt` may lie years ahead, for chapters of publishers.
         published_at=_moment(attributes.readable_at) or _moment(attributes.publish_at),
         page_count=attributes.pages or None,
         real_url=attributes.external_url if is_elsewhere else None,
@@ -222,7 +224,7 @@ def releases_of(chapters: Iterable[MangaDexChapter]) -> tuple[FoundChapter, ...]
 
 def _title(manga: MangaDexManga, language: str) -> str:
     original = manga.attributes.original_language
-    romanised = f"{original}-ro" if original else None
+    romanised = f"{original}-ro" if original else None  # as the site marks romanised titles
     return text_in(manga.attributes.title, language, "en", romanised, original) or manga.id
 
 

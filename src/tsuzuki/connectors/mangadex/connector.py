@@ -42,11 +42,13 @@ REPORTS = "https://api.mangadex.network/report"
 LIST_SIZE = 32
 LATEST_SIZE = 100
 FEED_SIZE = 500
-OFFSET_CAP = 10_000
+OFFSET_CAP = 10_000  # offset + limit; the API answers 400 beyond
 MAX_REQUESTS = 200
 """A feed of 100,000 releases; nobody has one, and a server that never ends its list must not hold us."""
 IMAGE_CAP = 32 * 1024 * 1024
+# MangaDex does not use Retry-After.
 LIMITS = RateHeaders(remaining="x-ratelimit-remaining", reset="x-ratelimit-retry-after", unit="epoch_seconds")
+# Its documentation: 40 a minute, beside the 5 a second for all calls.
 AT_HOME_PACE = CallPace("at-home", per_second=40 / 60)
 LANGUAGES = (
     "en", "ar", "bg", "bn", "ca", "cs", "da", "de", "el", "es", "es-la", "fa", "fi", "fr", "he", "hi", "hu", "id",
@@ -145,6 +147,7 @@ class MangaDex(Connector):
         found: ChapterList = yield Parse(read_chapter_list, (reply.body,))
         links = [link for chapter in found.data for link in chapter.relationships]
         ids = list(dict.fromkeys(link.id for link in links if link.type == "manga"))
+        # By the chapters: several of them may be of one series, so a page can have few series and not be the last.
         has_next = _has_next(offset, LATEST_SIZE, found.total)
         if not ids:
             return SeriesPage((), has_next)
@@ -152,6 +155,7 @@ class MangaDex(Connector):
         wanted += _ratings(config)
         reply = yield self._ask("/manga", wanted)
         answer: MangaList = yield Parse(read_manga_list, (reply.body,))
+        # The API sorts as it likes, and leaves out series of other ratings.
         listed = {manga.id: manga for manga in answer.data}
         return SeriesPage(tuple(series_of(listed[id_], config.language) for id_ in ids if id_ in listed), has_next)
 
@@ -210,6 +214,7 @@ class MangaDex(Connector):
     def pages(self, config: MangaDexConfig, chapter_url: str) -> Visit[tuple[FoundPage, ...]]:
         """The images on the MangaDex@Home node of the moment: good for minutes, never stored (R66)."""
         path = f"/at-home/server/{_id_in(chapter_url)}"
+        # Nodes on other ports would meet our own guard, and many firewalls.
         reply: Reply = yield self._ask(path, [("forcePort443", "true")], accept={404}, pace=AT_HOME_PACE)
         yield from _refuse_missing(reply, "this chapter's pages")
         home: AtHome = yield Parse(read_at_home, (reply.body,))
@@ -297,7 +302,7 @@ def _feed_query(config: MangaDexConfig, offset: int, since: str | None) -> Query
 
 def _window_after(last: MangaDexChapter, since: str | None) -> str:
     """Where the next window begins: at the last one seen, which comes again and is known by its id."""
-    moment = last.attributes.created_at[:19]
+    moment = last.attributes.created_at[:19]  # `createdAtSince` takes no zone
     if moment == since:
         raise ShapeChanged("MangaDex lists more than 10,000 chapters with the same time.")
     return moment

@@ -190,6 +190,7 @@ def publication(asked: OpdsRequest, row: LibraryChapter, release: ReadableReleas
             page=last_page(row, release.page_count),
             read_at=row.read_at,
         ),
+        # No source says it: the language is all there is.
         is_right_to_left=(language or "").lower().split("-")[0] == "ja",
         series=SeriesPlace(row.series_title, position, f"series/{show_id(row.series_public_id)}"),
         chapter=f"chapters/{row.id}",

@@ -97,6 +97,7 @@ class Cleaner:
             item,
             link=link,
             content=self._sanitiser.sanitise(item.content, base),
+            # An address that would have to be changed was not written by an export of ours.
             enclosures=tuple(each for each in item.enclosures if http_url(each.url) == each.url),
             page_urls=tuple(each for each in item.page_urls if http_url(each) == each),
             full_text=full_text,
@@ -151,6 +152,7 @@ def _place(url: str | None) -> str | None:
 def _is_place(url: str) -> bool:
     """Whether a connector may have given this address: of the web, relative to its base, or in a folder."""
     if url.startswith(LOCAL):
+        # Also on Windows, and when it is escaped.
         return ".." not in unquote(url.removeprefix(LOCAL)).replace("\\", "/").split("/")
     try:
         parts = urlsplit(url)

@@ -70,6 +70,7 @@ class MihonExport:
     async def write(self, shelf_id: ShelfId) -> BackupFile:
         """The shelf's series, packed; the same shelf makes the same bytes at the same moment."""
         raw = await self.write_plain(shelf_id)
+        # Gzip would write the time into its header.
         packed = await asyncio.to_thread(partial(gzip.compress, raw, mtime=0))
         stamp = iso(self._clock())[:16].replace("T", "_").replace(":", "-")
         return BackupFile(f"app.mihon_{stamp}.tachibk", packed)
@@ -78,6 +79,7 @@ class MihonExport:
         """The backup before compression."""
         run = await _Export.open(self._db, self._registry, shelf_id)
         earlier = await self._parsers.run(earlier_categories, (run.rest,))
+        # Categories that only an app has stay in its backup, behind the groups of the shelf.
         names = list(dict.fromkeys([*run.groups.values(), *earlier.values()]))
         categories = Categories({name: place for place, name in enumerate(names)}, earlier, run.default)
         parts: list[bytes] = []
@@ -90,7 +92,7 @@ class MihonExport:
                 portion = []
         parts.append(await self._parsers.run(write_series, (portion, categories, now)))
         beginning = await self._parsers.run(write_beginning, (run.rest, categories.now, run.names))
-        return b"".join([*parts, beginning])
+        return b"".join([*parts, beginning])  # fields of a message may stand in any order
 
 
 class _Export:
@@ -149,6 +151,7 @@ class _Export:
             one = self._line(row, backup.source, backup.url)
             one = msgspec.structs.replace(one, earlier=backup.message, is_merged=is_merged)
             found.append((one, by_uid.pop(backup.source, None)))
+        # A series that was left goes out only because a backup brought it, as one that is not in the library.
         if row.follow_status is None:
             return found
         for uid, mapping in by_uid.items():
@@ -217,7 +220,7 @@ def _written(
         own += [(release.source_order, chapter, release) for release in here]
         if not here:
             found.append(_chapter(chapter, None, 0))
-    own.sort(key=lambda each: (-each[0], each[2].key))
+    own.sort(key=lambda each: (-each[0], each[2].key))  # in a backup, the newest has order 0
     return [*(_chapter(chapter, release, place) for place, (_, chapter, release) in enumerate(own)), *found]
 
 
