@@ -135,7 +135,7 @@ async def save_image_tx(tx: Tx, subject: ImageSubject, new: NewImage, *, address
     if subject.thumbnail:
         address = await tx.maybe(str, q.find_address, subject=subject.key)
     else:
-        await tx.run(q.drop_thumbnails, subject=subject.key, image_id=image.id)
+        await tx.run(q.drop_thumbnails, subject=subject.key, image_id=image.id)  # those of the image before
         if subject.series_source_id is not None:
             await tx.run(q.cover_fetched, id=subject.series_source_id, now=now)
     await tx.run(

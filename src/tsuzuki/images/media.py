@@ -172,6 +172,7 @@ class MediaService:
 
     def _asked(self, link: MediaLink, wanted: ByteRange | None) -> AbstractAsyncContextManager["HttpResponse"]:
         headers = {"accept": "audio/*,video/*;q=0.9"} | ({} if wanted is None else {"range": str(wanted)})
+        # A player asks beyond the end now and then.
         ask = Ask(link.address, headers=headers, accept_statuses=frozenset({_BEYOND}))
         deadlines = Deadlines(body=self.limits.seconds, total=self.limits.seconds)
         return self._client.stream(ask, LISTENERS, deadlines)
@@ -247,6 +248,7 @@ def _no_recording(answer: "HttpResponse") -> NotMedia:
 def _length(answer: "HttpResponse") -> int | None:
     """How many bytes come; None where it is not said, or said of what is packed."""
     packed = answer.headers.get("content-encoding", "").strip().lower() not in {"", "identity"}
+    # A part of packed bytes cannot be unpacked, nor do its numbers count what a player counts.
     if packed and answer.status == _PARTIAL:
         raise NotMedia(f"{answer.host} sent a part of a compressed file.")
     text = answer.headers.get("content-length", "")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FOR_PARSERS = LIBRARIES
 
 MAX_RESULTS = 20_000
+# `name`, `.name`, `['any name']`, `[0]`, `[-1]`, `[*]` and `.*`.
 _STEP = re.compile(
     r"\.?(?:(?P<name>[^\W\d][\w-]*)|(?P<all>\*))|\[(?:(?P<index>-?\d{1,6})|(?P<any>\*)|'(?P<quoted>[^']*)')\]"
 )
@@ -119,7 +120,7 @@ class ExtractionScope(Protocol):
 
 def extract_html(body: bytes, charset: str | None, plan: ExtractionPlan) -> Extract:
     """`TooLarge` for a page that is a bomb."""
-    found = _META_CHARSET.search(body[:2048])
+    found = _META_CHARSET.search(body[:2048])  # HTML wants it within the first 1,024 bytes; not all keep to that
     text = decode(body, charset or (found[1].decode("ascii") if found else None))
     if is_bomb(text):
         raise TooLarge("The page has too many tags, is nested too deeply, or has a tag with too many attributes.")
@@ -129,7 +130,7 @@ def extract_html(body: bytes, charset: str | None, plan: ExtractionPlan) -> Extr
 def extract_json(body: bytes, plan: ExtractionPlan) -> Extract:
     """`NotAFeed` for what is not JSON."""
     try:
-        value = msgspec.json.Decoder(float_hook=Decimal).decode(body)
+        value = msgspec.json.Decoder(float_hook=Decimal).decode(body)  # R2: numbers of chapters stay exact
     except (msgspec.DecodeError, RecursionError, ArithmeticError) as error:
         raise NotAFeed(f"The answer is not JSON: {error}.") from error
     return _extract(JsonPlace(value), plan)
