@@ -23,7 +23,7 @@ from tsuzuki.settings import Settings, effective, unknown_variables
     "--processes",
     type=click.IntRange(1, 64),
     default=1,
-    help="So many processes answer on this port, the first of them works too. More than one needs PostgreSQL.",
+    help="How many processes serve this port; the first also does all other work. More than one needs PostgreSQL.",
 )
 @click.option("--socket", "inherited", type=int, hidden=True, help="The number of the socket, for one of --processes.")
 def serve(host: str | None, port: str | None, *, no_workers: bool, processes: int, inherited: int | None) -> None:

@@ -139,7 +139,7 @@ def import_reedme(file: Path, choice: ShelfChoice) -> None:
 
 @import_.command("file")
 @click.argument("file", type=FILE)
-@click.option("--preview", "is_preview", is_flag=True, help="Only say what is in the file.")
+@click.option("--preview", "is_preview", is_flag=True, help="Only show what is in the file.")
 @shelf_options
 def import_file(file: Path, choice: ShelfChoice, *, is_preview: bool) -> None:
     """Import a file of another program: a backup of Mihon (.tachibk), OPML, JSON or XML. It says what the file is.
@@ -161,7 +161,7 @@ def import_file(file: Path, choice: ShelfChoice, *, is_preview: bool) -> None:
 @click.password_option(
     "--password", envvar="TSUZUKI_IMPORT_PASSWORD", confirmation_prompt=False, help="Or the API key."
 )
-@click.option("--preview", "is_preview", is_flag=True, help="Only say what is there.")
+@click.option("--preview", "is_preview", is_flag=True, help="Only show what is there.")
 @shelf_options
 def import_server(*, kind: str, url: str, username: str, password: str, choice: ShelfChoice, is_preview: bool) -> None:
     """Import from a running server. The password, or API key, is used once and not stored.
