@@ -225,5 +225,5 @@ class ActivityPublisher:
             for listener in self._listeners:
                 try:
                     await listener(activity)
-                except Exception:  # noqa: BLE001  what it missed, its markers tell it within a minute
+                except Exception:  # noqa: BLE001  what it missed, it finds by its markers within a minute
                     _log.exception("activity_listener_failed", activity=activity.id, type=activity.activity_type)

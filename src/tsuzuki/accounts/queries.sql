@@ -48,7 +48,7 @@ from tenant
 where tenant.id = :id;
 
 -- name: delete_subscriptions_of_tenant
--- Before the tenant: a subscription holds on to its group, whichever of the two the cascade meets first; so does a follow.
+-- Before the tenant: a subscription needs its group, whichever of the two the cascade meets first; so does a follow.
 delete from subscription where shelf_id in (select id from shelf where tenant_id = :tenant_id);
 
 -- name: delete_follows_of_tenant

@@ -77,7 +77,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """What it may answer beyond what every endpoint may."""
     max_body: int = MAX_BODY
     also: Also | None = None
-    """Asked of a body that is refused, for what only a service knows is wrong with it: all is told at once.
+    """Asked of a body that is refused, for what only a service knows is wrong with it: all problems are listed at once.
 
     Its parameters are `raw`, the parameters of the path as texts, and services.
     """

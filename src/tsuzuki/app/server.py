@@ -88,7 +88,7 @@ class _CloseAfterBody:
 
 
 class _Protocol(HttpToolsProtocol):
-    """Answers what is no HTTP request as it would any other, and hears out who was answered early.
+    """Answers malformed requests like any other, and reads on for a while after an early answer.
 
     To close while a body still arrives resets the connection, and takes the answer away from a client that has not read
     it yet (RFC 9112, 9.6). So the rest is read and thrown away, for a while and up to a size.

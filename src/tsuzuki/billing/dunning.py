@@ -106,7 +106,7 @@ async def apply_dunning_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Act
     if stands == "good":
         return await _remind_tx(tx, unpaid, now) + await _wake_tx(tx, account, now)
     slept = await _put_to_sleep_tx(tx, tenant_id, now)
-    if stands == "churned":  # nobody is reminded of what is written off, or told twice at once that it is over
+    if stands == "churned":  # nobody is reminded of what is written off, or notified twice at once of the end
         return slept + await _give_up_tx(tx, tenant_id, slept, now)
     if slept:
         await notify_tenant_tx(tx, slept[0], asleep_message(unpaid[0], _names(slept), now))

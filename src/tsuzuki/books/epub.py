@@ -86,7 +86,7 @@ def _package(book: Book) -> Iterator[str]:
     yield '<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
     yield xml.element("dc:identifier", book.identifier, id="id")
     yield xml.element("dc:title", book.title)
-    yield xml.element("dc:language", "und")  # feeds do not tell it of each article
+    yield xml.element("dc:language", "und")  # feeds do not say it of each article
     yield xml.element("dc:creator", book.author)
     yield xml.element("meta", f"{iso(book.changed_at)[:19]}Z", property="dcterms:modified")
     yield "</metadata><manifest>"

@@ -53,7 +53,7 @@ class DetailsService(msgspec.Struct, frozen=True):
 
     async def _kept(self, manga_id: SeriesSourceId, shelf_id: ShelfId, *, has_details: bool) -> CachedValue[Manga]:
         manga, _ = await self.db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
-        # A source without details has told all it knows in its list.
+        # A source without details has only what its list showed.
         return CachedValue(manga, manga.details_fetched_at if has_details else manga.listed_at or Millis(0))
 
     async def _fetch(self, source: Source, manga: Manga) -> None:
@@ -105,7 +105,7 @@ async def _joined_tx(
     if known is None or not await _lock_unshared_series_tx(tx, own, manga_id):
         return own
     await end_series_tx(tx, await find_series_tx(tx, own), known, [manga_id], now=now)
-    await followers_changed_tx(tx, known, now)  # who follows the work hears of it from this source too
+    await followers_changed_tx(tx, known, now)  # who follows the work gets chapters of this source too
     return known
 
 

@@ -172,7 +172,7 @@ where release.id = :id;
 select position, url, image_url from page where release_id = :release_id order by position;
 
 -- name: resolve_image
--- Where `pages` did not tell it. R66: never for addresses that expire.
+-- Where `pages` had none. R66: never for addresses that expire.
 update page set image_url = :image_url where release_id = :release_id and position = :position;
 
 -- name: list_meta
@@ -188,7 +188,7 @@ delete from source_meta where source_id = :source_id and key = :key;
 -- One call for all who ask ----------------------------------------------------------------------------------
 
 -- name: take_lock
--- Free, left by somebody who died, or failed for others than us: whoever waited for a call is told how it failed.
+-- Free, left by somebody who died, or failed for others than us: whoever waited for a call gets its failure.
 insert into call_lock (key, holder, until) values (:key, :holder, :until)
 on conflict (key) do update set holder = excluded.holder, until = excluded.until, failure = null
 where call_lock.until <= :now or (call_lock.failure is not null and call_lock.holder <> :waited_for)

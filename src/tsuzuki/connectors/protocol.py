@@ -46,7 +46,7 @@ class ConnectorInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Reverse-domain, unique: `org.mangadex`."""
     name: str
     languages: tuple[str, ...]
-    """Codes as Tachiyomi spells them; `all` where a source does not tell them apart."""
+    """Codes as Tachiyomi spells them; `all` where a source does not distinguish them."""
     base_url: str
     """Where a person reads it; in a connector `for_source`, the source's own address."""
     api_url: str | None = None
@@ -71,7 +71,7 @@ class SeriesAt(msgspec.Struct, frozen=True):
 
 
 class ImageOutcome(msgspec.Struct, frozen=True):
-    """How one image came, for hosts that want to be told."""
+    """How one image came, for hosts that want reports."""
 
     url: str
     is_success: bool
@@ -159,7 +159,7 @@ class Connector:
         self._decline("search")
 
     def details(self, config: Any, series_url: str) -> Visit[SeriesDetails]:
-        """All that the source tells of a series."""
+        """Everything that the source says of a series."""
         self._decline("show a series")
 
     def chapters(self, config: Any, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
@@ -171,7 +171,7 @@ class Connector:
         self._decline("list pages")
 
     def image_url(self, config: Any, page: FoundPage) -> Visit[str]:
-        """The address of a page's image, where `pages` did not tell it already."""
+        """The address of a page's image, where `pages` had none."""
         yield from ()  # a generator like every other verb, though it asks for nothing
         if page.image_url is None:
             self._decline("find this page's image")
@@ -182,7 +182,7 @@ class Connector:
         return Ask(image_url)
 
     def image_report(self, outcome: ImageOutcome) -> Ask | None:
-        """What to tell the source about an image that was fetched; None where it does not want to know."""
+        """The report to the source on a fetched image; None where it wants none."""
         return None
 
     def _decline(self, doing: str) -> NoReturn:

@@ -66,7 +66,7 @@ def generator_paths(text: str) -> tuple[str, ...]:
 
 
 def directory_lookup(page_url: str) -> str | None:
-    """Where a directory of podcasts tells the feed of this page of it."""
+    """The address at which a directory of podcasts names the feed of this page."""
     parts, host = _split(page_url)
     found = _APPLE_PODCAST.match(parts.path) if host in {"podcasts.apple.com", "itunes.apple.com"} else None
     return f"https://itunes.apple.com/lookup?id={found.group(1)}&entity=podcast" if found else None

@@ -60,7 +60,7 @@ def reserve(tat: int, now: int, *, rate: Rate, held: int, patience: int) -> Rese
 
 
 def held_until(penalties: Mapping[str, int], who: str) -> int:
-    """Until when `who` must wait: for its own penalty, or for everyone's when a second caller was told the same (R21).
+    """Until when `who` must wait: for its own penalty, or for everyone's when a second caller got one too (R21).
 
     What two agree on is the second-latest of all penalties; one caller alone can never stop the others (SEC-11).
     """
@@ -81,7 +81,7 @@ class Pacer(Protocol):
         """A turn in this bucket, if it comes within `patience`."""
 
     async def penalise(self, bucket: str, who: str, hold: Millis) -> None:
-        """Nobody calls on behalf of `who` for so long; when a second one is told so too, nobody calls at all (R21)."""
+        """Nobody calls on behalf of `who` for so long; when a second one gets one, nobody calls at all (R21)."""
 
     def slot(self, bucket: str, limit: int) -> AbstractAsyncContextManager[None]:
         """One of `limit` places at the same time; entering waits for it."""
@@ -145,7 +145,7 @@ class MemoryPacer:
         return taken.turn
 
     async def penalise(self, bucket: str, who: str, hold: Millis) -> None:
-        """Nobody calls on behalf of `who` for so long; when a second one is told so too, nobody calls at all (R21)."""
+        """Nobody calls on behalf of `who` for so long; when a second one gets one, nobody calls at all (R21)."""
         penalties, now = self._bucket(bucket).penalties, self._now()
         for known in [known for known, until in penalties.items() if until <= now]:
             del penalties[known]

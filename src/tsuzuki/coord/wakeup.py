@@ -133,7 +133,7 @@ class SharedWakeup:
         self._has_unsent = asyncio.Event()
 
     def wake(self, *names: str) -> None:
-        """See `Wakeup`. What is woken while the connection is broken is told when it holds again."""
+        """See `Wakeup`. Names woken while the connection is broken are sent when it works again."""
         self._here.wake(*names)
         self._unsent.update(names)
         self._has_unsent.set()

@@ -301,7 +301,7 @@ order by finished_at desc, id desc
 limit 1;
 
 -- name: job_news
--- What a stream tells of jobs.
+-- What a stream reports of jobs.
 select crawl_job.public_id, crawl_job.kind, crawl_job.status, crawl_job.source_name, series.title as comic_title
 from json_each(cast(:rows as text)) as wanted
 cross join crawl_job

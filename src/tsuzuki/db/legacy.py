@@ -159,7 +159,7 @@ def read_items(path: Path, feed_id: LegacyId, *, after: int | None = None, most:
     """The next items of one of its feeds, the oldest first."""
     items, too_large, last = [], [], None
     with _open(path) as connection:
-        # Both, whatever the columns' types are: SQLite tells 1 from '1' where they have none.
+        # Both, whatever the columns' types are: SQLite distinguishes 1 and '1' where they have none.
         where = "feed_id in (?, ?) and rowid > ?"
         values = (feed_id, str(feed_id), -(2**63) if after is None else after)
         for last, row in _rows(connection, "items", where, values, most=most):

@@ -166,5 +166,5 @@ async def lock_feeds_shared_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
 
 
 async def lock_alerts_tx(tx: Tx, source_id: SourceId) -> None:
-    """Lock alerts of a source: of two series that break at once, a reader is told once."""
+    """Lock alerts of a source: of two series that break at once, a reader gets one notice."""
     await _take_tx(tx, ALERTS, (source_id,))

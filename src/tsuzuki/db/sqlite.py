@@ -215,7 +215,7 @@ class _WriterThread:
         self.connection.close()
 
     async def prove_tx(self, _: Tx) -> None:
-        """Write a page that says what it said before: nothing else tells whether the disk takes one."""
+        """Write a page with the bytes that it had: nothing else shows whether the disk takes one."""
         self.connection.execute("pragma user_version = 0")  # which we do not use
 
     async def release_memory_tx(self, _: Tx) -> None:
@@ -242,7 +242,7 @@ class _WriterThread:
             for number, job in enumerate(jobs, 1):
                 self._write_one(job)
                 if not self.connection.in_transaction:
-                    # A full disk or an I/O error undid the whole group so far: nobody in it may be told otherwise.
+                    # A full disk or an I/O error undid the whole group so far: nobody in it may get a success.
                     self.has_lost = True
                     _fail(jobs[:number], job.error)
                     self._begin()
@@ -277,7 +277,7 @@ class _WriterThread:
 
 
 def _without_event_loop() -> None:
-    """What looks for an event loop on this thread (sleep, a socket, a task) is told that it stands in a transaction."""
+    """Makes code that needs an event loop (sleep, sockets, tasks) fail with the reason: it is in a transaction."""
     asyncio._set_running_loop(_NoLoop())  # type: ignore[arg-type]  # noqa: SLF001  only this can stand in for one
 
 
@@ -298,7 +298,7 @@ def _is_unwanted(job: _Job) -> bool:
 
 
 def _fail(jobs: Sequence[_Job], cause: BaseException | None) -> None:
-    """Those whose error is not known yet will be told that nothing of theirs is stored, whether they ran or not."""
+    """Fail those who have no error yet: nothing of theirs is stored, whether they ran or not."""
     for job in jobs:
         job.drive.close()
         if job.error is None:
@@ -312,7 +312,7 @@ def _answer(jobs: Sequence[_Job]) -> None:
     try:
         jobs[0].loop.call_soon_threadsafe(_resolve_all, jobs)
     except RuntimeError:
-        return  # the loop is closed: nobody is left to be told
+        return  # the loop is closed: nobody waits any more
 
 
 def _resolve_all(jobs: Sequence[_Job]) -> None:

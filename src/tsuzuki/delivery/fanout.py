@@ -54,7 +54,7 @@ class NewBatch(msgspec.Struct, frozen=True):
     of_id: int
     installments: tuple[int, ...]
     is_quiet: bool
-    """R8: a back-catalogue, of which nobody is told."""
+    """R8: a back-catalogue, which makes no notices."""
     came: int = 0
     """How many came at once, where these are only a part of them."""
     harvest: str = ""
@@ -126,7 +126,7 @@ class ShelfArrival(msgspec.Struct, frozen=True):
 
     @property
     def is_told(self) -> bool:
-        """Whether some channel is to hear of it."""
+        """Whether some channel wants a notice."""
         return self.reader.is_told and not self.batch.is_quiet
 
 
@@ -239,7 +239,7 @@ async def _announce_tx(
 async def _deliver_later_tx(
     tx: Tx, batches: Sequence[NewBatch], notices: Sequence[Notice], *, now: Millis, available: int = 0
 ) -> None:
-    """Leave these to tasks: whoever follows by now gets them, and is told of when all have."""
+    """Leave these to tasks: whoever follows by now gets them, and notices follow when everyone has them."""
     is_items = batches[0].kind == "item"
     newest = await tx.one(int, q.newest_subscription if is_items else q.newest_follow)
     deliveries = [
@@ -282,7 +282,7 @@ def arrivals_of(batches: Sequence[NewBatch], placed: Iterable[Placed], readers: 
 
 
 async def _show_catalogue_tx(tx: Tx, batch: NewBatch, *, is_large: bool, now: Millis) -> Delivered:
-    """Each batch of a back-catalogue tells how much of it is there by now."""
+    """Send an event with how much of a back-catalogue is there after this batch."""
     readers = [] if is_large else await series_readers_tx(tx, SeriesId(batch.of_id), now)
     if not readers and not is_large:
         return NOTHING

@@ -46,7 +46,7 @@ async def lock_origin_tx(tx: Tx, watch_id: WatchId) -> Origin:
 
 
 async def outage_recipients_tx(tx: Tx, origin: Origin) -> list[Recipient]:
-    """The channels to be told that this origin broke or healed."""
+    """The channels that get a notice when this origin breaks or heals."""
     if origin.feed_id is not None:
         return await tx.many(Recipient, q.feed_recipients, feed_id=origin.feed_id)
     return await tx.many(
@@ -55,7 +55,7 @@ async def outage_recipients_tx(tx: Tx, origin: Origin) -> list[Recipient]:
 
 
 async def operator_recipients_tx(tx: Tx, name: str) -> list[Recipient]:
-    """The channels of those who run this server, to be told of what has this name."""
+    """The operators' channels, for a notice on what has this name."""
     return await tx.many(Recipient, q.operator_recipients, name=name)
 
 
@@ -86,7 +86,7 @@ async def alert_healed_tx(tx: Tx, watch_id: WatchId, *, now: Millis) -> Delivere
 
 
 async def alert_operators_tx(tx: Tx, name: str, about: str, *, reason: str, now: Millis) -> Delivered:
-    """Tell those who run this server that a source is no longer called; `about` is told once to each channel."""
+    """Notify operators that a source is no longer called; each channel gets one notice per `about`."""
     recipients = await operator_recipients_tx(tx, name)
     return Delivered(
         0, await notify_tx(tx, recipients, about, lambda name: broken(name, mask_text(reason), now), now=now)

@@ -43,7 +43,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     newest: int
     """See `Reach`."""
     available: int = 0
-    """Chapters of a back-catalogue, which shelves are told of and get no entries for (R8)."""
+    """Chapters of a back-catalogue: shelves get an event and no entries (R8)."""
     notices: tuple[Notice, ...] = ()
     """For the end, when everyone has their entries; decided when they were stored."""
     is_told: bool = False

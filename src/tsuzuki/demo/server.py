@@ -130,14 +130,14 @@ def _write_definition(folder: Path, base: str) -> None:
 
 
 async def _publish(opened: Tsuzuki, publisher: DemoPublisher, followed: DemoShelf) -> None:
-    """Bring out one installment after the other, and tell the server that there is something: as a hub would."""
+    """Publish one installment after the other, and notify the server of each as a hub would."""
     stories = [story.slug for pair in zip(JOURNALS, COMICS, strict=True) for story in pair]
     for slug in cycle(stories):
         await asyncio.sleep(EVERY_S)
         publisher.release(slug)
         try:
             await _look(opened, followed, slug)
-        except TsuzukiError as error:  # the next one will tell again
+        except TsuzukiError as error:  # the next one notifies again
             _log.warning("demo_refresh_failed", story=slug, why=str(error))
 
 

@@ -45,7 +45,7 @@ class FolderStore:
         try:
             data = bytearray(size + 1)
             read = os.preadv(descriptor, [data], 0, _NO_WAITING)
-        except OSError:  # not in memory, or a file system that cannot tell
+        except OSError:  # not in memory, or the file system cannot say
             return None
         finally:
             os.close(descriptor)
@@ -68,7 +68,7 @@ class FolderStore:
 
     async def open(self, key: str, *, size: int, digest: bytes) -> "_OpenFile | None":
         """As `FileStore` says. Whoever has begun reads on while the file is removed."""
-        del digest  # parts do not tell
+        del digest  # a part cannot be checked by it
         opening = asyncio.ensure_future(asyncio.to_thread(self._opened, key, size))
         try:
             descriptor = await asyncio.shield(opening)

@@ -75,7 +75,7 @@ STATUSES: Mapping[type[TsuzukiError], int] = {
 LONGEST_SENTENCE = 1_000
 _ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
-# A source's own codes are for the operator's pages; a client of the API is told in R48's words.
+# A source's own codes are for the operator's pages; a client of the API gets those of R48.
 _CODES: Mapping[type[TsuzukiError], str] = {SourceError: Unavailable.code, RefusedAddress: Invalid.code}
 
 # What an engine says of itself, with addresses and file names, is for the log; so is how two transactions met.
@@ -122,9 +122,7 @@ def _body(error: Exception, code: str | None) -> ErrorBody:
 
 
 def plain_sentence(text: str) -> str:
-    """What may be told or logged: what others sent may be part of it, which has no control characters then, nor an end
-    far away.
-    """
+    """A text to be shown or logged, which may quote others: without control characters, and cut."""
     text = _ODD.sub(" ", text)
     return text if len(text) <= LONGEST_SENTENCE else f"{text[: LONGEST_SENTENCE - 1]}…"
 

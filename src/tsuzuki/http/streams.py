@@ -43,4 +43,4 @@ async def _lines(
                 if time.monotonic() >= ends_at:
                     return
         except (NotFound, Unavailable):
-            return  # the listener comes back, and is told then
+            return  # the client comes back, and gets its answer then

@@ -388,7 +388,7 @@ class Images:
         except OSError as error:
             _log.error("image_not_stored", subject=subject.key, reason=str(error))
             arrival.fail(Unavailable(f"The image cannot be stored: {error.strerror}."))
-        except Exception as error:  # noqa: BLE001  those who wait must hear of it, whatever it is
+        except Exception as error:  # noqa: BLE001  those who wait must get it, whatever it is
             arrival.fail(error)
 
     async def _brought(self, subject: ImageSubject, known: KnownImage | None, *, has_waited: bool) -> Image | None:
@@ -531,7 +531,7 @@ class Prefetch:
                     await self._images.quiet()
                     await self._images.ensure(page_of(reading.release_id, position), is_ahead=True)
         except TsuzukiError:
-            return  # there are no more pages, or the source does not answer: the reader will be told
+            return  # there are no more pages, or the source does not answer: the reader will see that
 
     async def _missing(self, reading: _Reading) -> int | None:
         """The next page that is not here; None when all that should be is."""

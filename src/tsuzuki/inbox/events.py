@@ -193,7 +193,7 @@ class Events:
         if newest == EventCursor():
             await self._add_first_event(shelf_id)
         if named == EventCursor():
-            return named, False  # there was no event yet when this reader looked: all are told
+            return named, False  # there was no event yet when this reader looked: all are sent
         return newest, bool(last_event_id)
 
     async def _add_first_event(self, shelf_id: ShelfId) -> None:

@@ -169,7 +169,7 @@ def _names(url: str) -> set[str]:
     place, _, _ = unquote(parts.path).rpartition(".") if "." in parts.path[-6:] else (parts.path, "", "")
     place = _SIZE.sub("", place)
     name = place.rpartition("/")[2]
-    # without a path that tells it from others, a picture is what its query says
+    # without a distinct path, a picture is known by its query
     whole = place if len(name) > 2 else f"{place}?{parts.query}"
     return {whole, name} if len(name) >= _LONG_NAME and not name.endswith("default") else {whole}
 

@@ -252,7 +252,7 @@ select count(*) from hit cross join entry
 where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted};
 
 -- name: details
--- Of the entries of one answer, what apps are told beside the item or chapter. Materialized: PostgreSQL would rather begin
+-- Of the entries of one answer, what apps get beside the item or chapter. Materialized: PostgreSQL would rather begin
 -- with all that the shelf has.
 with page as materialized (
   select id, shelf_id, feed_id, series_id, changed_at, {arrival} as arrived_at from entry

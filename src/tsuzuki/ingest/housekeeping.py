@@ -56,7 +56,7 @@ async def forget_unheld(db: Database) -> int:
 
 
 async def index_items(db: Database, parsers: Parsers, watch: Callable[[int, int], None]) -> int:
-    """Index every item that is not, from where a run was interrupted; `watch` is told how many of how many are done."""
+    """Index every item that is not, from where a run was interrupted; `watch` gets the count and the total."""
     total = await db.read(count_unindexed_tx)
     last, done = ItemId(0), 0
     watch(done, total)

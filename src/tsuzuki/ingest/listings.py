@@ -121,7 +121,7 @@ def _is_changed(listed: ReleaseInListing, known: KnownRelease | None) -> bool:
 def _previous_keys(
     new: Sequence[ReleaseInListing], listed: Sequence[ReleaseInListing], unlisted: Sequence[KnownRelease]
 ) -> dict[str, str]:
-    """R101: under which key a new one is stored. An address that several share tells nothing."""
+    """R101: under which key a new one is stored. An address that several share identifies nothing."""
     by_source_key = {each.source_key: each.key for each in unlisted if each.source_key}
     uses = Counter(each.url for each in listed) | Counter(each.url for each in unlisted)
     by_url = {each.url: each.key for each in unlisted if uses[each.url] == 1}

@@ -108,7 +108,7 @@ UpdateStrategy = Literal["ALWAYS_UPDATE", "ONLY_FETCH_ONCE"]
 
 
 class SeriesDetails(msgspec.Struct, frozen=True):
-    """All that a source tells of one series. None means: the source did not say."""
+    """Everything that a source says of one series. None means: the source did not say."""
 
     title: str
     alt_titles: tuple[str, ...] = ()

@@ -86,7 +86,7 @@ class Ask(msgspec.Struct, frozen=True):
     accept_statuses: frozenset[int] = frozenset()
     """Statuses beyond 2xx and 304 that the connector reads itself instead of having them raised."""
     rate_headers: RateHeaders | None = None
-    """Where this source tells its limits, for those that do not use Retry-After."""
+    """The headers with this source's limits, if it does not use Retry-After."""
     pace: CallPace | None = None
     """Where this call has a limit of its own."""
 

@@ -213,7 +213,7 @@ class Channels:
             raise NotFound("There is no such channel.")
 
     async def try_out(self, shelf_id: ShelfId, public_id: PublicId, user_id: UserId | None = None) -> TaskId:
-        """Send a message that says that it works; the task tells how it went.
+        """Send a test message; its task shows the outcome.
 
         Conflict while the channel is switched off, TooManyRequests beyond what a shelf may send.
         """

@@ -2,7 +2,7 @@
 channel.id as channel_id, channel.public_id as channel_public_id
 
 -- name: item_recipients
--- Entries of this delivery only: who subscribed since then was not told of a back-catalogue (R8). Muted ones are left out.
+-- Entries of this delivery only: who subscribed since then gets no notices of it (R8). Muted ones are left out.
 select {recipient}, case when subscription.name = '' then feed.title else subscription.name end as name
 from entry
 join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
@@ -48,7 +48,7 @@ where follow.series_id = :id and follow.notify and follow.status <> 'dropped' an
 order by channel.id;
 
 -- name: tenant_recipients
--- What concerns a tenant's account is told on every channel of its shelves, of those that sleep too.
+-- Notices on a tenant's account go to every channel of its shelves, of those that sleep too.
 select {recipient}, tenant.name
 from shelf
 join tenant on tenant.id = shelf.tenant_id
@@ -80,7 +80,7 @@ select title, cast(null as text) as url, cast(null as text) as number, public_id
 from series where id = :id;
 
 -- name: close_burst
--- From here on what comes is told by itself.
+-- From here on, each one has its own notice.
 update surge set told_at = :now where kind = :kind and of_id = :of_id and since = :at returning count;
 
 -- fragment: channel
@@ -126,7 +126,7 @@ select count(*) as total from channel where shelf_id = :shelf_id;
 select {channel} from channel where {of_person} and public_id = :public_id;
 
 -- name: channel_to_notify
--- Whoever is locked out hears nothing.
+-- Whoever is locked out gets no notices.
 select {channel} from channel
 where id = :id and not exists (
   select 1 from shelf_member

@@ -99,7 +99,7 @@ atexit.register(FORK_SERVER.close)
 
 
 class _Server:
-    """Forks children on request and tells how they ended."""
+    """Forks children on request and reports how they ended."""
 
     def __init__(self, requests: socket.socket, idle_seconds: float) -> None:
         self._requests = requests
@@ -132,7 +132,7 @@ class _Server:
         (length,) = LENGTH.unpack(head)
         request = msgspec.msgpack.decode(self._requests.recv(length, socket.MSG_WAITALL), type=ChildRequest)
         for name in request.modules:
-            with suppress(Exception):  # the call that needs it is told what is wrong
+            with suppress(Exception):  # the call that needs it gets the error
                 module = importlib.import_module(name)
                 for needed in getattr(module, "FOR_PARSERS", ()):
                     importlib.import_module(needed)

@@ -226,7 +226,7 @@ class _Child:
             raise _death_message(await self.stop(_GRACE), order) from error
 
     async def stop(self, grace: float = 0.0) -> int:
-        """The exit status of a child that was told to go, and made to when it did not within `grace` seconds."""
+        """The exit status of a child that was asked to end, and killed if it did not within `grace` seconds."""
         if self._ending is None:
             self._ending = asyncio.ensure_future(self._end(grace))
         return await asyncio.shield(self._ending)

@@ -42,7 +42,7 @@ class SourceFetcher(Protocol):
 
 
 class CallListener(Protocol):
-    """Is told of every call: the request, the outcome, and how long it took."""
+    """Called with every call: the request, the outcome, and how long it took."""
 
     def __call__(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None: ...
 
@@ -140,7 +140,7 @@ class Driver:
     def __init__(
         self, fetcher: SourceFetcher, parsers: Parsers, *, answered: Callable[[SourceId], Awaitable[None]] = _nobody
     ) -> None:
-        """`answered` is told of every source that was called and answered (R99)."""
+        """`answered` is called with every source that answered (R99)."""
         self._fetcher = fetcher
         self._parsers = parsers
         self.answered = answered

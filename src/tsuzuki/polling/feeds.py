@@ -218,7 +218,7 @@ class FeedPoll:
         )
 
     def _freshness(self, fetched: FeedOutcome, now: Millis) -> tuple[str | None, Millis | None]:
-        """R26, R94: a 304 keeps what it does not tell: what was good for an hour is so for another."""
+        """R26, R94: a 304 keeps what it does not repeat: what was fresh for an hour is so for another."""
         fresh_for = freshness(fetched.headers, now)
         if fresh_for is None and fetched.status == NOT_MODIFIED and "cache-control" not in fetched.headers:
             kept = self._target.cache_control

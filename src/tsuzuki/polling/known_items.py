@@ -57,7 +57,7 @@ class ItemComparison(msgspec.Struct, frozen=True, kw_only=True):
     relisted: Collection[str] = ()
     """REL-39d: keys of what retention removed, and the feed was not known to list any more."""
     is_unstable: bool = False
-    """Whether a page had to tell what a key did not."""
+    """Whether it was recognised by its page, not by its key."""
 
 
 class _Recognised(msgspec.Struct, frozen=True):

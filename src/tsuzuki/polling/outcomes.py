@@ -397,7 +397,7 @@ def after_failure(
 
 
 async def save_failure_or_lose_tx(tx: Tx, watch: ClaimedWatch, failure: PollFailure, now: Millis) -> Delivered:
-    """Write the outcome, and tell those who follow when it counts as broken now; LeaseLost when it is not ours."""
+    """Write the outcome, and notify followers if it counts as broken now; LeaseLost when it is not ours."""
     failures = await save_failure_tx(tx, watch, failure, now)
     if failures is None:
         raise LeaseLost([watch.id])

@@ -247,7 +247,7 @@ def failure_delay(kind: str, failed: PollFailed, pace: PullPace) -> tuple[Millis
 
 
 def is_broken(failures: int, *, is_suspended: bool) -> bool:
-    """Whether those who follow it are told: too many failures in a row, or gone for good."""
+    """Whether its followers are notified: after too many failures in a row, or if it is gone for good."""
     return failures >= BREAKER_AT or is_suspended
 
 

@@ -89,7 +89,7 @@ class Poller:
         recorder: Recorder | None = None,
         looks: RecentFetches | None = None,
     ) -> None:
-        """`recorder` is told of scheduled polls of series; whoever crawls keeps a record of their own."""
+        """`recorder` records scheduled polls of series; crawl jobs keep records of their own."""
         self._db = db
         self._driver = driver
         self._registry = registry
@@ -150,7 +150,7 @@ class Poller:
         try:
             found = await self._with_lease(watch, self._in_turn(watch, turn))
         except asyncio.CancelledError:
-            await asyncio.shield(self._give_back(watch))  # told to end, which is no poll that never ended
+            await asyncio.shield(self._give_back(watch))  # asked to end, which is no poll that never ended
             raise
         except NotOurTurn as error:
             return PollResult(error.code, why=str(error), host_waits=Millis(error.retry_after or 0))
@@ -279,7 +279,7 @@ class HeldLease:
         try:
             return await work
         except asyncio.CancelledError:
-            # As `asyncio.timeout` tells its own cancellation from somebody else's.
+            # As `asyncio.timeout` distinguishes its own cancellation from somebody else's.
             if self._failure is None or (task is not None and task.uncancel() > 0):
                 raise
             raise self._failure from None

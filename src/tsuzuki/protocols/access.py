@@ -21,7 +21,7 @@ _LATER = "60"
 
 
 class AppResource(Resource):
-    """A path that apps call. What `is_public` is answered without a device password: it tells nothing of anybody, or
+    """A path that apps call. One that `is_public` needs no device password: it shows nothing of anybody, or
     what the request itself proves a right to.
     """
 

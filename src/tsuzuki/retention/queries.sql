@@ -79,7 +79,7 @@ entry.id in {wanted_rows} and {is_read} and not {is_kept} and entry.id < (select
   )
 
 -- name: add_tombstones_of_pruned
--- REL-39d: what no feed holds would be news when its feed brings it.
+-- REL-39d: a detached item would be news when its feed brings it.
 insert into entry_tombstone (shelf_id, feed_id, key, at)
 select entry.shelf_id, entry.feed_id, item.key, cast(:now as bigint)
 from entry join item on item.id = entry.item_id

@@ -26,7 +26,7 @@ _LogFormat = Literal["auto", "text", "json"]
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """How one setting is read, and what people are told about it."""
+    """How one setting is read, and its documentation."""
 
     group: str
     kind: SettingType

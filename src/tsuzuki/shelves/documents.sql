@@ -4,7 +4,7 @@ select document, progress, percentage, device, device_id, at from document_progr
 where shelf_id = :shelf_id and document = :document;
 
 -- name: write_document
--- The last that is told counts.
+-- The last report counts.
 insert into document_progress (shelf_id, document, progress, percentage, device, device_id, at)
 values (:shelf_id, :document, :progress, :percentage, :device, :device_id, :at)
 on conflict (shelf_id, document) do update set
@@ -12,7 +12,7 @@ on conflict (shelf_id, document) do update set
   device_id = excluded.device_id, at = excluded.at;
 
 -- name: forget_documents
--- Those that nobody told of for longest, where there are more than may be.
+-- Those not reported for longest, beyond the limit.
 delete from document_progress where shelf_id = :shelf_id and at < (
   select kept.at from document_progress as kept where kept.shelf_id = :shelf_id
   order by kept.at desc limit 1 offset :most

@@ -7,7 +7,7 @@ follow.shelf_id = :shelf_id and (cast(:only as bigint) is null or follow.id = ca
 case when chapter.number_sort % 1000000 = 0 then chapter.number_sort end
 
 -- fragment: listed
--- A number stands once in a series (I1), so counting those that are whole tells whether one is missing.
+-- A number stands once in a series (I1), so counting the whole numbers shows whether one is missing.
 with mine as (
   select follow.id, follow.public_id, follow.series_id, follow.group_id, follow.status, follow.notify,
     follow.preferences, follow.created_at, follow.updated_at

@@ -401,7 +401,7 @@ left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = ch
 where chapter.id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: tracked
--- All of a series, the lowest first: what a tracker is told of, and moves.
+-- All of a series, the lowest first: what a tracker gets, and moves.
 select chapter.id, chapter.number_sort, chapter.volume, series.latest_sort is null as is_unnumbered, {state} as state
 from chapter
 join series on series.id = chapter.series_id

@@ -78,7 +78,7 @@ where match_key = :match_key and not exists (
 limit 2;
 
 -- name: known_series
--- A person may have mapped it by another key: the address tells.
+-- A person may have mapped it by another key: then the address is the same.
 select value ->> 'key' as key from json_each(cast(:rows as text))
 where exists (
   select 1 from series_source where series_source.source_id = :source_id and series_source.source_key = value ->> 'key'

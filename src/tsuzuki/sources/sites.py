@@ -456,5 +456,5 @@ def source_info(registry: Registry, connector: str | None, config: Mapping[str, 
         return info
     try:
         return described.for_source(decode_config(info.config, config)).info
-    except Invalid:  # a config that no longer fits its connector is told where the source is called
+    except Invalid:  # a config that no longer fits its connector fails where the source is called
         return info

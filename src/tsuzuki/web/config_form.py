@@ -178,7 +178,7 @@ def _read(field: ConfigField, form: Form) -> Any:
     """None where nothing stands in it. What is no number stays as it is: its connector says what it wants instead."""
     text = form.one(field.name).strip()
     match field.kind:
-        case "document":  # lines and columns are told as they were typed
+        case "document":  # lines and columns are counted as they were typed
             return form.one(field.name).replace("\r\n", "\n") or None
         case "flag":
             return text == "on"

@@ -34,7 +34,7 @@ def push_resources(site: Site) -> tuple[Resource, ...]:
             titles=form.one("titles") == "on",
             contact=contact(request),
         )
-        # What replaces another address is told as that one was.
+        # A new address of a browser keeps the choices of the one before.
         added = await channels.add_browser(await site.shelf_id(caller), caller.user_id, browser, form.one("was"))
         return data_of({"name": added.name})
 

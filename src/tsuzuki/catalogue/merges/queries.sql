@@ -269,7 +269,7 @@ where progress.shelf_id = entry.shelf_id and progress.chapter_id = entry.chapter
 update series_source set series_id = :into_id, updated_at = :now where series_id = :from_id;
 
 -- name: join_follows
--- The livelier status, and whoever wants to hear of it does.
+-- The livelier status, and notices if either wants them.
 update follow
 set status = case
     when 'reading' in (follow.status, other.status) then 'reading'

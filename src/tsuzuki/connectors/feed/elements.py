@@ -78,7 +78,7 @@ class ElementNames(dict[str, str]):
 
 
 def is_of_atom(tag: str) -> bool:
-    """Whether an element is Atom's, told from its tag as it came."""
+    """Whether an element is Atom's, by its unchanged tag."""
     return "atom" in tag.lower()
 
 

@@ -111,12 +111,12 @@ def disambiguated(items: Sequence[FoundItem], own: Sequence[str]) -> list[FoundI
 
 def with_other_keys(item: FoundItem) -> FoundItem:
     """The entry with the keys that it would have among others of the same key."""
-    is_noted = len(item.other_keys) > 1  # as of all that were told apart; a former key is one
+    is_noted = len(item.other_keys) > 1  # as with all that had to be distinguished; a former key is one
     return item if is_noted else _renamed(item, item.key, item.key)
 
 
 class _Facts(msgspec.Struct, frozen=True):
-    """By what entries are told apart, the best first."""
+    """What distinguishes entries, the best first."""
 
     enclosure: str | None
     date: str | None
@@ -142,7 +142,7 @@ _TELLS: tuple[Callable[[_Facts], str | None], ...] = (
 
 
 def _names(group: dict[_Facts, str]) -> dict[_Facts, str]:
-    """A key for each of a group: by the first fact that it shares with none of those still to be told apart."""
+    """A key for each of a group: by the first fact that it shares with none of those that have no key yet."""
     names: dict[_Facts, str] = {}
     for tell in _TELLS:
         left = [facts for facts in group if facts not in names]

@@ -184,7 +184,7 @@ class MangaDex(Connector):
         return SeriesPage(series, bool(series) and _has_next(offset, LIST_SIZE, found.total))
 
     def details(self, config: MangaDexConfig, series_url: str) -> Visit[SeriesDetails]:
-        """All that MangaDex tells of a series."""
+        """Everything that MangaDex says of a series."""
         includes = [("includes[]", kind) for kind in ("cover_art", "author", "artist")]
         reply: Reply = yield self._ask(f"/manga/{_id_in(series_url)}", includes, accept={404})
         yield from _refuse_missing(reply, "this series")
@@ -232,7 +232,7 @@ class MangaDex(Connector):
         return Ask(image_url, max_bytes=IMAGE_CAP)
 
     def image_report(self, outcome: ImageOutcome) -> Ask | None:
-        """MangaDex@Home wants to hear of every image, unless its own servers sent it, or those of a mirror."""
+        """MangaDex@Home wants a report on every image, unless its own servers sent it, or those of a mirror."""
         if self._api != API or _is_official(urlsplit(outcome.url).hostname):
             return None
         report = {

@@ -52,7 +52,7 @@ class SelectorsSource(Connector):
         return self
 
     def series_at(self, config: SourceConfig, url: str) -> SeriesAt | None:
-        """Whatever is on a host of this source; whether it is a series, its details tell."""
+        """Any address on a host of this source; its details show whether it is a series."""
         own = self._own(url)
         return None if own is None else SeriesAt(path_of(own), own)
 

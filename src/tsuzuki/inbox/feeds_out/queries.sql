@@ -41,7 +41,7 @@ returning id;
 update feed_out set secret_hash = :secret_hash, secret = :secret, updated_at = :now, fetched_at = null where id = :id;
 
 -- name: end_subscriptions
--- The topic that they know is no more; each is told so.
+-- The topic that they know has ended; each is notified.
 update hub_subscription set feed_out_id = null where feed_out_id = :id;
 
 -- name: delete_feed
@@ -139,7 +139,7 @@ select told from feed_out where id = :id;
 select id from hub_subscription where feed_out_id = :feed_out_id and lease_until > :now order by id;
 
 -- name: ended
--- Those whose feed has ended; who has not confirmed is told nothing.
+-- Those whose feed has ended; who has not confirmed is not notified.
 select id as subscription_id, asked_at from hub_subscription
 where feed_out_id is null and lease_until > :now order by id;
 

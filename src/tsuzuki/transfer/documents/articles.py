@@ -213,7 +213,7 @@ def seconds_of(value: Any) -> int | None:
 
 def _moment(text: str) -> int | None:
     try:
-        moment = datetime.fromisoformat(text)  # PostgreSQL tells fractions of seconds
+        moment = datetime.fromisoformat(text)  # PostgreSQL writes fractions of seconds
         return seconds_of(int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()))
     except (ValueError, OverflowError):
         return None

@@ -276,7 +276,7 @@ def _lowered(html: str) -> str:
 
 
 def _elsewhere(html: str) -> str:
-    """Links that lead away open another page and tell it nothing. By text: a node for each takes ten times as long."""
+    """Links to other sites open a new page and send no referrer. By text: a node for each takes ten times as long."""
     return _LINK.sub(
         lambda link: f'<a{_REL.sub("", link[1])} target="_blank" rel="noopener noreferrer nofollow">',
         html,
