@@ -39,8 +39,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--fusion-at-once", type=int, default=10, help="Fusion's; its default, because more lose more")
     parser.add_argument("--only", help="only these, separated by commas: sqlite, postgres, miniflux, fusion, yarr")
     for recipe in RECIPES:
-        told = f"a checkout of {recipe.repository}, or a built program [{recipe.variable}]"
-        parser.add_argument(recipe.option, type=Path, default=os.environ.get(recipe.variable), help=told)
+        hint = f"a checkout of {recipe.repository}, or a built program [{recipe.variable}]"
+        parser.add_argument(recipe.option, type=Path, default=os.environ.get(recipe.variable), help=hint)
     parser.add_argument("--clone", action="store_true", help="fetch those that are not given from GitHub")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tsuzuki-peers"
     parser.add_argument("--cache", type=Path, default=cache, help="where clones and programs stay")

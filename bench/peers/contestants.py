@@ -294,10 +294,10 @@ class Contestant(ABC):
     async def call(self, method: str, path: str, *, body: object = None, data: object = None) -> Any:
         """What the answer holds; None if that is nothing."""
         async with self.session.request(method, self.url + path, json=body, data=data) as response:
-            told = await response.read()
+            answer = await response.read()
             if response.status >= 400:
-                raise Broken(f"{self.name}: {method} {path} was answered with {response.status}: {told[:200]!r}")
-            return await response.json(content_type=None) if told[:1] in {b"{", b"["} else None
+                raise Broken(f"{self.name}: {method} {path} was answered with {response.status}: {answer[:200]!r}")
+            return await response.json(content_type=None) if answer[:1] in {b"{", b"["} else None
 
 
 def bare_environment(folder: Path) -> dict[str, str]:

@@ -18,7 +18,7 @@ import msgspec
 
 from bench.harness import p95, say
 from bench.peers.contestants import Broken, Contestant
-from bench.peers.publisher import COMMON, NEW, Mode, Told, address, rare_word
+from bench.peers.publisher import COMMON, NEW, AnswerCounts, Mode, address, rare_word
 from bench.peers.table import Row, megabytes, milliseconds, octets, rate
 
 CLIENTS = 16
@@ -75,8 +75,8 @@ class Site:
     async def set(self, key: str, mode: Mode) -> None:
         await self._get(f"set/{key}/{mode}")
 
-    async def told(self, key: str) -> Told:
-        return msgspec.json.decode(await self._get(f"told/{key}"), type=Told)
+    async def answers(self, key: str) -> AnswerCounts:
+        return msgspec.json.decode(await self._get(f"answers/{key}"), type=AnswerCounts)
 
     async def _get(self, path: str) -> bytes:
         async with self._session.get(f"http://127.0.0.1:{self._port}/{path}") as response:
@@ -185,7 +185,7 @@ class Measuring:
 
     async def _check_requests(self, one: Contestant, what: str, expected: str) -> None:
         """Each feed once, with the answer that was meant."""
-        statuses = (await self._site.told(one.key)).statuses
+        statuses = (await self._site.answers(one.key)).statuses
         if statuses != {expected: self._sizes.feeds}:
             got = ", ".join(f"{count:,} times {status}" for status, count in sorted(statuses.items())) or "nothing"
             self._note(f"{one.name}, {what}: the publisher answered {got}, for {self._sizes.feeds:,} feeds.")
@@ -207,7 +207,7 @@ class Measuring:
             await asyncio.sleep(LOOK_S)
             now_left, now_asked = await one.left(), asked
             if time.perf_counter() - changed_at > 1:
-                now_asked = sum((await self._site.told(one.key)).statuses.values())
+                now_asked = sum((await self._site.answers(one.key)).statuses.values())
             if (now_left, now_asked) != (left, asked):
                 left, asked, changed_at = now_left, now_asked, time.perf_counter()
         return left, changed_at
@@ -292,7 +292,7 @@ class Measuring:
     async def _stored(self, one: Contestant) -> None:
         await asyncio.sleep(self._sizes.settle / 1000)
         self.figures[AFTER][one.name] = one.memory
-        items, published = await one.items(), (await self._site.told(one.key)).published
+        items, published = await one.items(), (await self._site.answers(one.key)).published
         if items != published:
             word = "missing" if items < published else "too many"
             amiss = f"of {published:,} items published to it {abs(published - items):,} are {word}"

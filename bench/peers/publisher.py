@@ -1,7 +1,7 @@
 """A publisher that knows who asks: `python -m bench.peers.publisher HOSTS ITEMS`, a process of its own.
 
 Everyone polls the same feeds under a name of their own, `/NAME/NUMBER`, on many loopback addresses, as feeds are on
-many hosts. `/set/NAME/MODE` says what NAME gets from now on; `/told/NAME` is what NAME got since, and what was ever
+many hosts. `/set/NAME/MODE` says what NAME gets from now on; `/answers/NAME` is what NAME got since, and what was ever
 published to it. Anything else is a small icon or an empty page.
 """
 
@@ -55,7 +55,7 @@ def document(feed: int, newest: int, items: int, *, note: str = "") -> bytes:
     return f"<rss version='2.0'><channel><title>Feed {feed}</title>{note}{rows}</channel></rss>".encode()
 
 
-class Told(msgspec.Struct):
+class AnswerCounts(msgspec.Struct):
     """What one reader got: answers by status since its mode was set, and items that were ever published to it."""
 
     mode: Mode = "same"
@@ -71,7 +71,7 @@ class Publisher:
 
     def __init__(self, items: int) -> None:
         self._items = items
-        self._told: dict[str, Told] = {}
+        self._answers: dict[str, AnswerCounts] = {}
         self._newest: dict[tuple[str, int], int] = {}
         self._calls = 0
         self._rendered = lru_cache(maxsize=4096)(document)
@@ -81,7 +81,7 @@ class Publisher:
         first, _, second = rest.partition(b" ")[0].decode().partition("/")
         if first == "set":
             return self._set(second)
-        if first == "told":
+        if first == "answers":
             return _ok(msgspec.json.encode(self._of(second)), "application/json")
         if second.isdecimal():
             return self._feed(first, int(second), head.lower())
@@ -89,36 +89,36 @@ class Publisher:
             return _ok(_ICON, "image/png")
         return _ok(b"<!doctype html><title>A site</title>", "text/html")
 
-    def _of(self, name: str) -> Told:
-        return self._told.setdefault(name, Told())
+    def _of(self, name: str) -> AnswerCounts:
+        return self._answers.setdefault(name, AnswerCounts())
 
     def _set(self, what: str) -> bytes:
         name, _, mode = what.partition("/")
         if mode not in get_args(Mode):
             return b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
-        told = self._of(name)
-        told.mode = msgspec.convert(mode, Mode)
-        told.statuses.clear()
+        answers = self._of(name)
+        answers.mode = msgspec.convert(mode, Mode)
+        answers.statuses.clear()
         return _ok(b"", "text/plain")
 
     def _feed(self, name: str, feed: int, head: bytes) -> bytes:
-        told, key = self._of(name), (name, feed)
+        answers, key = self._of(name), (name, feed)
         if key not in self._newest:
             self._newest[key] = self._items
-            told.published += self._items
-        elif told.mode == "new":
+            answers.published += self._items
+        elif answers.mode == "new":
             self._newest[key] += NEW
-            told.published += NEW
+            answers.published += NEW
         newest = self._newest[key]
-        if told.mode in {"same", "new"}:
+        if answers.mode in {"same", "new"}:
             tag = f'"{feed}-{newest}"'
             if f"if-none-match: {tag}".encode() in head:
-                told.count("304")
+                answers.count("304")
                 return f"HTTP/1.1 304 Not Modified\r\nETag: {tag}\r\n\r\n".encode()
-            told.count("200")
+            answers.count("200")
             return _ok(self._rendered(feed, newest, self._items), "application/rss+xml", f"ETag: {tag}\r\n")
-        told.count("200")
-        if told.mode == "mute":
+        answers.count("200")
+        if answers.mode == "mute":
             return _ok(self._rendered(feed, newest, self._items), "application/rss+xml")
         self._calls += 1
         note = f"<lastBuildDate>{formatdate(_BEGAN + self._calls)}</lastBuildDate>"

@@ -8,7 +8,7 @@ import pytest
 from bench.peers.__main__ import compare
 from bench.peers.build import FUSION, MINIFLUX, Built, Missing, Recipe, build
 from bench.peers.measure import AFTER, CALLS, COLD, CROWD, CROWD_P95, DISK, DURING, FIRST, IDLE, POLLS, Sizes
-from bench.peers.publisher import COMMON, NEW, Publisher, Told, rare_word
+from bench.peers.publisher import COMMON, NEW, AnswerCounts, Publisher, rare_word
 from bench.peers.table import Row, aims, milliseconds, rate, ratios, table
 from bench.peers.tsuzuki import OnSqlite
 
@@ -127,9 +127,9 @@ def test_the_publisher_tells_each_reader_what_its_mode_says():
     assert {body[body.index(b"<item>") :] for body in stirred} == {first[first.index(b"<item>") :]}
     ask(publisher, "set/one/new")
     assert ask(publisher, "one/7", '"7-4"')[1].count(b"<item>") == 4
-    told = msgspec.json.decode(ask(publisher, "told/one")[1], type=Told)
-    assert (told.mode, told.statuses, told.published) == ("new", {"200": 1}, 4 + NEW)
-    assert msgspec.json.decode(ask(publisher, "told/two")[1], type=Told).published == 0
+    answers = msgspec.json.decode(ask(publisher, "answers/one")[1], type=AnswerCounts)
+    assert (answers.mode, answers.statuses, answers.published) == ("new", {"200": 1}, 4 + NEW)
+    assert msgspec.json.decode(ask(publisher, "answers/two")[1], type=AnswerCounts).published == 0
 
 
 async def test_our_own_row_is_whole_and_nothing_is_lost(tmp_path):
