@@ -4,20 +4,13 @@ import re
 import sys
 from pathlib import Path
 
+from tsuzuki.protocols.build import PROTOCOLS
 from tsuzuki.web.apps import READER_APPS, ReaderApp, Way
 
 PAGE = Path(__file__).parent.parent / "docs" / "apps.md"
 SECTION = re.compile(r"(?<= -->\n).*?(?=<!-- /apps -->)", re.DOTALL)
 SERVER = "https://read.example"
-TITLES = {
-    "fever": "Fever",
-    "greader": "Google Reader",
-    "komga": "Komga",
-    "koreader": "KOReader",
-    "miniflux": "Miniflux",
-    "opds": "OPDS",
-    "syncyomi": "SyncYomi",
-}
+TITLES = {one.name: one.title for one in PROTOCOLS}
 
 TRIED = {"source": "Calls replayed (from its source).", "notes": "Calls replayed (from notes).", "": ""}
 

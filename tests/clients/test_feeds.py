@@ -17,6 +17,8 @@ from tsuzuki.model.times import Millis
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(900)]
 
 ITEMS = 5_000
+SEEN_S = 2
+"""How long ago an app looked that marks all."""
 LIST = b"""<rss version="2.0"><channel><title>New here</title><link>http://example.org/</link>
 <item><guid>1</guid><title>One</title><link>http://example.org/1</link></item></channel></rss>"""
 
@@ -58,6 +60,7 @@ async def test_an_apps_library_loses_and_repeats_nothing(protocol, empty_databas
         await ann.add_series("The Lighthouse Cat", group="Comics")
         late = await ann.add_feed("Late")
         before = await numbers(ann)
+        await asyncio.sleep(SEEN_S + 1)  # what is marked beside it has all arrived before that
         over = asyncio.Event()
         disturbing = asyncio.create_task(disturb(ann, late, over))
         new = f"http://127.0.0.1:{site.port}/feed.xml"

@@ -34,6 +34,8 @@ q = parse_queries(
     """
 -- name: set_addresses
 update feed set site_url = :site_url, icon_url = :icon_url, proxy = :proxy where id = :id;
+-- name: link
+select link from feed where id = :id;
 -- name: errors
 select error from icon where error is not null order by id;
 -- name: count_icons
@@ -149,6 +151,20 @@ async def test_else_the_sites_favicon(shelf):
     await shelf.icons.work()
     assert await shelf.color(feed) == RED
     assert shelf.site.asked == ["/", "/favicon.ico"]
+
+
+@pytest.mark.parametrize("names_itself", [True, False])
+async def test_a_feed_without_a_site_has_the_icon_of_its_host(shelf, names_itself):
+    """And is not asked for once more, as if it were a page that names icons."""
+    shelf.site.page('<link rel="icon" href="/named.png" sizes="64x64">')
+    shelf.site.put("/named.png", a_picture("PNG", (64, 64), color="blue"))
+    feed = await shelf.add()
+    link = await shelf.db.read(lambda tx: tx.one(str, q.link, id=feed))
+    said = {"site_url": link if names_itself else None, "icon_url": None, "proxy": ""}
+    await shelf.db.with_tx(lambda tx: tx.run(q.set_addresses, id=feed, **said))
+    await shelf.icons.work()
+    assert await shelf.color(feed) == BLUE
+    assert shelf.site.asked == ["/", "/named.png"]
 
 
 async def test_a_feed_whose_own_icon_fails_has_its_sites(shelf):

@@ -104,6 +104,7 @@ def a_feed_out(shelf: ShelfId, search: str | None) -> FeedOut:
         of_feed=None,
         of_group=None,
         of_series=None,
+        of_tag=None,
         search=search,
         is_full=True,
         secret="",

@@ -22,7 +22,7 @@ from tsuzuki.inbox.feeds_out.types import CONTENT_TYPES, FORMATS, FeedOut, NewFe
 from tsuzuki.inbox.sync import SyncFilter
 from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound
 from tsuzuki.model.harvest import Enclosure, FeedHarvest
-from tsuzuki.model.ids import PublicId
+from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
 
@@ -176,6 +176,34 @@ async def test_each_view_has_its_own_entries(app):
     await sync.mark(ann.shelf, [heron], None, unread=False)
     assert (await titles(app, saved), await titles(app, unread)) == (["A rare heron"], ["A common cat"])
     assert "last-modified" not in (await fetch(app, saved)).headers  # a mark is no date
+
+
+async def test_a_tag_has_what_it_is_put_on_whenever_that_came(app):
+    ann, bob = await an_app_reader(app), await an_app_reader(app)
+    gulls = await ann.add_feed("Gulls")
+    await release_items(app, gulls, [an_item(name, at=app.time(), title=name) for name in ("A heron", "A tern")])
+    refs = {
+        title: (await app.sync.refs(ann.shelf, SyncFilter(search=title), most=1))[0].id for title in ("heron", "tern")
+    }
+    await app.reading.tags.tag_entries(ann.shelf, [refs["heron"]], add=["Rare"])
+    [tag] = await app.reading.tags.list(ann.shelf)
+    visitor = await app.signed_in(ann.user)
+    made = (await visitor.post("/feeds-out", {"name": "Rare", "tag_id": show_id(tag.public_id)})).json()["data"]
+    assert made["tag_id"] == show_id(tag.public_id)
+    [feed] = await app.feeds_out.list(ann.shelf, ann.user.id)
+    app.time.pass_(3 * SECOND)
+    first = await fetch(app, feed)
+    assert ([one.title for one in read_back(first).items], "last-modified" in first.headers) == (["A heron"], False)
+    await app.reading.tags.tag_entries(ann.shelf, [refs["tern"]], add=["rare"])
+    again = await fetch(app, feed, if_none_match=first.headers["etag"])
+    assert sorted(one.title for one in read_back(again).items) == ["A heron", "A tern"]
+    assert await titles(app, await published(app, ann, of_tag=tag.public_id, search="tern")) == ["A tern"]
+    with pytest.raises(NotFound):
+        await published(app, bob, of_tag=tag.public_id)
+    with pytest.raises(Invalid):
+        await published(app, ann, of_tag=tag.public_id, of_feed=tag.public_id)
+    await app.reading.tags.delete(ann.shelf, tag.public_id)
+    assert (await fetch(app, feed)).status == 404
 
 
 async def test_a_feed_out_has_a_size_and_optional_summaries(app):

@@ -3,8 +3,10 @@
 import asyncio
 import re
 import shutil
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.api.people import a_running_app
@@ -40,7 +42,14 @@ async def unread(reader: MinifluxReader, folder: Path) -> int:
     return int(found[1])
 
 
-async def test_newsboat_counts_what_the_inbox_has(empty_database_url, tmp_path):
+def articles(folder: Path) -> list[tuple[str, bool]]:
+    """What it lists: titles, and whether each is unread."""
+    with closing(apsw.Connection(str(folder / "cache.db"))) as known:
+        rows = list(known.execute("select title, unread from rss_item where deleted = 0"))
+    return sorted((str(title), bool(unread)) for title, unread in rows)
+
+
+async def test_newsboat_lists_and_counts_what_the_inbox_has(empty_database_url, tmp_path):
     async with a_running_app(tmp_path, database_url=in_settings(empty_database_url)) as app:
         ann = await a_miniflux_reader(app)
         await ann.add_feed("The Gull Letters", items=70, group="Letters")
@@ -52,5 +61,7 @@ async def test_newsboat_counts_what_the_inbox_has(empty_database_url, tmp_path):
             folder.mkdir()
             left = (await app.inbox.count(ann.shelf)).unread
             assert await unread(ann, folder) == left == 78 - 26 * place
+            entries = (await ann.get("/entries?limit=1000"))["entries"]
+            assert articles(folder) == sorted((one["title"], one["status"] == "unread") for one in entries)
             await ann.done("PUT", "/entries", {"entry_ids": ids[place::3], "status": "read"})
         assert await unread(ann, tmp_path / "0") == 0

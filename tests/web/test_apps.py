@@ -1,6 +1,7 @@
 """`/apps`: which reader apps work here, and what to enter in each."""
 
 from html import unescape
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, expect
@@ -41,6 +42,8 @@ def test_every_protocol_says_what_apps_can_do_with_it():
     named = {way.protocol for app in READER_APPS for way in app.ways}
     assert named <= ABILITIES.keys()
     assert ABILITIES.keys() >= SPOKEN, "say in web/apps.py what apps can do with these"
+    commands = (Path(__file__).parents[2] / "docs" / "accounts.md").read_text("utf-8")
+    assert [name for name in sorted(SPOKEN) if f"`{name}`" not in commands] == []
 
 
 async def test_every_address_is_one_that_apps_may_call(tmp_path):

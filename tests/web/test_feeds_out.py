@@ -12,6 +12,7 @@ from tests.api.people import a_running_app
 from tests.web.browser import PHONE, WIDER, browsing
 from tests.web.guests import error_of, value_of
 from tests.web.reader_setup import follow_to
+from tsuzuki.inbox.sync import SyncFilter
 from tsuzuki.model.ids import show_id
 
 PATH = "/account/feeds-out"
@@ -30,8 +31,13 @@ async def test_a_feed_is_made_of_what_is_looked_at(reader):
     app, guest, shelf = reader.app, reader.guest, reader.sample_shelf.shelf
     group = (await app.reading.groups.list(shelf))[1]
     feeds = {one.shown_name: one for one in await app.reading.subscriptions.list(shelf)}
+    waiting = await app.sync.refs(shelf, SyncFilter(search="waiting"), most=1)
+    await app.reading.tags.tag_entries(shelf, [one.id for one in waiting], add=["Later"])
+    [tag] = await app.reading.tags.list(shelf)
     shown = {"group": show_id(group.public_id), "feed": show_id(feeds["The Paper Lantern"].public_id)}
+    shown["tag"] = show_id(tag.public_id)
     places = ["/?show=saved", f"/?group={shown['group']}", f"/feeds/{shown['feed']}", "/search?q=waiting"]
+    places.append(f"/?tag={shown['tag']}&show=all")
     for place in places:
         [link] = links_in(await guest.see(place))
         form = await guest.see(link)
@@ -47,7 +53,8 @@ async def test_a_feed_is_made_of_what_is_looked_at(reader):
     assert "Search: waiting" in page.text
     found = [(await app.client.ask("GET", address)).text for address in addresses_in(page)]  # the newest first
     has = [("The Paper Lantern" in one, "The Lighthouse Keepers: Chapter" in one) for one in found]
-    assert has == [(True, False), (True, False), (False, True), (False, False)]
+    assert has == [(True, False), (True, False), (True, False), (False, True), (False, False)]
+    assert found[0].count("<item>") == 1
 
 
 async def test_an_address_is_replaced_and_removed_after_a_question(reader):

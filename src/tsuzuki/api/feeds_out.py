@@ -30,6 +30,7 @@ class FeedOutView(msgspec.Struct, frozen=True, kw_only=True):
     feed_id: str | None
     group_id: str | None
     series_id: str | None
+    tag_id: str | None
     search: str | None
     is_full: bool
     paths: dict[str, str]
@@ -48,13 +49,14 @@ _feed_view = view_of(
     feed_id=lambda feed: _shown(feed.of_feed),
     group_id=lambda feed: _shown(feed.of_group),
     series_id=lambda feed: _shown(feed.of_series),
+    tag_id=lambda feed: _shown(feed.of_tag),
     paths=lambda feed: {form: path for form in FORMATS if (path := feed.path(form)) is not None},
 )
 
 
 class FeedOutBody(Body, frozen=True, kw_only=True):
     """What the feed shows: everything, or only articles (`item`) or chapters; all, unread or saved entries; those of
-    one feed, group or series; articles with these words. Without `is_full` it has summaries only.
+    one feed, group, series or tag; articles with these words. Without `is_full` it has summaries only.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
@@ -63,6 +65,7 @@ class FeedOutBody(Body, frozen=True, kw_only=True):
     feed_id: IdText | None = None
     group_id: IdText | None = None
     series_id: IdText | None = None
+    tag_id: IdText | None = None
     search: Annotated[str, Meta(max_length=LONGEST_SEARCH)] | None = None
     is_full: bool = True
 
@@ -80,6 +83,7 @@ async def create_feed_out(shelf: Shelf, body: FeedOutBody, caller: Caller, feeds
         of_feed=id_in_field(body.feed_id, "feed_id"),
         of_group=id_in_field(body.group_id, "group_id"),
         of_series=id_in_field(body.series_id, "series_id"),
+        of_tag=id_in_field(body.tag_id, "tag_id"),
     )
     return _feed_view(await feeds.add(shelf.id, caller.user_id, new))
 

@@ -75,6 +75,7 @@ class IconPicture(msgspec.Struct, frozen=True):
 
 class _IconFeed(msgspec.Struct, frozen=True):
     id: FeedId
+    link: str
     icon_url: str | None
     site_url: str
 
@@ -154,7 +155,10 @@ class Icons:
             of_site = None
             if site is not None:
                 is_wanted = own is None or own.has_failed
-                of_site = await self._add_tx(tx, site.authority, page=str(site), is_wanted=is_wanted)
+                page = str(site)
+                if site == _parsed(feed.link):  # the feed itself names no icons, and is asked for at its own pace
+                    page = urljoin(page, "/")
+                of_site = await self._add_tx(tx, site.authority, page=page, is_wanted=is_wanted)
             chosen = {"own_id": own and own.id, "site_id": of_site and of_site.id}
             said = {"icon_url": feed.icon_url, "site_url": feed.site_url}
             await tx.run(q.choose, feed_id=feed.id, **said, **chosen)

@@ -3,7 +3,7 @@
 -- name: changed_feeds
 -- Feeds that somebody follows and whose icons are not chosen yet, or by what they no longer say. Behind a proxy of a reader's
 -- own nothing is fetched without it.
-select feed.id, feed.icon_url, coalesce(feed.site_url, feed.link) as site_url
+select feed.id, feed.link, feed.icon_url, coalesce(feed.site_url, feed.link) as site_url
 from feed left join feed_icon on feed_icon.feed_id = feed.id
 where feed.proxy = ''
   and (

@@ -49,7 +49,7 @@ async def _show(deps: ProtocolDeps, request: Request) -> Response:
     text_at = await feeds.newest_text(feed, rows)
     facts = (topic.url, feed.name, feed.is_full, text_at)
     since = max(feed.updated_at, text_at)
-    answer = answerable(rows, *facts, since=since, by_marks=feed.state != "all", now=deps.clock())
+    answer = answerable(rows, *facts, since=since, by_marks=feed.is_by_marks, now=deps.clock())
     await feeds.note_fetched(feed)
     headers = _headers(topic, answer.etag, answer.modified)
     if is_unchanged(answer, request.headers.get("if-none-match"), _date_of(request)):

@@ -22,7 +22,7 @@ from tsuzuki.web.texts import gettext as _
 PATH = FEEDS_OUT
 KINDS: dict[str, Kind | None] = {"both": None, "item": "item", "chapter": "chapter"}
 STATES: dict[str, State] = {"all": "all", "unread": "unread", "saved": "saved"}
-OF = ("feed", "group", "series")
+OF = ("feed", "group", "series", "tag")
 _RULES = Rules(keep=("name", "kind", "show", "search", "summaries", *OF))
 
 
@@ -141,6 +141,7 @@ def _wanted(form: Form) -> NewFeedOut:
         of_feed=_id(form.one("feed")),
         of_group=_id(form.one("group")),
         of_series=_id(form.one("series")),
+        of_tag=_id(form.one("tag")),
         search=form.one("search").strip() or None,
         is_full=form.one("summaries") != "on",
     )

@@ -191,6 +191,7 @@ LABELS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "feed": N_("Shows only the feed that you came from."),
             "group": N_("Shows only the group that you came from."),
             "series": N_("Shows only the series that you came from."),
+            "tag": N_("Shows only the tag that you came from."),
         },
         "feed_out_show": {
             "all": N_("All entries"),

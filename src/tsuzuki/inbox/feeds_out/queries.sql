@@ -1,7 +1,7 @@
 -- fragment: columns
 feed_out.id, feed_out.public_id, feed_out.shelf_id, shelf.public_id as shelf_public_id, feed_out.name, feed_out.kind,
-  feed_out.state, feed_out.of_feed, feed_out.of_group, feed_out.of_series, feed_out.search, feed_out.is_full,
-  feed_out.secret, feed_out.created_at, feed_out.updated_at, feed_out.fetched_at
+  feed_out.state, feed_out.of_feed, feed_out.of_group, feed_out.of_series, feed_out.of_tag, feed_out.search,
+  feed_out.is_full, feed_out.secret, feed_out.created_at, feed_out.updated_at, feed_out.fetched_at
 
 -- fragment: of_person
 -- I8: nobody else's on a shared shelf.
@@ -28,11 +28,11 @@ select count(*) as total {of_person};
 
 -- name: add_feed
 insert into feed_out (
-  public_id, shelf_id, member_id, name, kind, state, of_feed, of_group, of_series, search, is_full, secret_hash, secret,
-  created_at, updated_at
+  public_id, shelf_id, member_id, name, kind, state, of_feed, of_group, of_series, of_tag, search, is_full, secret_hash,
+  secret, created_at, updated_at
 )
 select :public_id, shelf_member.shelf_id, shelf_member.id, cast(:name as text), cast(:kind as text), cast(:state as text),
-  :of_feed, :of_group, :of_series, cast(:search as text), cast(:is_full as boolean), :secret_hash, cast(:secret as text),
+  :of_feed, :of_group, :of_series, :of_tag, cast(:search as text), cast(:is_full as boolean), :secret_hash, cast(:secret as text),
   cast(:now as bigint), cast(:now as bigint)
 from shelf_member where shelf_member.shelf_id = :shelf_id and shelf_member.user_id = :user_id
 returning id;

@@ -201,8 +201,8 @@ def _checked(new: NewFeedOut) -> NewFeedOut:
         problems.append(Problem("name", f"The name must have 1 to {LONGEST_NAME} characters."))
     if len(search) > LONGEST_SEARCH or (search and all(term.excluded for term in parse_terms(search))):
         problems.append(Problem("search", f"Enter words to search for, at most {LONGEST_SEARCH} characters."))
-    if len([one for one in (new.of_feed, new.of_group, new.of_series) if one is not None]) > 1:
-        problems.append(Problem("feed", "Choose a feed, a group or a series, not several of them."))
+    if len([one for one in (new.of_feed, new.of_group, new.of_series, new.of_tag) if one is not None]) > 1:
+        problems.append(Problem("feed", "Choose a feed, a group, a series or a tag, not several of them."))
     if problems:
         raise Invalid(problems[0].message, tuple(problems))
     return msgspec.structs.replace(new, name=name, search=search or None)

@@ -33,6 +33,7 @@ class NewFeedOut(msgspec.Struct, frozen=True, kw_only=True):
     of_feed: PublicId | None = None
     of_group: PublicId | None = None
     of_series: PublicId | None = None
+    of_tag: PublicId | None = None
     search: str | None = None
     is_full: bool = True
 
@@ -50,6 +51,7 @@ class FeedOut(msgspec.Struct, frozen=True):
     of_feed: PublicId | None
     of_group: PublicId | None
     of_series: PublicId | None
+    of_tag: PublicId | None
     search: str | None
     is_full: bool
     secret: Annotated[str, Sealed(FEED_OUT)]
@@ -68,9 +70,15 @@ class FeedOut(msgspec.Struct, frozen=True):
             feed=self.of_feed,
             group=self.of_group,
             series=self.of_series,
+            tag=self.of_tag,
             search=self.search,
             detail="item",
         )
+
+    @property
+    def is_by_marks(self) -> bool:
+        """Whether what its readers do puts older entries into it."""
+        return self.state != "all" or self.of_tag is not None
 
     def path(self, form: FeedFormat) -> str | None:
         """Where it is; None where its secret cannot be read any more."""

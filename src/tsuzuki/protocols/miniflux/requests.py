@@ -124,11 +124,11 @@ def resource(deps: ProtocolDeps, path: str, answers: Mapping[str, Answer]) -> Mi
 
 
 async def _answer(deps: ProtocolDeps, answer: Answer, request: Request) -> Response:
-    token = request.headers.get("x-auth-token")
-    if token is None:
-        user = await deps.sign_in_basic(request, MINIFLUX)
+    token = request.headers.get("x-auth-token", "").strip()
+    if token:
+        user = await deps.sign_in(request, MINIFLUX, None, token)
     else:
-        user = await deps.sign_in(request, MINIFLUX, None, token.strip())
+        user = await deps.sign_in_basic(request, MINIFLUX)
     return await answer(MinifluxRequest(deps, user, request, query_params(request), deps.base_of(request)))
 
 

@@ -116,7 +116,8 @@ def _listed(request: Request, frame: Frame, view: InboxView, *, part: InboxPage,
 def _as_form(view: InboxView) -> dict[str, str | None]:
     """The list as a form of feeds has it; all of it where it shows what is unread, which most readers do themselves."""
     show = "saved" if view.show == "saved" else None
-    return {"kind": view.kind, "feed": view.feed, "group": view.group, "series": view.series, "show": show}
+    of = {"feed": view.feed, "group": view.group, "series": view.series, "tag": view.tag}
+    return of | {"kind": view.kind, "show": show}
 
 
 async def _has_unread(inbox: Inbox, frame: Frame, view: InboxView, part: InboxPage, *, is_below: bool) -> bool:
