@@ -154,7 +154,7 @@ async def test_else_the_sites_favicon(shelf):
 
 
 @pytest.mark.parametrize("names_itself", [True, False])
-async def test_a_feed_without_a_site_has_the_icon_of_its_host(shelf, names_itself):
+async def test_a_feed_without_site_has_its_hosts_icon(shelf, names_itself):
     """And is not asked for once more, as if it were a page that names icons."""
     shelf.site.page('<link rel="icon" href="/named.png" sizes="64x64">')
     shelf.site.put("/named.png", a_picture("PNG", (64, 64), color="blue"))

@@ -178,7 +178,7 @@ async def test_each_view_has_its_own_entries(app):
     assert "last-modified" not in (await fetch(app, saved)).headers  # a mark is no date
 
 
-async def test_a_tag_has_what_it_is_put_on_whenever_that_came(app):
+async def test_a_tags_feed_has_its_entries_old_and_new(app):
     ann, bob = await an_app_reader(app), await an_app_reader(app)
     gulls = await ann.add_feed("Gulls")
     await release_items(app, gulls, [an_item(name, at=app.time(), title=name) for name in ("A heron", "A tern")])
