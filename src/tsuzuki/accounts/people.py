@@ -45,7 +45,7 @@ async def check_member_limit_tx(tx: Tx, tenant_id: TenantId, *, invited_until: M
         return
     used = await count_members_tx(tx, tenant_id, invited_until=invited_until)
     if is_over(plan, "members", used + 1):
-        raise exceeded(plan, "members", used=used, adding=1)
+        raise exceeded(plan, "members", used=used)
 
 
 def largest(plans: list[Plan]) -> Plan:

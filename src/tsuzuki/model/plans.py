@@ -105,7 +105,7 @@ def get_plan(plan_id: str) -> Plan:
     raise NotFound(f"There is no plan {plan_id}. Choose one of {', '.join(plan.id for plan in _PLANS)}.")
 
 
-def plan_in_force(plan_id: str, *, is_billed: bool) -> Plan:
+def effective_plan(plan_id: str, *, is_billed: bool) -> Plan:
     """The plan whose limits count: with billing off, always the unlimited one."""
     return get_plan(plan_id) if is_billed else SELF_HOSTED
 
@@ -126,13 +126,11 @@ def what_is_over(plan: Plan, used: dict[LimitName, int]) -> tuple[Problem, ...]:
     return tuple(_problem(plan, limit, count) for limit, count in used.items() if is_over(plan, limit, count))
 
 
-def exceeded(plan: Plan, limit: LimitName, *, used: int, adding: int) -> LimitExceeded:
+def exceeded(plan: Plan, limit: LimitName, *, used: int) -> LimitExceeded:
     """The error that names the limit, what is used, and the plan that lifts it."""
-    more = lifting(limit, used + adding)
+    more = lifting(limit, used + 1)
     room = plan.limits.room(limit)
     said = f"The plan {plan.name} allows {room:,} {_COUNTED[limit]}, and {used:,} are used"
-    if adding > 1:
-        said += f"; {adding:,} more are too many"
     hint = "no offered plan allows more" if more is None else f"{more.name} allows {more.limits.room(limit):,}"
     return LimitExceeded(f"{said}; {hint}.", (Problem(limit, f"{used} of {room} used"),))
 

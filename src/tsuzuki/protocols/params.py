@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from starlette.requests import Request
 
-from tsuzuki.http.body import MAX_BODY, read_body, refuse_deep_json
+from tsuzuki.http.body import read_body, refuse_deep_json
 from tsuzuki.model.errors import Invalid
 
 MOST_PARAMETERS = 20_000
@@ -71,11 +71,11 @@ def whole_number(text: str) -> int | None:
     return int(text)
 
 
-async def read_params(request: Request, limit: int = MAX_BODY) -> Params:
+async def read_params(request: Request) -> Params:
     """Everything that was sent. Invalid for a body that is no form, and for more than anybody needs."""
     pairs = _queried(request)
     if request.method == "POST":
-        body = await read_body(request.scope, request.receive, limit)
+        body = await read_body(request.scope, request.receive)
         pairs += list(_fields(body, request.headers.get("content-type", "")))
     return Params(pairs)
 

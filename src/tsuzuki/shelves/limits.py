@@ -9,7 +9,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.model.plans import exceeded, is_over, plan_in_force
+from tsuzuki.model.plans import effective_plan, exceeded, is_over
 
 q = load_queries("tsuzuki.shelves")
 
@@ -52,8 +52,8 @@ _COUNTS: Mapping[Counted, Callable[[Tx, ShelfId], Awaitable[int]]] = {
 }
 
 
-async def check_shelf_limit_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding: int = 1) -> None:
-    """Room for so many more until this transaction ends; LimitExceeded names the limit and the plan that lifts it.
+async def check_shelf_limit_tx(tx: Tx, shelf_id: ShelfId, limit: Counted) -> None:
+    """Room for one more until this transaction ends; LimitExceeded names the limit and the plan that lifts it.
 
     To be called before the rows are added, and before anything else is locked. A shelf that sleeps takes nothing.
     """
@@ -64,12 +64,12 @@ async def check_shelf_limit_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding
     if terms.status != "active":
         raise LimitExceeded(why_asleep(terms.status))
     await desync_shelf_tx(tx, shelf_id)
-    plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
+    plan = effective_plan(terms.plan, is_billed=terms.is_billed)
     if plan.limits.room(limit) is None:
         return
     used = await _COUNTS[limit](tx, shelf_id)
-    if is_over(plan, limit, used + adding):
-        raise exceeded(plan, limit, used=used, adding=adding)
+    if is_over(plan, limit, used + 1):
+        raise exceeded(plan, limit, used=used)
 
 
 async def free_room_tx(tx: Tx, shelf_id: ShelfId) -> None:

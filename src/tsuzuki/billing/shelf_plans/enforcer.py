@@ -24,7 +24,7 @@ from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_feed_tx, lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx, lock_shelf_tx
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
-from tsuzuki.model.plans import Plan, plan_in_force
+from tsuzuki.model.plans import Plan, effective_plan
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.backfill import deliver_known_items_tx, deliver_missed_chapters_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP
@@ -102,7 +102,7 @@ class PlanEnforcer:
     async def _apply_tx(self, tx: Tx, shelf_id: ShelfId) -> int:
         await lock_shelf_tx(tx, shelf_id)
         terms = await shelf_terms_tx(tx, shelf_id)
-        plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
+        plan = effective_plan(terms.plan, is_billed=terms.is_billed)
         await set_retention_tx(tx, shelf_id, plan.limits.retention)
         span = ShelfRoom(shelf_id, room_of(terms, plan), self._deps.clock())
         missed = await self._hold_series_tx(tx, span) + await self._hold_feeds_tx(tx, span)
