@@ -245,7 +245,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Replaces uvicorn's shutdown, which pauses 0.1 s even if nothing is open.
 
-        First those are told who would keep an answer open for ever, such as streams of events.
+        First, answers that would stay open for ever, such as streams of events, are ended.
         """
         if self._on_stopping is not None:
             self._on_stopping()

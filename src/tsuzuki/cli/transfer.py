@@ -274,8 +274,8 @@ def _export_archive(choice: ShelfChoice, output: Path) -> None:
 
         manifest = with_person(choice, write, writes=False)
     lines = {part.removesuffix(".jsonl"): said.lines for part, said in manifest.parts.items()}
-    told = ", ".join(f"{lines[part]:,} {part}" for part in ("feeds", "items", "series", "chapters", "bookmarks"))
-    click.echo(f"{output}: {told}.")
+    counts = ", ".join(f"{lines[part]:,} {part}" for part in ("feeds", "items", "series", "chapters", "bookmarks"))
+    click.echo(f"{output}: {counts}.")
 
 
 @import_.command("shelf")

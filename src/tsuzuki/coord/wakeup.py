@@ -1,4 +1,4 @@
-"""Wake-ups: tell sleeping loops, in this process and in others, that there is something to do.
+"""Wake-ups: wake sleeping loops, in this process and in others, when there is something to do.
 
 It carries no information that matters: everything is in the database, and whoever waits looks there from time to time
 anyway. Wake after the commit.
@@ -122,7 +122,7 @@ class WakeupTransport(Protocol):
 class SharedWakeup:
     """Wakes here at once, and in the other processes while the connection holds. `run` repairs it while it runs.
 
-    REL-18: a line that is dead without saying so is noticed by its silence, because we always hear our own pings.
+    REL-18: a line that is dead without saying so is noticed by its silence, because we always receive our own pings.
     """
 
     def __init__(self, wire: WakeupTransport) -> None:

@@ -269,7 +269,7 @@ async def _nothing_to_reset(_: Any) -> None:
 
 
 async def _next(drive: TxDriver, answer: Awaitable[Answer]) -> Statement | None:
-    """The function's next statement, after it was told how this one went."""
+    """The function's next statement, after it got the result of this one."""
     try:
         brought = await answer
     except DatabaseUnavailable:

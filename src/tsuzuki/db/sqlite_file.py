@@ -41,7 +41,7 @@ def path_of(url: str) -> Path:
 def make_private(path: Path) -> None:
     """An empty file that is its owner's alone, where there is none yet: hashes and keys of people go into it.
 
-    SQLite gives its WAL the rights of its file. What cannot be made is told by whoever opens it.
+    SQLite gives its WAL the rights of its file. What cannot be made fails in whoever opens it.
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

@@ -141,7 +141,7 @@ class TxDriver(Tx):
     """The same transaction as its engine sees it: steps the function through its statements.
 
     `start`, `answer` and `fail` give the next statement, or None once the function has returned; then `result` holds
-    what it returned. A function that was told of a failure may do what it likes: nothing will be committed.
+    what it returned. A function that got a failure may do what it likes: nothing will be committed.
     """
 
     __slots__ = ("_coroutine", "result")

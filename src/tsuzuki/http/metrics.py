@@ -173,9 +173,9 @@ def probes(
         found = dict(zip(asked, await asyncio.gather(*(_trouble(*pair) for pair in asked.items())), strict=True))
         is_ready = all(found[name] is None for name in checks)
         parts = {name: "ok" if trouble is None else "down" for name, trouble in found.items()}
-        told = {name: trouble for name, trouble in found.items() if trouble}
+        reasons = {name: trouble for name, trouble in found.items() if trouble}
         status = "ready" if is_ready else "unavailable"
-        body = msgspec.json.encode({"status": status, "parts": parts, **({"reasons": told} if told else {})})
+        body = msgspec.json.encode({"status": status, "parts": parts, **({"reasons": reasons} if reasons else {})})
         return Response(body, 200 if is_ready else 503, media_type="application/json")
 
     async def numbers(_: Request) -> Response:

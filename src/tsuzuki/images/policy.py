@@ -153,11 +153,11 @@ def read_part(text: str, wanted: ByteRange) -> ContentRange:
     raise NotMedia("The publisher sent a different part than the one requested.")
 
 
-def kind_of(declared: str, told: Kind) -> Kind:
+def kind_of(declared: str, feed_kind: Kind) -> Kind:
     """The kind that the publisher declares, else the feed's; NotMedia for anything but audio or video."""
     name = declared.partition(";")[0].strip().lower()
     if name in _SILENT:
-        return told
+        return feed_kind
     if name.startswith("audio/"):
         return "audio"
     if name.startswith("video/"):

@@ -131,7 +131,7 @@ class Events:
 
         No event is missed and none is repeated; `missed` in the first counts says that the place is no longer known.
         None comes from time to time while nothing happens. `with_jobs` is for those who run this server: who shares a
-        shelf with them hears of no crawl job.
+        shelf with them gets no events of crawl jobs.
         """
         if self._is_full(shelf_id):
             return  # several came at the same moment

@@ -52,9 +52,9 @@ CONTENTS_AT_ONCE = 10
 Mark = Callable[[Tx, Millis], Awaitable[int]]
 
 
-def made_moment(told: Millis | None, now: Millis) -> Millis:
+def made_moment(made_at: Millis | None, now: Millis) -> Millis:
     """When a mark was made: now, or when its reader says, unless that cannot be or is too long ago to matter."""
-    return now if told is None or not now - LATEST_MARK <= told <= now else told
+    return now if made_at is None or not now - LATEST_MARK <= made_at <= now else made_at
 
 
 class Inbox:
@@ -160,7 +160,7 @@ class Inbox:
     ) -> MarkedEntries:
         """Mark these entries, items or chapters; a chapter is then read, or not, everywhere.
 
-        `made_at` is when the reader did it, where that is told later: what was read since then stays read.
+        `made_at` is when the reader did it, where it is sent later: what was read since then stays read.
         """
         at = made_moment(made_at, self._clock())
 

@@ -60,7 +60,7 @@ async def notify_tx(
 class Announcer:
     """Handles `notifications`: a send for each channel, and the end of the task, in one transaction (I4).
 
-    So a channel is told exactly once by us; only on the way out can a telling be repeated, under the same id.
+    So we send each notice to a channel once; only on the way out can it be repeated, under the same id.
     """
 
     def __init__(self, db: Database, wakeup: Wakeup, clock: Callable[[], Millis]) -> None:

@@ -103,7 +103,7 @@ class AppAnswer(msgspec.Struct, frozen=True):
 
     async def _pages(self, found: Sequence[SyncEntry]) -> dict[ChapterId, ChapterImages]:
         """What is shown of each chapter that can be read here. Of one that nobody has opened, its source is asked for
-        the list of pages; until it has told it, the first page stands for all.
+        the list of pages; until it has answered, the first page stands for all.
         """
         chapters = {one.entry.chapter_id: one for one in found if one.entry.chapter_id is not None}
         releases = await readable_releases(self._services, self.user.shelf.id, list(chapters))

@@ -216,7 +216,7 @@ class ReadingProgress:
     ) -> MarkedChapters:
         """Mark chapters of a series read or unread, in the inbox or not; NotFound for a `before` of another series.
 
-        `made_at` is when the reader did it, where that is told later: what was said since then stays.
+        `made_at` is when the reader did it, where it is sent later: what was said since then stays.
         """
         at = moment(made_at, self._deps.clock())
 

@@ -95,7 +95,7 @@ READER_APPS = (
     ReaderApp(
         "Cantook",
         "iOS, Android",
-        (_opds(note=N_("It also shows how far you read, and tells it."), path="/opds/v2/catalog"),),
+        (_opds(note=N_("It also shows and sends how far you have read."), path="/opds/v2/catalog"),),
     ),
     ReaderApp(
         "Capy Reader",

@@ -29,7 +29,7 @@ def error_page(pages: Pages) -> ErrorPage:
 def framed_errors(site: Site) -> FramedPage:
     """The same for somebody who is signed in, within the frame, so that every place is one step away.
 
-    An address that no page has is told like this too. What has no name, and whatever goes wrong while the frame is
+    An address that no page has is answered like this too. What has no name, and whatever goes wrong while the frame is
     made, is left to the page that needs nothing.
     """
 

@@ -154,7 +154,7 @@ class Site(Services, frozen=True, kw_only=True):
     def picture(self, address: str) -> str | None:
         """Where this server brings a picture of another site from, by a signed address; None when it does not.
 
-        No third party hears what somebody reads.
+        No third party learns what somebody reads.
         """
         return self.pictures.articles.url(address) if address.startswith(("http://", "https://")) else None
 

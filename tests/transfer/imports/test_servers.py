@@ -230,7 +230,7 @@ async def test_a_server_that_never_ends_is_left(db, tmp_path, monkeypatch):
         monkeypatch.undo()
         asked.clear()
         monkeypatch.setattr(calls, "PATIENCE_S", -1.0)
-        with pytest.raises(Invalid, match="had not told everything"):
+        with pytest.raises(Invalid, match="had not sent everything"):
             await imported(importer, ServerLogin(url=url, **login))
         assert asked == []
 

@@ -248,14 +248,14 @@ async def _report(asked: KomgaRequest) -> Response:
     count = release.page_count if release is not None and release.page_count > 0 else None
     if body.page is not None and not 1 <= body.page <= (count or MOST_PAGES):
         raise Invalid(f"page must be between 1 and {count or MOST_PAGES}.")
-    told = []
+    readings = []
     if body.completed is False and chapter.state == "READ":  # what was read is read again: from this page on
-        told.append(ReportedReading(is_read=False, at=Millis(asked.deps.clock() - 1)))
+        readings.append(ReportedReading(is_read=False, at=Millis(asked.deps.clock() - 1)))
     page = None if body.page is None else body.page - 1
-    told.append(ReportedReading(page=page, is_read=body.completed or None, device=asked.device, page_count=count))
+    readings.append(ReportedReading(page=page, is_read=body.completed or None, device=asked.device, page_count=count))
     reports = [
         ReportedProgress(series=chapter.series_public_id, chapter=chapter.id, number=None, reading=each)
-        for each in told
+        for each in readings
     ]
     await asked.services.reading.progress.report_many(asked.shelf_id, reports)
     return done()

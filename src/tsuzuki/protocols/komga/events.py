@@ -51,20 +51,20 @@ class _Listener:
         self._unread: dict[str, int] | None = None
         self._arrived: set[str] = set()
 
-    def message(self, told: EventMessage) -> bytes:
+    def message(self, event: EventMessage) -> bytes:
         """One message or several; a comment for what has no word there."""
-        place = "" if told.id is None else f"id: {told.id}\n"
-        said = "".join(f"event: {kind}\ndata: {data}\n\n" for kind, data in self._said(told))
+        place = "" if event.id is None else f"id: {event.id}\n"
+        said = "".join(f"event: {kind}\ndata: {data}\n\n" for kind, data in self._said(event))
         return f"{place}{said or _NOTHING}".encode()
 
-    def _said(self, told: EventMessage) -> Iterator[tuple[str, str]]:
-        if told.kind == "entry":
-            arrived = msgspec.json.decode(told.data, type=Arrived)
+    def _said(self, event: EventMessage) -> Iterator[tuple[str, str]]:
+        if event.kind == "entry":
+            arrived = msgspec.json.decode(event.data, type=Arrived)
             if arrived.kind == "chapter":
                 self._arrived.add(arrived.id)
                 yield "SeriesChanged", _written(seriesId=arrived.id, libraryId=self._library_id)
-        elif told.kind == "counts":
-            before, now = self._unread, msgspec.json.decode(told.data, type=_Unread).series
+        elif event.kind == "counts":
+            before, now = self._unread, msgspec.json.decode(event.data, type=_Unread).series
             changed: set[str] = set() if before is None else {series for series, _ in before.items() ^ now.items()}
             for series in sorted(changed - self._arrived):
                 yield "ReadProgressSeriesChanged", _written(seriesId=series, userId=self._user_id)

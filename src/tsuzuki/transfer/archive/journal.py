@@ -71,5 +71,7 @@ class ImportJournal:
 
     def result(self) -> ImportReport:
         """The report."""
-        told = [f"{part}: {count:,} {why}" for part, reasons in self._reasons.items() for why, count in reasons.items()]
-        return ImportReport(dict(self._parts), (*self._notes, *told), self._more)
+        counted = [
+            f"{part}: {count:,} {why}" for part, reasons in self._reasons.items() for why, count in reasons.items()
+        ]
+        return ImportReport(dict(self._parts), (*self._notes, *counted), self._more)

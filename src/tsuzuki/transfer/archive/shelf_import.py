@@ -114,10 +114,10 @@ class ShelfImport:
         await feeds.settle()
         await series.settle()
 
-        async def tell(tx: Tx) -> None:
+        async def notify(tx: Tx) -> None:
             await counts_changed_tx(tx, [import_run.shelf_id], self._deps.clock())
 
-        await self._deps.db.with_tx(tell)
+        await self._deps.db.with_tx(notify)
         self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
 
 

@@ -112,8 +112,8 @@ def _has_states(one: _Article) -> bool:
 
 
 def _left(plain: int, empty: int) -> list[LeftOut]:
-    told = [LeftOut("items", plain, NOT_STARRED), LeftOut("items", empty, NO_ADDRESS)]
-    return [one for one in told if one.count]
+    left_out = [LeftOut("items", plain, NOT_STARRED), LeftOut("items", empty, NO_ADDRESS)]
+    return [one for one in left_out if one.count]
 
 
 def _bookmark(one: _Article, now: int) -> BookmarkLine | None:

@@ -100,9 +100,9 @@ def read_anilist(body: bytes, now: int) -> ForeignLines:
             reading.left[NOT_READING] += 1
             continue
         names = _dict(media.get("title"))
-        told = [names.get(key) for key in ("userPreferred", "english", "romaji", "native")]
+        titles = [names.get(key) for key in ("userPreferred", "english", "romaji", "native")]
         reading.add(
-            next((each for each in told if isinstance(each, str) and each), ""),
+            next((each for each in titles if isinstance(each, str) and each), ""),
             str(media.get("id") or row.get("mediaId") or "0"),
             status=_ANILIST.get(str(row.get("status")), "reading"),
             read=_count(row.get("progress")),

@@ -129,10 +129,10 @@ class Imports:
     async def _server_lines(self, login: ServerLogin) -> AsyncIterator[ForeignLines]:
         calls = ServerCalls(self._client, login)
         if login.kind == "suwayomi":
-            told = self.backup_lines(await suwayomi_backup(calls, login))
+            portions = self.backup_lines(await suwayomi_backup(calls, login))
         else:
-            told = server_lines(calls, login, self._parsers, self._clock())
-        async for lines in told:
+            portions = server_lines(calls, login, self._parsers, self._clock())
+        async for lines in portions:
             yield lines
 
     async def show_lines(

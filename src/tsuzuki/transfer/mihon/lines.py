@@ -88,8 +88,8 @@ def read_series(series: list[bytes], places: list[SeriesPlaces], context: Backup
         lines.append(reading.line(found))
         chapters += found
         left.update(reading.left_out())
-    told = [LeftOut(what, count, LEFT_OUT[what]) for what, count in left.items() if count]
-    return ForeignLines(series=lines, chapters=chapters, left_out=told)
+    left_out = [LeftOut(what, count, LEFT_OUT[what]) for what, count in left.items() if count]
+    return ForeignLines(series=lines, chapters=chapters, left_out=left_out)
 
 
 class SeriesReading:

@@ -242,9 +242,9 @@ def _history(message: ProtobufMessage, known: list[KnownChapter], fresh: list[Ch
         opened = 0 if now is None else now.opened_at or 0
         is_later = now is not None and opened > latest[now.key] == line.number(2)
         out.append(bytes_field(104, replaced(line.fields, {2: [number_field(2, opened)]}) if is_later else raw))
-    told = {path_of(line.required(1)) for _, line in lines}
+    listed = {path_of(line.required(1)) for _, line in lines}
     for url, one in [*((each.url, each.now) for each in known), *((each.url, each) for each in fresh)]:
-        if one is not None and one.opened_at is not None and one.key not in latest and path_of(url) not in told:
+        if one is not None and one.opened_at is not None and one.key not in latest and path_of(url) not in listed:
             latest[one.key] = one.opened_at
             out.append(_opened(url, one.opened_at))
     return out

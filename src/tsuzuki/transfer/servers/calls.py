@@ -60,7 +60,7 @@ class ServerCalls:
         if self._left <= 0:
             raise TooLarge(f"The server sent more than {MOST_IN_ALL // 1024**2:,} MB.")
         if time.monotonic() > self._until:
-            raise SourceError(f"The server had not told everything after {PATIENCE_S / 60:.0f} minutes.")
+            raise SourceError(f"The server had not sent everything after {PATIENCE_S / 60:.0f} minutes.")
         try:
             body = (await self._client.fetch(ask, self._identity)).body
         except SourceError as error:

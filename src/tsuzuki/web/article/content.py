@@ -1,6 +1,6 @@
 """An article's content: its sanitised markup, prepared for our page.
 
-The policy lets a page load nothing from elsewhere: no third party hears what somebody reads. So pictures and recordings
+The policy lets a page load nothing from elsewhere: no third party learns what people read. So pictures and recordings
 come through this server; a page without players has links instead.
 """
 
