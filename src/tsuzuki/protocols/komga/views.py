@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tsuzuki.books.comic_info import is_right_to_left
 from tsuzuki.images.service import PagePicture
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis, iso
@@ -9,13 +10,15 @@ from tsuzuki.model.titles import beside_number, sort_title
 from tsuzuki.protocols.content import UNTITLED, chapter_title
 from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease
 from tsuzuki.shelves.groups import Group
-from tsuzuki.shelves.library import LibraryChapter, LibrarySeries
+from tsuzuki.shelves.library import LibraryChapter, LibrarySeries, SeriesRow
 
 Json = dict[str, Any]
 
 ONGOING = "ONGOING"
 STATUSES = {"ONGOING": (0, 1, 3), "ENDED": (2, 4), "ABANDONED": (5,), "HIATUS": (6,)}
 """Komga's words for what sources say."""
+
+_DIRECTIONS = {"ltr": "LEFT_TO_RIGHT", "rtl": "RIGHT_TO_LEFT", "vertical": "VERTICAL", "webtoon": "WEBTOON"}
 
 _LIBRARY_SWITCHES = (
     "importComicInfoBook",
@@ -96,7 +99,7 @@ def series_view(series: LibrarySeries, library_id: str) -> Json:
         "title": title,
         "titleSort": sort_title(title),
         "summary": row.description or "",
-        "readingDirection": "",
+        "readingDirection": _direction(row),
         "publisher": "",
         "language": row.language or "",
         "genres": series.genres,
@@ -123,6 +126,12 @@ def series_view(series: LibrarySeries, library_id: str) -> Json:
         "deleted": False,
         "oneshot": False,
     }
+
+
+def _direction(row: SeriesRow) -> str:
+    """As its reader chose it, else as far as its language tells."""
+    mode = row.preferences.mode or ("rtl" if is_right_to_left(row.language) else None)
+    return "" if mode is None else _DIRECTIONS.get(mode, "")
 
 
 def book_view(chapter: LibraryChapter, release: ReadableRelease | None, library_id: str) -> Json:
