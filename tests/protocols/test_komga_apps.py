@@ -171,7 +171,8 @@ async def test_a_downloaded_chapter_is_read_without_its_source(tmp_path, empty_d
             await own.until_kept("done")
         await gallery.app.crawling.sources.deregister(SYSTEM, gallery.source_id, reason=None, release=no_release_tx)
         path = f"/api/v1/books/{gallery.chapter_id}"
-        assert (await ann.get(path))["media"]["pagesCount"] == 3
+        book, size = await ann.get(path), sum(map(len, pictures))
+        assert (book["media"]["pagesCount"], book["sizeBytes"], book["size"]) == (3, size, f"{size / 1024**2:.1f} MiB")
         assert [page["sizeBytes"] for page in await ann.get(f"{path}/pages")] == [len(picture) for picture in pictures]
         assert (await ann.call("GET", f"{path}/pages/2")).body == pictures[1]
 

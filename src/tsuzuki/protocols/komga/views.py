@@ -139,6 +139,7 @@ def book_view(chapter: LibraryChapter, release: ReadableRelease | None, library_
     name = chapter_title(chapter.number, chapter.volume, chapter.title)
     pages = max(release.page_count, 0) if release is not None else 0
     group = release.group_name if release is not None else None
+    kept = release.bytes if release is not None else 0
     created, changed = when(chapter.first_seen_at), when(max(chapter.updated_at, chapter.first_seen_at))
     released = chapter.published_at if chapter.published_at is not None else chapter.first_seen_at
     metadata = {
@@ -163,8 +164,8 @@ def book_view(chapter: LibraryChapter, release: ReadableRelease | None, library_
         "created": created,
         "lastModified": changed,
         "fileLastModified": when(released),
-        "sizeBytes": 0,
-        "size": f"{pages} pages" if pages else "",
+        "sizeBytes": kept,
+        "size": f"{kept / 1024**2:.1f} MiB" if kept else f"{pages} pages" if pages else "",
         "media": {
             "status": "ERROR" if release is None else "READY",
             "mediaType": "application/zip",
