@@ -214,6 +214,26 @@ where over_own.backup_series_id in ({made} and import_made.kind = 'backup')
   and over_own.shelf_import_id = ({next_backup} = over_own.backup_series_id)
 on conflict (shelf_import_id, kind, of_id) do nothing;
 
+-- fragment: passed
+import_backup as over_own join backup_series on backup_series.id = over_own.backup_series_id
+  and over_own.shelf_import_id = ({next_backup} = over_own.backup_series_id)
+
+-- name: pass_series_on
+-- Whoever is the last to undo what it said of a series that an import made removes it.
+insert into import_series (shelf_import_id, series_id)
+select distinct over_own.shelf_import_id, import_series.series_id from {passed}
+join import_series on import_series.shelf_import_id = :id and import_series.series_id = backup_series.series_id
+where true
+on conflict (shelf_import_id, series_id) do nothing;
+
+-- name: pass_chapters_on
+insert into import_chapter (shelf_import_id, chapter_id)
+select distinct over_own.shelf_import_id, chapter.id from {passed}
+join chapter on chapter.series_id = backup_series.series_id
+join import_chapter on import_chapter.shelf_import_id = :id and import_chapter.chapter_id = chapter.id
+where true
+on conflict (shelf_import_id, chapter_id) do nothing;
+
 -- name: drop_passed_backups
 delete from import_backup
 where backup_series_id in ({made} and import_made.kind = 'backup')
