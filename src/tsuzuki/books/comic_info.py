@@ -47,11 +47,10 @@ class ReleaseFacts(msgspec.Struct, frozen=True):
             self.series_title, self.number, self.volume, title=self.title, chapter_id=self.chapter_id
         )
 
-    @property
-    def is_right_to_left(self) -> bool:
-        """As far as the languages tell."""
-        language = self.language or self.series_language or ""
-        return language.lower().split("-")[0] == _RIGHT_TO_LEFT
+
+def is_right_to_left(language: str | None) -> bool:
+    """How a comic is read, as far as its language tells."""
+    return (language or "").lower().split("-")[0] == _RIGHT_TO_LEFT
 
 
 def chapter_file_name(
@@ -130,7 +129,7 @@ def _lines(facts: ReleaseFacts, page_count: int) -> Iterator[str]:
         "Web": facts.url,
         "PageCount": str(page_count),
         "LanguageISO": facts.language or facts.series_language,
-        "Manga": "YesAndRightToLeft" if facts.is_right_to_left else None,
+        "Manga": "YesAndRightToLeft" if is_right_to_left(facts.language or facts.series_language) else None,
         "AgeRating": "Adults Only 18+" if facts.is_nsfw else None,
     }
     yield from (xml.element(name, value) for name, value in said.items() if value)

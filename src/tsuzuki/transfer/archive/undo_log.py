@@ -75,15 +75,15 @@ class UndoLog(msgspec.Struct, frozen=True):
             await tx.run(q.keep_former, import_id=self.import_id, shelf_id=shelf_id, series_id=series_id)
 
     async def keep_backup_tx(self, tx: Tx, shelf_id: ShelfId, backup: BackupLine) -> None:
-        """What an earlier backup said of it."""
+        """What an earlier backup said of it, where that was something else."""
         if self.import_id is not None:
-            said = {"shelf_id": shelf_id, "source": backup.source, "url": backup.url}
-            await tx.run(q.keep_backup, import_id=self.import_id, **said)
+            said = q.keep_backup.values_of(backup, shelf_id=shelf_id, import_id=self.import_id)
+            await tx.run(q.keep_backup, **said)
 
-    async def keep_rest_tx(self, tx: Tx, shelf_id: ShelfId) -> None:
-        """What an earlier backup said beside series."""
+    async def keep_rest_tx(self, tx: Tx, shelf_id: ShelfId, body: bytes) -> None:
+        """What an earlier backup said beside series, where it was not this."""
         if self.import_id is not None:
-            await tx.run(q.keep_rest, import_id=self.import_id, shelf_id=shelf_id)
+            await tx.run(q.keep_rest, import_id=self.import_id, shelf_id=shelf_id, body=body)
 
     @asynccontextmanager
     async def progress_tx(self, tx: Tx, shelf_id: ShelfId, *, chapters: Sequence[ChapterId]) -> AsyncIterator[None]:
