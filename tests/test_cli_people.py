@@ -13,6 +13,7 @@ from tsuzuki.accounts.sessions import Device
 from tsuzuki.app.opening import open_accounts
 from tsuzuki.cli import main
 from tsuzuki.model.errors import Unauthorized
+from tsuzuki.protocols.build import PROTOCOLS
 from tsuzuki.protocols.fever import digest
 
 
@@ -139,6 +140,8 @@ def test_a_device_password_is_printed_alone(run, tmp_path):
 
     assert asyncio.run(holder()) == "bob"
     assert "A protocol must be one of fever" in run("token", "create", "bob", "--protocols", "gopher").stderr
+    told = " ".join(run("token", "create", "--help").stdout.split())
+    assert [one.name for one in PROTOCOLS if one.name not in told] == []
     both = run("token", "create", "bob", "--protocols", "fever", "--scopes", "read")
     assert "either --scopes or --protocols" in both.stderr
 

@@ -13,10 +13,11 @@ from tests.protocols.people import an_app_reader
 from tests.protocols.test_pictures import follow_gallery
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.tokens import TokenRequest
-from tsuzuki.accounts.types import SYSTEM
+from tsuzuki.accounts.types import SYSTEM, Slice
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.shelves.types import FollowChange, FollowFilter, Mode, ReleasePreferences
 
 HUGE = ("0", "-1", "9223372036854775807", "9223372036854775808", "1e3", "99999999999999999999999", "%00", "x", "..%2F")
 COUNTS = ("booksCount", "booksReadCount", "booksUnreadCount", "booksInProgressCount")
@@ -162,6 +163,22 @@ async def test_a_series_says_all_that_apps_require(ann):
         {"name": "Ines Brook", "role": "penciller"},
     ]
     assert cat["created"] == "2026-02-22T12:00:00Z"
+
+
+async def test_a_series_has_its_readers_direction_or_its_languages(app, ann):
+    manga, comic = await ann.add("One", 1, language="ja"), await ann.add("Two", 1, language="en")
+    assert [await direction(ann, one) for one in (manga, comic)] == ["RIGHT_TO_LEFT", ""]
+    modes: dict[Mode, str] = {"webtoon": "WEBTOON", "ltr": "LEFT_TO_RIGHT", "double": ""}
+    for mode, told in modes.items():
+        follows, _ = await app.reading.follows.list(ann.shelf, FollowFilter(), Slice())
+        follow = next(one for one in follows if one.title == "One")
+        change = FollowChange(preferences=ReleasePreferences(mode=mode))
+        await app.reading.follows.change(ann.shelf, follow.public_id, change)
+        assert await direction(ann, manga) == told
+
+
+async def direction(ann: KomgaReader, series: str) -> Any:
+    return (await ann.get(f"/api/v1/series/{series}"))["metadata"]["readingDirection"]
 
 
 async def test_pages_go_on_until_the_last(ann):

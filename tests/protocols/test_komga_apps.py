@@ -23,6 +23,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, read_id, show_id
 from tsuzuki.model.times import MINUTE, iso
+from tsuzuki.shelves.backfill import deliver_known_chapters_tx
 from tsuzuki.shelves.library import ChapterFilter, Library, SeriesFilter
 from tsuzuki.shelves.types import ChapterSelection
 
@@ -144,7 +145,7 @@ async def test_covers_and_files_are_given_out(tmp_path, empty_database_url):
         await gallery.show_cover(a_picture())
         for path in (f"/api/v1/series/{row['id']}/thumbnail", f"/api/v1/books/{gallery.chapter_id}/thumbnail"):
             cover = await ann.call("GET", path)
-            assert (cover.status, cover.headers["content-type"]) == (200, "image/webp"), cover.text
+            assert (cover.status, cover.headers["content-type"]) == (200, "image/jpeg"), cover.text
         pictures = [a_picture(color=color) for color in ("red", "green")]
         for position, picture in enumerate(pictures):
             gallery.show(position, picture)
@@ -170,7 +171,8 @@ async def test_a_downloaded_chapter_is_read_without_its_source(tmp_path, empty_d
             await own.until_kept("done")
         await gallery.app.crawling.sources.deregister(SYSTEM, gallery.source_id, reason=None, release=no_release_tx)
         path = f"/api/v1/books/{gallery.chapter_id}"
-        assert (await ann.get(path))["media"]["pagesCount"] == 3
+        book, size = await ann.get(path), sum(map(len, pictures))
+        assert (book["media"]["pagesCount"], book["sizeBytes"], book["size"]) == (3, size, f"{size / 1024**2:.1f} MiB")
         assert [page["sizeBytes"] for page in await ann.get(f"{path}/pages")] == [len(picture) for picture in pictures]
         assert (await ann.call("GET", f"{path}/pages/2")).body == pictures[1]
 
@@ -449,7 +451,14 @@ async def test_new_chapters_and_marks_are_told_as_they_come(app, ann):
     async with client._session.get(f"{client.base}{BASE}/sse/v1/events", headers=ann.basic) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         await release_chapters(app, numbers[0], [44])
-        assert await next_event(stream) == ("SeriesChanged", {"seriesId": series, "libraryId": library})
+        where = {"seriesId": series, "libraryId": library}
+        assert await next_event(stream) == ("SeriesChanged", where)
+        [book] = [one["id"] for one in await ann.books(series) if one["metadata"]["number"] == "44"]
+        assert await next_event(stream) == ("BookAdded", {"bookId": book} | where)
+        new = await ann.add("The Star Post Office", 1)
+        added = await app.db.read(lambda tx: tx.one(SeriesId, q.find_series, public_id=public_id_of(new)))
+        await app.db.with_tx(lambda tx: deliver_known_chapters_tx(tx, ann.shelf, added, now=app.time()))
+        assert await next_event(stream) == ("SeriesAdded", {"seriesId": new, "libraryId": library})
         await app.reading.progress.mark(ann.shelf, public_id_of(other), ChapterSelection(), is_read=True)
         assert await next_event(stream) == ("ReadProgressSeriesChanged", {"seriesId": other, "userId": me})
         await app.reading.progress.mark(ann.shelf, public_id_of(series), ChapterSelection(), is_read=True)

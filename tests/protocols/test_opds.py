@@ -14,7 +14,7 @@ from lxml import etree
 from PIL import Image as Picture
 
 from tests.api.people import RunningApp, a_running_app
-from tests.app import in_settings
+from tests.app import Answer, in_settings
 from tests.images.builders import a_gallery, a_picture
 from tests.images.test_downloads import fill, no_release_tx
 from tests.protocols.opds import (
@@ -60,6 +60,10 @@ async def read(ann: OpdsReader, series: str, chapter: int, **reading: Any) -> No
     public_id = read_id(series)
     assert public_id is not None
     await ann.app.reading.progress.report(ann.shelf, public_id, ChapterId(chapter), ReportedReading(**reading))
+
+
+def titles_of(answer: Answer) -> list[str]:
+    return [entry.findtext("a:title", namespaces=NAMES) for entry in entries(etree.fromstring(answer.body))]
 
 
 # -- who may come in
@@ -122,6 +126,10 @@ async def test_the_first_feed_leads_everywhere(ann):
         assert to.get("rel") in {"subsection", "http://opds-spec.org/sort/new"}  # KOReader follows few others
         below = await ann.feed(to.get("href").removeprefix(f"{FIRST}/"))
         assert link(below, "start") == "catalog"
+    for typed in (FIRST, f"{FIRST}/"):  # no client is redirected for a slash
+        answer = await ann.call("GET", typed)
+        assert (answer.status, titles_of(answer)) == (200, titles_of(await ann.call("GET", f"{FIRST}/catalog")))
+    assert (await ann.call("GET", f"{SECOND}/")).headers["content-type"] == "application/opds+json"
     [other] = links(root, "alternate")
     assert (other.get("type"), other.get("href")) == ("application/opds+json", f"{SECOND}/catalog")
 

@@ -48,11 +48,10 @@ class ReleaseFacts(msgspec.Struct, frozen=True):
             self.series_title, self.number, self.volume, title=self.title, chapter_id=self.chapter_id
         )
 
-    @property
-    def is_right_to_left(self) -> bool:
-        """Whether its pages are read from right to left, guessed from its languages."""
-        language = self.language or self.series_language or ""
-        return language.lower().split("-")[0] == _RIGHT_TO_LEFT
+
+def is_right_to_left(language: str | None) -> bool:
+    """Whether a comic is read from right to left: no source says it, so by its language."""
+    return (language or "").lower().split("-")[0] == _RIGHT_TO_LEFT
 
 
 def chapter_file_name(
@@ -131,7 +130,7 @@ def _lines(facts: ReleaseFacts, page_count: int) -> Iterator[str]:
         "Web": facts.url,
         "PageCount": str(page_count),
         "LanguageISO": facts.language or facts.series_language,
-        "Manga": "YesAndRightToLeft" if facts.is_right_to_left else None,
+        "Manga": "YesAndRightToLeft" if is_right_to_left(facts.language or facts.series_language) else None,
         "AgeRating": "Adults Only 18+" if facts.is_nsfw else None,
     }
     yield from (xml.element(name, value) for name, value in said.items() if value)

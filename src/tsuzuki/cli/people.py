@@ -210,8 +210,8 @@ def token() -> None:
 @click.option("--scopes", help="Any of read, write and admin, separated by commas. Default: read.")
 @click.option(
     "--protocols",
-    help="Create a device password for these protocols of apps instead of a token, such as fever,greader. An unknown "
-    "one names them all.",
+    help="Create a device password for these instead of a token: fever, greader (Google Reader), komga, koreader, "
+    "miniflux, opds, syncyomi.",
 )
 @click.option("--name", default="command line", show_default=True, help="The token's name in the list of tokens.")
 @click.option("--days", type=click.IntRange(1, 36_500), help="Days until it expires. Default: never.")

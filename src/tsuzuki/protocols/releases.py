@@ -19,6 +19,8 @@ class ReadableRelease(msgspec.Struct, frozen=True):
     """Less than 1 where it is not known."""
     language: str | None
     group_name: str | None
+    bytes: int = 0
+    """Of its pages, where it is downloaded."""
 
 
 async def readable_releases(
@@ -29,7 +31,9 @@ async def readable_releases(
     readable = {of: release for of, release in preferred.items() if release.is_readable and release.is_available}
     found = {of: copied(ReadableRelease, release) for of, release in readable.items()}
     for kept in await services.pictures.downloads.whole_of_chapters(shelf_id, ids):
-        found[kept.chapter_id] = ReadableRelease(kept.release_id, kept.total or 0, kept.language, kept.group_name)
+        found[kept.chapter_id] = ReadableRelease(
+            kept.release_id, kept.total or 0, kept.language, kept.group_name, kept.bytes
+        )
     return found
 
 

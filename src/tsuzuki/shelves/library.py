@@ -16,6 +16,7 @@ from tsuzuki.model.numbers import SCALE, parse_number
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.progress import NO_CHAPTER
+from tsuzuki.shelves.types import ReleasePreferences
 from tsuzuki.sources.series import known_series_tx
 
 q = load_queries("tsuzuki.shelves.library")
@@ -86,6 +87,7 @@ class SeriesRow(msgspec.Struct, frozen=True):
     language: str | None
     status: int
     followed_at: Millis
+    preferences: ReleasePreferences
     last_chapter_at: Millis | None
     cover_id: int | None
     """The series source whose cover stands for it."""

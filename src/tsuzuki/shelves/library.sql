@@ -95,7 +95,7 @@ when 'added' then follow.created_at
 -- name: list_series
 {hits}
 select series.id, series.public_id, series.title, series.author, series.artist, series.description, series.language,
-  series.status, follow.created_at as followed_at, series.last_chapter_at,
+  series.status, follow.created_at as followed_at, follow.preferences, series.last_chapter_at,
   (
     select min(series_source.id) from series_source
     where series_source.series_id = series.id and series_source.cover_url is not null

@@ -1,5 +1,7 @@
 """The undo of an import leaves nothing of it, and takes nothing that its reader has done beside or since (I9)."""
 
+import zlib
+
 import msgspec
 import pytest
 
@@ -18,7 +20,7 @@ from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.groups import Groups
 from tsuzuki.shelves.progress import ReadingProgress
 from tsuzuki.shelves.types import ChapterSelection, FollowChange, FollowRequest, ReportedReading
-from tsuzuki.transfer.mihon.wire import bytes_field, number_field
+from tsuzuki.transfer.mihon.wire import ProtobufMessage, bytes_field, number_field, text_field
 
 pytestmark = pytest.mark.both_engines
 
@@ -42,6 +44,8 @@ select (select count(*) from series) as series, (select count(*) from chapter) a
   (select count(*) from shelf_group) as groups_;
 -- name: notes
 select (select count(*) from import_progress) + (select count(*) from import_entry) as n;
+-- name: backups
+select message from backup_series order by source_uid desc;
 -- name: save_chapters
 insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, created_at)
 select cast(:shelf_id as bigint), chapter.series_id, chapter.id, true, true, 0, 0 from chapter;
@@ -146,6 +150,42 @@ async def test_a_repeat_notes_nothing(db, tmp_path):
     assert await db.read(lambda tx: tx.one(int, q.notes)) == noted
     await importer.undo(again)
     assert await importer.shelf() == before
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["in turn", "the last first"])
+@pytest.mark.parametrize("count", [1, 2])
+async def test_nothing_is_left_of_several_backups(db, tmp_path, turned, count):
+    """The same library again, then as it is a month later, and later still; whichever is undone first."""
+    importer = await an_importer(db, tmp_path)
+    before = await sizes(importer)
+    imports = [await importer.import_file("a.tachibk", BACKUP), await importer.import_file("a.tachibk", BACKUP)]
+    for month in range(count):
+        grown = a_library(read=range(1, 3 + month), extra=TRACKED + text_field(110, f"Month {month}"))
+        rest = bytes_field(600, number_field(4, 8 + month))
+        imports.append(await importer.import_file("b.tachibk", a_backup(grown, extra=rest)))
+    for each in reversed(imports) if turned else imports:
+        await importer.undo(each)
+    assert await sizes(importer) == before
+
+
+async def test_what_a_later_backup_says_outlives_the_one_before_it(db, tmp_path):
+    importer = await an_importer(db, tmp_path)
+    first = await importer.import_file("a.tachibk", BACKUP)
+    grown = a_backup(a_library(read=(1, 2, 3), extra=TRACKED + text_field(110, "Mine")), extra=REST)
+    second = await importer.import_file("b.tachibk", grown)
+    await importer.undo(first)
+    assert await notes(importer) == ["Mine"]
+    third = await importer.import_file("c.tachibk", a_backup(a_library(extra=text_field(110, "Later"))))
+    await importer.undo(third)
+    assert await notes(importer) == ["Mine"]
+    await importer.undo(second)
+    assert await notes(importer) == []
+
+
+async def notes(importer):
+    """What is said of the series in the next backup, by the notes in it."""
+    messages = await importer.db.read(lambda tx: tx.many(bytes, q.backups))
+    return [ProtobufMessage(zlib.decompress(each), "a series").text(110) for each in messages]
 
 
 async def test_what_was_marked_read_or_bookmarked_since_stays(db, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import NOON
 from tests.shelves.builders import shelf_deps
 from tests.transfer.imports.builders import an_importer
-from tests.transfer.mihon.builders import a_backup, a_manga, packed
+from tests.transfer.mihon.builders import a_backup, a_chapter, a_manga, packed
 from tests.transfer.mihon.test_export import chapters_of, exported, fields_of, series_of
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Invalid
@@ -142,6 +142,15 @@ async def test_what_forks_put_into_a_backup_survives_reading_on_here(db, tmp_pat
     [opened] = [ProtobufMessage(raw, "a line of the history") for raw in out.messages(104)]
     assert (opened.number(2), opened.number(3)) == (NOON, 60_000)
     assert {each.raw for each in read_fields(NEKO)} <= {each.raw for each in opened.fields}
+
+
+async def test_a_backup_that_is_not_packed_needs_no_name(db, tmp_path):
+    """The API is sent files without one."""
+    importer = await an_importer(db, tmp_path)
+    for series in (a_manga(url="/u"), a_manga(0, "folder", chapters=[a_chapter("c" * 90_000, number=1)])):
+        assert (await importer.show("?", a_backup(series))).kind == "mihon"
+    with pytest.raises(Invalid, match="ends in the middle"):
+        await importer.show("?", a_backup(series)[:-1])
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"version":2,"mangas":[]}', b'{\n "version": 2}'])

@@ -154,7 +154,7 @@ async def _previous(asked: KomgaRequest) -> Response:
 async def _beside(asked: KomgaRequest, way: Literal[1, -1]) -> Response:
     found = await asked.library.beside(asked.shelf_id, await _chapter(asked), way)
     if found is None:
-        raise NotFound("No book that can be read is further on in this series.")
+        raise NotFound("No book that can be read is there in this series.")
     return await _answer_one(asked, found)
 
 

@@ -1,18 +1,22 @@
 """Events for open apps: a series has new chapters, or was read elsewhere."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 
 import msgspec
 from starlette.responses import Response
 
+from tsuzuki.accounts.types import Slice
 from tsuzuki.http.auth import address_of
 from tsuzuki.http.streams import event_stream
 from tsuzuki.inbox.events import EventMessage
+from tsuzuki.model.ids import ChapterId, show_id
 from tsuzuki.protocols.access import ProtocolDeps
 from tsuzuki.protocols.komga.requests import KomgaRequest, KomgaResource, resource
 from tsuzuki.shelves.events import Arrived
 
 _NOTHING = ": nothing for apps\n\n"
+_MOST_NAMED = 20
 
 
 def resources(deps: ProtocolDeps) -> Sequence[KomgaResource]:
@@ -30,8 +34,16 @@ async def _stream(asked: KomgaRequest) -> Response:
         return user.shelf.id == asked.shelf_id
 
     place = asked.request.headers.get("last-event-id")
-    listener = _Listener(asked.library_id, str(asked.user.caller.user_id))
-    return event_stream(events.follow(asked.shelf_id, place), listener.message, still_may)
+    return event_stream(_written_out(asked, events.follow(asked.shelf_id, place)), bytes, still_may)
+
+
+async def _written_out(
+    asked: KomgaRequest, messages: AsyncGenerator[EventMessage | None, None]
+) -> AsyncGenerator[bytes | None, None]:
+    listener = _Listener(asked)
+    async with aclosing(messages):
+        async for event in messages:
+            yield None if event is None else await listener.message(event)
 
 
 class _Unread(msgspec.Struct, frozen=True):
@@ -45,30 +57,40 @@ class _Listener:
     fewer, and none came.
     """
 
-    def __init__(self, library_id: str, user_id: str) -> None:
-        self._library_id = library_id
-        self._user_id = user_id
+    def __init__(self, asked: KomgaRequest) -> None:
+        self._asked = asked
         self._unread: dict[str, int] | None = None
         self._arrived: set[str] = set()
 
-    def message(self, event: EventMessage) -> bytes:
+    async def message(self, event: EventMessage) -> bytes:
         """One message or several; a comment for what has no word there."""
         place = "" if event.id is None else f"id: {event.id}\n"
-        said = "".join(f"event: {kind}\ndata: {data}\n\n" for kind, data in self._said(event))
+        said = "".join([f"event: {kind}\ndata: {data}\n\n" async for kind, data in self._said(event)])
         return f"{place}{said or _NOTHING}".encode()
 
-    def _said(self, event: EventMessage) -> Iterator[tuple[str, str]]:
+    async def _said(self, event: EventMessage) -> AsyncIterator[tuple[str, str]]:
         if event.kind == "entry":
             arrived = msgspec.json.decode(event.data, type=Arrived)
             if arrived.kind == "chapter":
                 self._arrived.add(arrived.id)
-                yield "SeriesChanged", _written(seriesId=arrived.id, libraryId=self._library_id)
+                where = {"seriesId": arrived.id, "libraryId": self._asked.library_id}
+                yield "SeriesAdded" if arrived.available else "SeriesChanged", _written(**where)
+                for book in await self._books(arrived):
+                    yield "BookAdded", _written(bookId=str(book), **where)
         elif event.kind == "counts":
             before, now = self._unread, msgspec.json.decode(event.data, type=_Unread).series
             changed: set[str] = set() if before is None else {series for series, _ in before.items() ^ now.items()}
             for series in sorted(changed - self._arrived):
-                yield "ReadProgressSeriesChanged", _written(seriesId=series, userId=self._user_id)
+                user_id = str(self._asked.user.caller.user_id)
+                yield "ReadProgressSeriesChanged", _written(seriesId=series, userId=user_id)
             self._unread, self._arrived = now, set()
+
+    async def _books(self, arrived: Arrived) -> list[ChapterId]:
+        """The newest of those that came: an app looks for all of them when one is named."""
+        if not arrived.count:
+            return []
+        rows, _ = await self._asked.library.arrived(self._asked.shelf_id, Slice(min(arrived.count, _MOST_NAMED)))
+        return [row.id for row in rows if show_id(row.series_public_id) == arrived.id]
 
 
 def _written(**data: str) -> str:

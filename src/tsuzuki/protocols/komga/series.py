@@ -117,12 +117,12 @@ async def _thumbnail(asked: KomgaRequest) -> Response:
 
 
 async def answer_cover(asked: KomgaRequest, series: PublicId) -> Response:
-    """The cover of a series, small; NotFound where it has none."""
+    """The cover of a series, small, as JPEG: some apps show nothing else. NotFound where it has none."""
     cover_id = (await asked.library.get(asked.shelf_id, series)).row.cover_id
     if cover_id is None:
         raise NotFound("This series has no cover.")
     images, user_id = asked.services.pictures.images, asked.user.caller.user_id
-    small = await images.show_small(cover_of(SeriesSourceId(cover_id)), COVER_WIDTH, user_id=user_id)
+    small = await images.show_jpeg(cover_of(SeriesSourceId(cover_id)), COVER_WIDTH, user_id=user_id)
     return answer_image(asked.request, small, f"cover-{cover_id}")
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tsuzuki.books.comic_info import is_right_to_left
 from tsuzuki.images.service import PagePicture
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis, iso
@@ -9,13 +10,15 @@ from tsuzuki.model.titles import beside_number, sort_title
 from tsuzuki.protocols.content import UNTITLED, chapter_title
 from tsuzuki.protocols.releases import NO_RELEASE, ReadableRelease
 from tsuzuki.shelves.groups import Group
-from tsuzuki.shelves.library import LibraryChapter, LibrarySeries
+from tsuzuki.shelves.library import LibraryChapter, LibrarySeries, SeriesRow
 
 Json = dict[str, Any]
 
 ONGOING = "ONGOING"
 STATUSES = {"ONGOING": (0, 1, 3), "ENDED": (2, 4), "ABANDONED": (5,), "HIATUS": (6,)}
 """Komga's words for what sources say."""
+
+_DIRECTIONS = {"ltr": "LEFT_TO_RIGHT", "rtl": "RIGHT_TO_LEFT", "vertical": "VERTICAL", "webtoon": "WEBTOON"}
 
 _LIBRARY_SWITCHES = (
     "importComicInfoBook",
@@ -96,7 +99,7 @@ def series_view(series: LibrarySeries, library_id: str) -> Json:
         "title": title,
         "titleSort": sort_title(title),
         "summary": row.description or "",
-        "readingDirection": "",
+        "readingDirection": _direction(row),
         "publisher": "",
         "language": row.language or "",
         "genres": series.genres,
@@ -125,11 +128,18 @@ def series_view(series: LibrarySeries, library_id: str) -> Json:
     }
 
 
+def _direction(row: SeriesRow) -> str:
+    """As its reader chose it, else as far as its language tells."""
+    mode = row.preferences.mode or ("rtl" if is_right_to_left(row.language) else None)
+    return "" if mode is None else _DIRECTIONS.get(mode, "")
+
+
 def book_view(chapter: LibraryChapter, release: ReadableRelease | None, library_id: str) -> Json:
     """A chapter; its pages are those of the release that this shelf reads."""
     name = chapter_title(chapter.number, chapter.volume, chapter.title)
     pages = max(release.page_count, 0) if release is not None else 0
     group = release.group_name if release is not None else None
+    kept = release.bytes if release is not None else 0
     created, changed = when(chapter.first_seen_at), when(max(chapter.updated_at, chapter.first_seen_at))
     released = chapter.published_at if chapter.published_at is not None else chapter.first_seen_at
     metadata = {
@@ -154,8 +164,8 @@ def book_view(chapter: LibraryChapter, release: ReadableRelease | None, library_
         "created": created,
         "lastModified": changed,
         "fileLastModified": when(released),
-        "sizeBytes": 0,
-        "size": f"{pages} pages" if pages else "",
+        "sizeBytes": kept,
+        "size": f"{kept / 1024**2:.1f} MiB" if kept else f"{pages} pages" if pages else "",
         "media": {
             "status": "ERROR" if release is None else "READY",
             "mediaType": "application/zip",

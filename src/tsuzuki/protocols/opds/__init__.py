@@ -63,9 +63,9 @@ def resources(deps: ProtocolDeps) -> Sequence[OpdsResource]:
     chapters = f"{SECOND}/chapters/{{chapter_id}}"
     return [
         *(resource(deps, f"{FIRST}/{path}", {"GET": answer}) for path, answer in first.items()),
-        resource(deps, FIRST, {"GET": first["catalog"]}),  # what people type
+        *(resource(deps, path, {"GET": first["catalog"]}) for path in (FIRST, f"{FIRST}/")),  # what people type
         *(resource(deps, f"{SECOND}/{path}", {"GET": answer}) for path, answer in second.items()),
-        resource(deps, SECOND, {"GET": second["catalog"]}),
+        *(resource(deps, path, {"GET": second["catalog"]}) for path in (SECOND, f"{SECOND}/")),
         resource(deps, f"{chapters}/progression", {"GET": show_progression, "PUT": store_progression}),
         resource(deps, f"{chapters}/progress", {"GET": show_progress, "PUT": store_progress}),
         _auth(deps),

@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.accounts.types import Slice
 from tsuzuki.books.chapters import CBZ
-from tsuzuki.books.comic_info import ascii_name, chapter_file_name, full_name
+from tsuzuki.books.comic_info import ascii_name, chapter_file_name, full_name, is_right_to_left
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId, PublicId, show_id
 from tsuzuki.protocols.opds.feeds import (
@@ -190,8 +190,7 @@ def publication(asked: OpdsRequest, row: LibraryChapter, release: ReadableReleas
             page=last_page(row, release.page_count),
             read_at=row.read_at,
         ),
-        # No source says it: the language is all there is.
-        is_right_to_left=(language or "").lower().split("-")[0] == "ja",
+        is_right_to_left=is_right_to_left(language),
         series=SeriesPlace(row.series_title, position, f"series/{show_id(row.series_public_id)}"),
         chapter=f"chapters/{row.id}",
     )

@@ -457,13 +457,14 @@ insert into import_backup (shelf_import_id, backup_series_id, source_name, messa
 select cast(:import_id as bigint), id, source_name, message, updated_at from backup_series
 where shelf_id = :shelf_id and source_uid = :source and url = :url
   and shelf_import_id is distinct from cast(:import_id as bigint)
+  and (message <> :message or source_name <> :source_name)
 on conflict (shelf_import_id, backup_series_id) do nothing;
 
 -- name: keep_rest
 insert into import_rest (shelf_import_id, body, updated_at)
 select cast(:import_id as bigint), backup_rest.body, backup_rest.updated_at
 from shelf left join backup_rest on backup_rest.shelf_id = shelf.id
-where shelf.id = :shelf_id
+where shelf.id = :shelf_id and (backup_rest.body is null or backup_rest.body <> :body)
 on conflict (shelf_import_id) do nothing;
 
 -- fragment: page_is_own
@@ -582,7 +583,7 @@ order by series.id;
 select series_id from backup_series where shelf_id = :shelf_id and source_uid = :source and url = :url;
 
 -- name: put_backup
--- The newest backup counts.
+-- The newest backup counts; one that says the same changes nothing, and returns no row.
 insert into backup_series (
   shelf_id, series_id, source_uid, url, source_name, message, updated_at, shelf_import_id
 )
@@ -590,6 +591,7 @@ values (:shelf_id, :series_id, :source, :url, :source_name, :message, :now, :imp
 on conflict (shelf_id, source_uid, url) do update set
   source_name = excluded.source_name, message = excluded.message, updated_at = excluded.updated_at,
   shelf_import_id = excluded.shelf_import_id
+where backup_series.message <> excluded.message or backup_series.source_name <> excluded.source_name
 returning id;
 
 -- name: backups_of

@@ -180,7 +180,7 @@ class SeriesImport:
         await undo_log.keep_backup_tx(tx, self._shelf_id, backup)
         now, import_id = self._deps.clock(), undo_log.import_id
         backup_id = await put_backup_tx(tx, self._shelf_id, series_id, backup, import_id=import_id, now=now)
-        if is_new:
+        if is_new and backup_id is not None:
             await undo_log.note_made_tx(tx, "backup", backup_id)
 
     async def _find_tx(self, tx: Tx, series: ArchivedSeries) -> SeriesId | None:

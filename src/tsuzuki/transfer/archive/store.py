@@ -148,10 +148,10 @@ async def add_former_tx(
 
 async def put_backup_tx(
     tx: Tx, shelf_id: ShelfId, series_id: SeriesId, backup: BackupLine, *, import_id: int | None, now: Millis
-) -> int:
-    """What a backup said of a series; its id."""
+) -> int | None:
+    """What a backup said of a series; its id, None where that is what was known."""
     ids = {"shelf_id": shelf_id, "series_id": series_id, "import_id": import_id}
-    return await tx.one(int, q.put_backup, **q.put_backup.values_of(backup, **ids, now=now))
+    return await tx.maybe(int, q.put_backup, **q.put_backup.values_of(backup, **ids, now=now))
 
 
 async def backups_of_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> list[BackupRow]:

@@ -75,15 +75,15 @@ class UndoLog(msgspec.Struct, frozen=True):
             await tx.run(q.keep_former, import_id=self.import_id, shelf_id=shelf_id, series_id=series_id)
 
     async def keep_backup_tx(self, tx: Tx, shelf_id: ShelfId, backup: BackupLine) -> None:
-        """Keep what an earlier backup said of the series."""
+        """Keep what an earlier backup said of the series, if that was something else."""
         if self.import_id is not None:
-            said = {"shelf_id": shelf_id, "source": backup.source, "url": backup.url}
-            await tx.run(q.keep_backup, import_id=self.import_id, **said)
+            said = q.keep_backup.values_of(backup, shelf_id=shelf_id, import_id=self.import_id)
+            await tx.run(q.keep_backup, **said)
 
-    async def keep_rest_tx(self, tx: Tx, shelf_id: ShelfId) -> None:
-        """Keep what an earlier backup said beside its series."""
+    async def keep_rest_tx(self, tx: Tx, shelf_id: ShelfId, body: bytes) -> None:
+        """Keep what an earlier backup said beside its series, if that was something else."""
         if self.import_id is not None:
-            await tx.run(q.keep_rest, import_id=self.import_id, shelf_id=shelf_id)
+            await tx.run(q.keep_rest, import_id=self.import_id, shelf_id=shelf_id, body=body)
 
     @asynccontextmanager
     async def progress_tx(self, tx: Tx, shelf_id: ShelfId, *, chapters: Sequence[ChapterId]) -> AsyncIterator[None]:

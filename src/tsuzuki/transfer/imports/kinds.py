@@ -1,6 +1,7 @@
 """What a file is, by its beginning, and who reads it."""
 
 import io
+import re
 import zipfile
 import zlib
 from collections import Counter
@@ -36,6 +37,8 @@ class FileKind(msgspec.Struct, frozen=True):
     """Reads it at once, in a parser process; None where it takes more."""
 
 
+_BARE_BACKUP = re.compile(rb"\x0a[\x80-\xff]{0,4}[\x00-\x7f]\x08")
+"""How one begins that is not packed, as SyncYomi stores it: a series, and in it the id of its source."""
 _OLD_BACKUP = (b'"version"', b'"mangas"')
 MOST_MEMBERS = 20_000
 """Members of a ZIP: a library of Kaizoku has a file for each series."""
@@ -83,6 +86,7 @@ def kind_of(name: str, body: bytes) -> tuple[FileKind, bytes]:
         return kind, body
     if (
         name.lower().endswith((".tachibk", ".proto"))
+        or _BARE_BACKUP.match(body)
         or body[:2] == b"{}"
         or any(word in body[:_LOOKED_AT] for word in _OLD_BACKUP)
     ):

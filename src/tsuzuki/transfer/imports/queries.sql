@@ -191,10 +191,74 @@ where shelf_id = :shelf_id and exists (
     and import_made.public_id = bookmark.public_id and import_made.state = bookmark.note
 );
 
+-- fragment: next_backup
+-- The import that wrote over what this one had written, by when that was.
+select min(later.shelf_import_id) from shelf_import as own
+join import_backup as later
+  on later.shelf_import_id > own.id and later.updated_at between own.created_at and own.finished_at
+where own.id = :id and later.backup_series_id
+
+-- name: pass_backups_on
+-- What a later backup was written over is now what this one was written over.
+update import_backup
+set source_name = before.source_name, message = before.message, updated_at = before.updated_at
+from import_backup as before
+where before.shelf_import_id = :id and before.backup_series_id = import_backup.backup_series_id
+  and import_backup.shelf_import_id = ({next_backup} = import_backup.backup_series_id);
+
+-- name: pass_made_backups_on
+-- Where this one was the first, the later one is now.
+insert into import_made (shelf_import_id, kind, of_id)
+select over_own.shelf_import_id, 'backup', over_own.backup_series_id from import_backup as over_own
+where over_own.backup_series_id in ({made} and import_made.kind = 'backup')
+  and over_own.shelf_import_id = ({next_backup} = over_own.backup_series_id)
+on conflict (shelf_import_id, kind, of_id) do nothing;
+
+-- fragment: passed
+import_backup as over_own join backup_series on backup_series.id = over_own.backup_series_id
+  and over_own.shelf_import_id = ({next_backup} = over_own.backup_series_id)
+
+-- name: pass_series_on
+-- Whoever is the last to undo what it said of a series that an import made removes it.
+insert into import_series (shelf_import_id, series_id)
+select distinct over_own.shelf_import_id, import_series.series_id from {passed}
+join import_series on import_series.shelf_import_id = :id and import_series.series_id = backup_series.series_id
+where true
+on conflict (shelf_import_id, series_id) do nothing;
+
+-- name: pass_chapters_on
+insert into import_chapter (shelf_import_id, chapter_id)
+select distinct over_own.shelf_import_id, chapter.id from {passed}
+join chapter on chapter.series_id = backup_series.series_id
+join import_chapter on import_chapter.shelf_import_id = :id and import_chapter.chapter_id = chapter.id
+where true
+on conflict (shelf_import_id, chapter_id) do nothing;
+
+-- name: drop_passed_backups
+delete from import_backup
+where backup_series_id in ({made} and import_made.kind = 'backup')
+  and shelf_import_id = ({next_backup} = import_backup.backup_series_id);
+
 -- name: restore_backups
--- Of those that no later backup has written anew.
+-- Of those that no later backup has written anew. They are then again of the import that had written them, if any.
 update backup_series
-set source_name = before.source_name, message = before.message, updated_at = before.updated_at, shelf_import_id = null
+set source_name = before.source_name, message = before.message, updated_at = before.updated_at,
+  shelf_import_id = (
+    select max(own.id) from shelf_import as own
+    where own.shelf_id = :shelf_id and own.id <> :id and own.status <> 'undone'
+      and before.updated_at between own.created_at and own.finished_at
+      and (
+        exists (
+          select 1 from import_made
+          where import_made.shelf_import_id = own.id and import_made.kind = 'backup'
+            and import_made.of_id = before.backup_series_id
+        )
+        or exists (
+          select 1 from import_backup
+          where import_backup.shelf_import_id = own.id and import_backup.backup_series_id = before.backup_series_id
+        )
+      )
+  )
 from import_backup as before
 where backup_series.shelf_id = :shelf_id and backup_series.shelf_import_id = :id
   and before.shelf_import_id = :id and before.backup_series_id = backup_series.id;
@@ -203,8 +267,25 @@ where backup_series.shelf_id = :shelf_id and backup_series.shelf_import_id = :id
 delete from backup_series
 where shelf_id = :shelf_id and shelf_import_id = :id and id in ({made} and import_made.kind = 'backup');
 
+-- name: pass_rest_on
+-- The same of what backups say beside series.
+update import_rest set body = before.body, updated_at = before.updated_at
+from import_rest as before
+where before.shelf_import_id = :id and import_rest.shelf_import_id = (
+  select min(later.shelf_import_id) from shelf_import as own
+  join shelf_import as other on other.shelf_id = own.shelf_id and other.id > own.id
+  join import_rest as later
+    on later.shelf_import_id = other.id and later.updated_at between own.created_at and own.finished_at
+  where own.id = :id
+);
+
 -- name: restore_rest
-update backup_rest set body = before.body, updated_at = before.updated_at, shelf_import_id = null
+update backup_rest set body = before.body, updated_at = before.updated_at,
+  shelf_import_id = (
+    select max(own.id) from shelf_import as own join import_rest on import_rest.shelf_import_id = own.id
+    where own.shelf_id = :shelf_id and own.id <> :id and own.status <> 'undone'
+      and before.updated_at between own.created_at and own.finished_at
+  )
 from import_rest as before
 where backup_rest.shelf_id = :shelf_id and backup_rest.shelf_import_id = :id
   and before.shelf_import_id = :id and before.body is not null;

@@ -115,8 +115,14 @@ async def undo_follow_tx(tx: Tx, found: ShelfImportRow, series_id: SeriesId) -> 
 async def undo_rest_tx(tx: Tx, found: ShelfImportRow) -> None:
     """All else that it made."""
     said: dict[str, Any] = {"shelf_id": found.shelf_id, "id": found.id}
+    await tx.run(q.pass_series_on, id=found.id)
+    await tx.run(q.pass_chapters_on, id=found.id)
+    await tx.run(q.pass_made_backups_on, id=found.id)
+    await tx.run(q.drop_passed_backups, id=found.id)
+    await tx.run(q.pass_backups_on, id=found.id)
     await tx.run(q.restore_backups, **said)
     await tx.run(q.remove_backups, **said)
+    await tx.run(q.pass_rest_on, id=found.id)
     await tx.run(q.restore_rest, **said)
     await tx.run(q.remove_rest, **said)
     await tx.run(q.remove_groups, **said)
