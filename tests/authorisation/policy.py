@@ -202,6 +202,7 @@ POLICY = {
     "POST /account/identity/link": WRITE,
     "POST /account/identity/unlink": WRITE,
     "GET /static/{name:path}": PUBLIC,
+    "GET /texts.js": PUBLIC,
     "GET /healthz": PUBLIC,
     "GET /readyz": PUBLIC,
     "GET /metrics": PUBLIC,
@@ -419,7 +420,7 @@ STREAMS = {"GET /api/v1/events", "GET /api/v1/admin/crawler/jobs/{job_id}/events
 
 
 # What the router has beside the API and is no page.
-_NO_PAGES = ("/static/", "/healthz", "/readyz", "/metrics", "/sw.js", "/manifest.webmanifest")
+_NO_PAGES = ("/static/", "/healthz", "/readyz", "/metrics", "/sw.js", "/manifest.webmanifest", "/texts.js")
 
 
 def is_page(path: str) -> bool:

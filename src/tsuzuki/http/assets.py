@@ -62,9 +62,9 @@ class Assets:
     async def _answer(self, request: Request) -> Response:
         name = request.path_params["name"]
         if asset := self._by_hashed_name.get(name):
-            return _respond(request, asset, _FOR_EVER)
+            return answer_asset(request, asset, is_exact=True)
         if asset := self._by_name.get(name):
-            return _respond(request, asset, _ASK_AGAIN)
+            return answer_asset(request, asset, is_exact=False)
         raise NotFound("There is no such file.")
 
 
@@ -82,7 +82,7 @@ class _Linker:
         if name in importers:
             raise ValueError(f"Scripts import each other in a circle: {' > '.join((*importers, name))}.")
         if name not in self._done:
-            self._done[name] = _asset(name, self._linked(name, (*importers, name)))
+            self._done[name] = asset_of(name, self._linked(name, (*importers, name)))
         return self._done[name]
 
     def _linked(self, name: str, importers: tuple[str, ...]) -> bytes:
@@ -99,8 +99,9 @@ class _Linker:
         return _IMPORT.sub(link, content)
 
 
-def _respond(request: Request, asset: Asset, cache: str) -> Response:
-    headers = {"etag": asset.etag, "cache-control": cache}
+def answer_asset(request: Request, asset: Asset, *, is_exact: bool) -> Response:
+    """The file, or 304; `is_exact` says that its address names these very bytes, so that it may be kept for ever."""
+    headers = {"etag": asset.etag, "cache-control": _FOR_EVER if is_exact else _ASK_AGAIN}
     if asset.packed is not None:
         headers["vary"] = "accept-encoding"
     if asset.etag in request.headers.get("if-none-match", ""):
@@ -118,7 +119,8 @@ def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
             yield prefix + entry.name, entry.read_bytes()
 
 
-def _asset(name: str, content: bytes) -> Asset:
+def asset_of(name: str, content: bytes) -> Asset:
+    """A file of this name."""
     digest = hashlib.sha256(content).hexdigest()[:12]
     stem, dot, suffix = name.rpartition(".")
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"

@@ -1,5 +1,6 @@
 """Renders templates. Everything is escaped, and a misspelt name in a template is an error."""
 
+import re
 from collections.abc import Callable, MutableMapping
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -10,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from tsuzuki.http.assets import Assets
+from tsuzuki.http.assets import Asset, Assets
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.plans import money
 from tsuzuki.model.times import Millis, iso
@@ -18,12 +19,14 @@ from tsuzuki.web.forms import FormState
 from tsuzuki.web.labels import find_label, label_of
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, NavigationPlace
-from tsuzuki.web.scripts import texts_for_scripts
+from tsuzuki.web.scripts import script_of_texts, texts_path
 from tsuzuki.web.texts import Language, chapter_name, gettext, language, ngettext, pgettext, sized, took
 
+_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
+_CONSTANT = re.compile(r"""\{\{ (asset|icon)\((?:'|")([\w./-]+)(?:'|")\) \}\}""")
 _OURS = "no-cache"
 _NOBODY_ELSES = "no-store"
-_ICON = Markup('<svg class="icon" {}><use href="{}#{}"/></svg>')
+_ICON = Markup('<svg class=icon {}><use href="{}#{}"/></svg>')
 
 
 _PLACES = {"reading": READING, "managing": MANAGING, "running": RUNNING, "bar": BAR}
@@ -47,12 +50,20 @@ class Templates(Environment):
         assert not d
         return self.globals
 
+    def preprocess(self, source: str, name: str | None = None, filename: str | None = None) -> str:
+        """The template as it is compiled: without indentation, which is for who reads it, and with its files and icons.
+
+        Those are asked for where a template names them by a word, dozens of times in a page, and are always the same.
+        """
+        source = _INDENTATION.sub("", super().preprocess(source, name, filename))
+        return _CONSTANT.sub(lambda found: str(self.globals[found[1]](found[2])), source)
+
 
 class Pages:
     """Renders the templates of this package; `version` is in every page's foot."""
 
     def __init__(self, version: str) -> None:
-        self.assets, self._templates = _package(version)
+        self.assets, self.texts, self._templates = _package(version)
 
     def render(
         self, template: str, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
@@ -72,8 +83,8 @@ class Pages:
 
 
 @cache
-def _package(version: str) -> tuple[Assets, Environment]:
-    """Files and templates, which are constants: a template is compiled once in a process."""
+def _package(version: str) -> tuple[Assets, Callable[[Language], Asset], Environment]:
+    """Files, what scripts say, and templates, which are constants: a template is compiled once in a process."""
     assets = Assets(files("tsuzuki.web") / "static")
     icon = _drawing(assets.url("icons.svg"))
     templates = Templates(
@@ -82,11 +93,15 @@ def _package(version: str) -> tuple[Assets, Environment]:
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
-        lstrip_blocks=True,
         auto_reload=False,
     )
+    dialogs = _prepared(templates, "app_parts.html", "dialogs")
+
+    @cache
+    def texts(spoken: Language) -> Asset:
+        return script_of_texts(spoken, dialogs(spoken))
+
     templates.filters["outside"] = outside
-    templates.filters["single_quoted"] = single_quoted
     templates.globals.update(
         version=version,
         asset=assets.url,
@@ -107,21 +122,20 @@ def _package(version: str) -> tuple[Assets, Environment]:
         show_id=show_id,
         places=_linking(icon),
         scripts=[assets.url(name) for name in assets.names("js/") if name != "js/app.js"],
-        texts_for_scripts=texts_for_scripts,
+        texts_path=lambda language: texts_path(texts(language)),
         item_path=item_path,
         chapter_path=chapter_path,
         series_path=series_path,
         cover_path=cover_path,
         tile_of=tile_of,
         app_head=_prepared(templates, "app_parts.html", "head"),
-        app_dialogs=_prepared(templates, "app_parts.html", "dialogs"),
         app_side=_prepared(templates, "app_parts.html", "side", most=256),
         app_bar=_prepared(templates, "app_parts.html", "bar"),
         entry_row=_prepared(templates, "inbox_row.html", "entry"),
         feed_item=_prepared(templates, "feed_parts.html", "item"),
         series_card=_prepared(templates, "library_parts.html", "card"),
     )
-    return assets, templates
+    return assets, texts, templates
 
 
 def _prepared(templates: Environment, template: str, macro: str, *, most: int = 2048) -> Callable[..., Markup]:
@@ -146,7 +160,7 @@ def _linking(icon: Callable[[str], Markup]) -> Callable[[Language], dict[str, li
 
 
 def _link(place: NavigationPlace, icon: Callable[[str], Markup]) -> PlaceLink:
-    keys = Markup(' data-key="g {}" data-command').format(place.key)
+    keys = Markup(' data-key="g {}"').format(place.key)
     label = Markup("{}<span>{}</span>").format(icon(place.icon), gettext(place.label))
     return PlaceLink(place.name, place.path, keys, label, place.counts)
 
@@ -159,15 +173,10 @@ def _drawing(sprite: str) -> Callable[..., Markup]:
         if label:
             return _ICON.format(Markup('role="img" aria-label="{}"').format(label), sprite, name)
         if name not in silent:
-            silent[name] = _ICON.format(Markup('aria-hidden="true"'), sprite, name)
+            silent[name] = _ICON.format(Markup("aria-hidden=true"), sprite, name)
         return silent[name]
 
     return icon
-
-
-def single_quoted(text: str) -> Markup:
-    """What an attribute in single quotes says: the double ones of JSON stay as they are."""
-    return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;"))  # noqa: S704  escaped right here
 
 
 def moment(at: Millis) -> str:

@@ -46,7 +46,7 @@ def _row(number: int, kind: str, frame: Frame, *, unread: bool = True) -> InboxR
         snippet="The ink was still wet when the first copies left the press." if kind == "item" else "",
         picture=None,
         tile=("T", number),
-        save_value="",
+        save_value=f"i{number}",
         day="Today" if number == 1 else None,
         day_id="0",
     )

@@ -6,6 +6,7 @@ language is a file beside it, such as `translations/de.po` (docs/translating.md)
 
 from collections.abc import Mapping
 from contextvars import ContextVar
+from functools import lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
@@ -167,6 +168,11 @@ def wait_in_words(seconds: int) -> str:
 
 def chapter_name(number: str | None, volume: str | None, title: str) -> str:
     """`Chapter 12: The road`, `Volume 3`, or what it is called."""
+    return _chapter_name(language(), number, volume, title)
+
+
+@lru_cache(2048)
+def _chapter_name(_: Language, number: str | None, volume: str | None, title: str) -> str:
     numbered = gettext("Volume %(volume)s", volume=volume) if volume else ""
     if number:
         numbered = gettext("Chapter %(number)s", number=number)

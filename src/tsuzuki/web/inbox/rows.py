@@ -27,7 +27,8 @@ from tsuzuki.web.locale import Locale
 from tsuzuki.web.texts import chapter_name
 from tsuzuki.web.texts import gettext as _
 
-SNIPPET = 240
+SNIPPET = 160
+"""Characters; the two lines that inbox.css shows of it have room for about so many."""
 
 
 class Time(msgspec.Struct, frozen=True):
