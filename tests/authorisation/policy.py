@@ -202,7 +202,6 @@ POLICY = {
     "POST /account/identity/link": WRITE,
     "POST /account/identity/unlink": WRITE,
     "GET /static/{name:path}": PUBLIC,
-    "GET /texts.js": PUBLIC,
     "GET /healthz": PUBLIC,
     "GET /readyz": PUBLIC,
     "GET /metrics": PUBLIC,
@@ -420,7 +419,7 @@ STREAMS = {"GET /api/v1/events", "GET /api/v1/admin/crawler/jobs/{job_id}/events
 
 
 # What the router has beside the API and is no page.
-_NO_PAGES = ("/static/", "/healthz", "/readyz", "/metrics", "/sw.js", "/manifest.webmanifest", "/texts.js")
+_NO_PAGES = ("/static/", "/healthz", "/readyz", "/metrics", "/sw.js", "/manifest.webmanifest")
 
 
 def is_page(path: str) -> bool:

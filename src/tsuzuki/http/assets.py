@@ -8,7 +8,7 @@ import hashlib
 import mimetypes
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources.abc import Traversable
 
 import msgspec
@@ -55,17 +55,22 @@ class Assets:
         """The file itself; KeyError for one that we do not bring."""
         return self._by_name[name]
 
-    def resource(self) -> Resource:
-        """The route of all assets, `/static/`."""
-        return page(PREFIX + "{name:path}", self._answer)
+    def resource(self, made: Callable[[str], Asset | None] = lambda _: None) -> Resource:
+        """The route of all assets, `/static/`; `made` has what is made in the language of the request, by its name."""
 
-    async def _answer(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if asset := self._by_hashed_name.get(name):
-            return answer_asset(request, asset, is_exact=True)
-        if asset := self._by_name.get(name):
-            return answer_asset(request, asset, is_exact=False)
-        raise NotFound("There is no such file.")
+        async def answer(request: Request) -> Response:
+            name = request.path_params["name"]
+            if asset := self._by_hashed_name.get(name):
+                return _respond(request, asset, _FOR_EVER)
+            if asset := self._by_name.get(name):
+                return _respond(request, asset, _ASK_AGAIN)
+            if asset := made(name):
+                shown = _respond(request, asset, _FOR_EVER if name == asset.hashed_name else _ASK_AGAIN)
+                shown.headers.add_vary_header("accept-language")
+                return shown
+            raise NotFound("There is no such file.")
+
+        return page(PREFIX + "{name:path}", answer)
 
 
 class _Linker:
@@ -99,9 +104,8 @@ class _Linker:
         return _IMPORT.sub(link, content)
 
 
-def answer_asset(request: Request, asset: Asset, *, is_exact: bool) -> Response:
-    """The file, or 304; `is_exact` says that its address names these very bytes, so that it may be kept for ever."""
-    headers = {"etag": asset.etag, "cache-control": _FOR_EVER if is_exact else _ASK_AGAIN}
+def _respond(request: Request, asset: Asset, cache: str) -> Response:
+    headers = {"etag": asset.etag, "cache-control": cache}
     if asset.packed is not None:
         headers["vary"] = "accept-encoding"
     if asset.etag in request.headers.get("if-none-match", ""):

@@ -37,7 +37,6 @@ from tsuzuki.web.library import history_pages, library_pages
 from tsuzuki.web.offline import offline_pages
 from tsuzuki.web.push import push_resources
 from tsuzuki.web.reader import reader_page
-from tsuzuki.web.scripts import texts_script
 from tsuzuki.web.search import search_page
 from tsuzuki.web.series import chapter_acts, following_acts, linking_page, series_page, setting_acts
 from tsuzuki.web.settings import settings_page
@@ -114,7 +113,6 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         device_password_page(site),
         apps_page(site),
         docs_page(site.pages, document),
-        texts_script(site.pages.texts),
-        site.pages.assets.resource(),
+        site.pages.assets.resource(site.pages.texts),
     )
     return Web(resources, error_page(site.pages), framed_errors(site))

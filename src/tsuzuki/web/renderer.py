@@ -1,9 +1,10 @@
 """Renders templates. Everything is escaped, and a misspelt name in a template is an error."""
 
 import re
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from functools import cache, lru_cache
 from importlib.resources import files
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from tsuzuki.http.assets import Asset, Assets
+from tsuzuki.http.assets import PREFIX, Asset, Assets
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.plans import money
 from tsuzuki.model.times import Millis, iso
@@ -19,16 +20,19 @@ from tsuzuki.web.forms import FormState
 from tsuzuki.web.labels import find_label, label_of
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, NavigationPlace
-from tsuzuki.web.scripts import script_of_texts, texts_path
+from tsuzuki.web.scripts import script_of_texts
 from tsuzuki.web.texts import Language, chapter_name, gettext, language, ngettext, pgettext, sized, took
 
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
+_TEXTS = re.compile(r"texts\.[0-9a-f]+\.js")
 _CONSTANT = re.compile(r"""\{\{ (asset|icon)\((?:'|")([\w./-]+)(?:'|")\) \}\}""")
 _OURS = "no-cache"
 _NOBODY_ELSES = "no-store"
 _ICON = Markup('<svg class=icon {}><use href="{}#{}"/></svg>')
 
 
+_CARD = ("series_public_id", "title", "cover_id", "has_gaps", "unread")
+_BEGUN = ("series_public_id", "title", "cover_id", "chapter_id", "number", "volume", "chapter_title", "page")
 _PLACES = {"reading": READING, "managing": MANAGING, "running": RUNNING, "bar": BAR}
 
 
@@ -63,7 +67,7 @@ class Pages:
     """Renders the templates of this package; `version` is in every page's foot."""
 
     def __init__(self, version: str) -> None:
-        self.assets, self.texts, self._templates = _package(version)
+        self.assets, self._texts, self._templates = _package(version)
 
     def render(
         self, template: str, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
@@ -75,6 +79,10 @@ class Pages:
     def part(self, template: str, **values: Any) -> Markup:
         """A part of a page by itself; put into another it passes as one piece, not as thousands."""
         return Markup(self._templates.get_template(template).render(values))  # noqa: S704  a template escapes
+
+    def texts(self, name: str) -> Asset | None:
+        """What scripts say in the language of the request, of whichever version a file of this name is."""
+        return self._texts(language()) if _TEXTS.fullmatch(name) else None
 
     def private(self, template: str, form_state: FormState, **values: Any) -> HTMLResponse:
         """A page with a form, or with what is one person's own: no cache keeps it, not even the browser's."""
@@ -122,7 +130,7 @@ def _package(version: str) -> tuple[Assets, Callable[[Language], Asset], Environ
         show_id=show_id,
         places=_linking(icon),
         scripts=[assets.url(name) for name in assets.names("js/") if name != "js/app.js"],
-        texts_path=lambda language: texts_path(texts(language)),
+        texts_url=lambda spoken: PREFIX + texts(spoken).hashed_name,
         item_path=item_path,
         chapter_path=chapter_path,
         series_path=series_path,
@@ -131,9 +139,11 @@ def _package(version: str) -> tuple[Assets, Callable[[Language], Asset], Environ
         app_head=_prepared(templates, "app_parts.html", "head"),
         app_side=_prepared(templates, "app_parts.html", "side", most=256),
         app_bar=_prepared(templates, "app_parts.html", "bar"),
-        entry_row=_prepared(templates, "inbox_row.html", "entry"),
+        entry_rows=_for_each(_prepared(templates, "inbox_row.html", "entry"), lambda row: (row,)),
         feed_item=_prepared(templates, "feed_parts.html", "item"),
-        series_card=_prepared(templates, "library_parts.html", "card"),
+        feed_group_head=_prepared(templates, "feed_parts.html", "group_head"),
+        series_cards=_for_each(_prepared(templates, "library_parts.html", "card"), attrgetter(*_CARD)),
+        begun_items=_for_each(_prepared(templates, "library_parts.html", "begun_item"), attrgetter(*_BEGUN)),
     )
     return assets, texts, templates
 
@@ -147,6 +157,15 @@ def _prepared(templates: Environment, template: str, macro: str, *, most: int = 
         return made
 
     return prepared
+
+
+def _for_each(prepared: Callable[..., Markup], of: Callable[[Any], tuple[object, ...]]) -> Callable[..., Markup]:
+    """The same for each row of a list, in one piece: `of` has what is shown of a row; other values come before it."""
+
+    def for_each(spoken: Language, rows: Iterable[object], *values: object) -> Markup:
+        return Markup("".join([prepared(spoken, *values, *of(row)) for row in rows]))  # noqa: S704  a template escapes
+
+    return for_each
 
 
 def _linking(icon: Callable[[str], Markup]) -> Callable[[Language], dict[str, list[PlaceLink]]]:

@@ -1,15 +1,13 @@
 """Texts for scripts, and JSON answers for them: they post what forms post."""
 
-from collections.abc import Callable
 from functools import cache
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.http.assets import Asset, answer_asset, asset_of
-from tsuzuki.http.routing import Resource, page
-from tsuzuki.web.texts import N_, Language, language, ngettext, pgettext
+from tsuzuki.http.assets import Asset, asset_of
+from tsuzuki.web.texts import N_, Language, ngettext, pgettext
 from tsuzuki.web.texts import gettext as _
 
 TEXTS = {
@@ -71,7 +69,6 @@ TEXTS = {
     "time.days": N_("%(count)s d ago"),
 }
 _COUNT = "%(count)s"
-_PATH = "/texts.js"
 
 
 @cache
@@ -88,26 +85,9 @@ def texts_for_scripts(language: Language) -> str:
 
 
 def script_of_texts(language: Language, dialogs: str) -> Asset:
-    """The same as a script, with the dialogs that scripts open: the page frame need not repeat them."""
+    """The same as a script, with the dialogs that scripts open: a browser keeps both, and no page repeats them."""
     said = texts_for_scripts(language).encode()
     return asset_of("texts.js", b"globalThis.said=%s;globalThis.dialogs=%s" % (said, msgspec.json.encode(str(dialogs))))
-
-
-def texts_path(script: Asset) -> str:
-    """Where it is, by its content: a browser asks for it once."""
-    return f"{_PATH}?v={script.etag[1:-1]}"
-
-
-def texts_script(texts: Callable[[Language], Asset]) -> Resource:
-    """`/texts.js`: that script, in the language of the request."""
-
-    async def show_texts(request: Request) -> Response:
-        script = texts(language())
-        answer = answer_asset(request, script, is_exact=request.url.query == f"v={script.etag[1:-1]}")
-        answer.headers.add_vary_header("accept-language")
-        return answer
-
-    return page(_PATH, show_texts)
 
 
 def _plurals(number: int) -> dict[str, str]:

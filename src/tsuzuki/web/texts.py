@@ -76,8 +76,9 @@ def N_(text: str) -> str:  # noqa: N802  as gettext calls it
 def _filled(text: str, values: Mapping[str, object]) -> str:
     if not values:
         return text
-    if any(isinstance(value, Markup) for value in values.values()):
-        return escape(text) % values
+    for value in values.values():
+        if isinstance(value, Markup):
+            return escape(text) % values
     return text % values
 
 
