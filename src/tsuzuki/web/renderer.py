@@ -8,7 +8,8 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
@@ -46,8 +47,36 @@ class PlaceLink(msgspec.Struct, frozen=True):
     counts: str | None
 
 
+class PlainContext(Context):
+    """Calls what a template names. Jinja asks each function and macro first whether it takes the context: none does."""
+
+    def call(self, called: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
+        """What it says to these values."""
+        named.pop("_block_vars", None)
+        named.pop("_loop_vars", None)
+        return called(*args, **named)
+
+
 class Templates(Environment):
     """Templates with one set of globals. Jinja would give each a chain of two maps, which every render takes apart."""
+
+    context_class = PlainContext
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._loaded: dict[str | Template, Template] = {}
+
+    def get_template(
+        self,
+        name: str | Template,
+        parent: str | None = None,
+        globals: MutableMapping[str, Any] | None = None,  # noqa: A002  its name in Jinja
+    ) -> Template:
+        """The template; once loaded it is found by its name alone, since files do not change."""
+        found = self._loaded.get(name)
+        if found is None:
+            found = self._loaded[name] = super().get_template(name, parent, globals)
+        return found
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """Those of all templates: none has its own."""
