@@ -5,7 +5,6 @@ import { toast } from "./toasts.js";
 
 const root = document.documentElement;
 const MINUTE = 60000;
-const SPOKEN = navigator.language.startsWith(root.lang) ? navigator.language : root.lang;
 const PICTURES = ".tile > img, .cover-box > img";  // a letter stands behind each, for one that does not come
 
 /** Choose a theme, at once and for the next time. @param {"light"|"dark"|"auto"} theme */
@@ -32,17 +31,8 @@ function tick() {
   }
 }
 
-/** A time of a list is said in full to who points at it. */
-function sayMoment({ target }) {
-  if (!target.matches?.(".entry time:not([title])")) return;
-  const { zone, clock } = root.dataset;
-  const hour12 = { 12: true, 24: false }[clock];
-  target.title = new Date(target.dateTime).toLocaleString(SPOKEN, { dateStyle: "long", timeStyle: "short", timeZone: zone || undefined, hour12 });
-}
-
 export function startLooks() {
   setInterval(tick, MINUTE);
-  document.addEventListener("pointerover", sayMoment);
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (root.dataset.zone === "" && zone) send("/settings", { time_zone: zone }, { quiet: true });
   document.addEventListener("error", (event) => { if (event.target.matches?.(PICTURES)) event.target.remove(); }, true);
