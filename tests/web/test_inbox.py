@@ -71,6 +71,19 @@ async def test_a_group_and_a_feed_are_lists_of_their_own(reader):
     assert (len(entries(feed)), "<h1>The Paper Lantern</h1>" in feed.text) == (4, True)
 
 
+async def test_a_feeds_list_has_what_was_read_unless_its_address_says_otherwise(reader):
+    path = f"/?feed={await reader.feed_id()}"
+    first = entries(await reader.guest.see(path))[0]
+    await reader.guest.send("/inbox/mark", {"read": first})
+    page, less = await reader.guest.see(path), await reader.guest.see(f"{path}&show=unread")
+    assert (len(entries(page)), len(entries(less))) == (4, 3)
+    shows = re.findall(r'<a href="([^"]+)"( aria-current="true")?>(?:Unread|All entries)<', page.text)
+    assert [(unescape(address), bool(here)) for address, here in shows] == [
+        (f"{path}&show=unread", False),
+        (path, True),
+    ]
+
+
 @pytest.mark.parametrize("query", ["group=x", "feed=x", "series=019c8538-8600-76e5-b589-16aa85e76f08"])
 async def test_a_list_that_is_not_there_is_said_to_be_so(reader, query):
     assert (await reader.guest.see(f"/?{query}")).status == 404
