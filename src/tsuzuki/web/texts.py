@@ -30,7 +30,7 @@ _STEP = 1024
 _log = structlog.stdlib.get_logger("tsuzuki.web")
 
 
-class Language(msgspec.Struct, frozen=True):
+class Language(msgspec.Struct, frozen=True, cache_hash=True):
     """A language that pages can be read in."""
 
     tag: str
