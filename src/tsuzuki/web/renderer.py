@@ -1,7 +1,7 @@
 """Renders templates. Everything is escaped, and a misspelt name in a template is an error."""
 
 import re
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from operator import attrgetter
@@ -89,14 +89,15 @@ class Templates(Environment):
         Those are asked for where a template names them by a word, dozens of times in a page, and are always the same.
         """
         source = _INDENTATION.sub("", super().preprocess(source, name, filename))
-        return _CONSTANT.sub(lambda found: str(self.globals[found[1]](found[2])), source)
+        known: Mapping[str, Any] = self.globals
+        return _CONSTANT.sub(lambda found: str(known[found[1]](found[2])), source)
 
 
 class Pages:
     """Renders the templates of this package; `version` is in every page's foot."""
 
     def __init__(self, version: str) -> None:
-        self.assets, self._texts, self._templates = _package(version)
+        self.assets, self._templates, self._texts = _package(version)
 
     def render(
         self, template: str, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
@@ -120,8 +121,8 @@ class Pages:
 
 
 @cache
-def _package(version: str) -> tuple[Assets, Callable[[Language], Asset], Environment]:
-    """Files, what scripts say, and templates, which are constants: a template is compiled once in a process."""
+def _package(version: str) -> tuple[Assets, Environment, Callable[[Language], Asset]]:
+    """Files, templates and what scripts say, which are constants: a template is compiled once in a process."""
     assets = Assets(files("tsuzuki.web") / "static")
     icon = _drawing(assets.url("icons.svg"))
     templates = Templates(
@@ -174,7 +175,7 @@ def _package(version: str) -> tuple[Assets, Callable[[Language], Asset], Environ
         series_cards=_for_each(_prepared(templates, "library_parts.html", "card"), attrgetter(*_CARD)),
         begun_items=_for_each(_prepared(templates, "library_parts.html", "begun_item"), attrgetter(*_BEGUN)),
     )
-    return assets, texts, templates
+    return assets, templates, texts
 
 
 def _prepared(templates: Environment, template: str, macro: str, *, most: int = 2048) -> Callable[..., Markup]:
