@@ -69,6 +69,15 @@ async def test_a_row_of_the_inbox_is_under_620_bytes(app):
     assert sum(len(row.encode()) for row in rows) / len(rows) < MOST_ROW
 
 
+def test_indentation_is_not_sent_but_whatever_sets_words_apart_is():
+    """Jinja drops the line break behind a tag: there the indentation of the next line is all that is left."""
+    source = (
+        "<ul>\n  {% for n in (1, 2) %}\n  <li{% if n == 1 %} a{% endif %}\n    b>\n    {{ n }}\n  {% endfor %}\n</ul>"
+    )
+    shown = Pages("1")._templates.from_string(source).render()
+    assert shown == "<ul>\n <li a b>\n1\n <li b>\n2\n</ul>"
+
+
 async def test_the_inbox_of_fifty_entries_is_under_40_kilobytes(app):
     """Its frame included, before it is packed."""
     page = await (await a_guest(app, await app.admin())).see("/")

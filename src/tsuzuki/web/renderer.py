@@ -24,7 +24,7 @@ from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, NavigationPl
 from tsuzuki.web.scripts import script_of_texts
 from tsuzuki.web.texts import Language, chapter_name, gettext, language, ngettext, pgettext, sized, took
 
-_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
+_INDENTATION = re.compile(r"([%#]\}\n)?^[ \t]+(\{[%#])?", re.MULTILINE)
 _TEXTS = re.compile(r"texts\.[0-9a-f]+\.js")
 _CONSTANT = re.compile(r"""\{\{ (asset|icon)\((?:'|")([\w./-]+)(?:'|")\) \}\}""")
 _OURS = "no-cache"
@@ -88,9 +88,14 @@ class Templates(Environment):
 
         Those are asked for where a template names them by a word, dozens of times in a page, and are always the same.
         """
-        source = _INDENTATION.sub("", super().preprocess(source, name, filename))
+        source = _unindented(super().preprocess(source, name, filename))
         known: Mapping[str, Any] = self.globals
         return _CONSTANT.sub(lambda found: str(known[found[1]](found[2])), source)
+
+
+def _unindented(source: str) -> str:
+    """Without indentation; behind a tag, where Jinja drops the line break, it is the space that sets a line apart."""
+    return _INDENTATION.sub(lambda at: f"{at[1] or ''}{' ' if at[1] and not at[2] else ''}{at[2] or ''}", source)
 
 
 class Pages:
