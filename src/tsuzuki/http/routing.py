@@ -99,7 +99,7 @@ _MOST_JOINED = 3
 _WORD = 3  # below /api/v1/
 _ANY = "{}"
 _Shape = tuple[int, str, str]
-"""How many parts, the first, which is never a parameter, and the one below /api/v1/."""
+"""How many parts, the first, and the one below /api/v1/."""
 _NONE: _Shape = (0, "", "")
 
 
@@ -111,7 +111,11 @@ def _shape(path: str) -> _Shape:
 def _may_match(path: str, shape: _Shape) -> bool:
     """Whether a path of this shape could fit this pattern."""
     count, first, word = _shape(path)
-    return ":path}" in path or ((count, first) == shape[:2] and (word == shape[2] or word.startswith("{")))
+    return (
+        ":path}" in path
+        or first.startswith("{")
+        or ((count, first) == shape[:2] and (word == shape[2] or word.startswith("{")))
+    )
 
 
 def template_of(scope: Scope) -> str:
