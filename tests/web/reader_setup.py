@@ -13,7 +13,7 @@ from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import show_id
 
 LINK = re.compile(r'<h3><b>Unread</b><a href="([^"]+)"')
-_ENTRY = re.compile(r'<article class="entry ([\w ]+)" id="e(\d+)"')
+_ENTRY = re.compile(r'<article id=e(\d+) class="entry([\w ]*)"')
 
 
 class ReaderSetup:
@@ -45,12 +45,12 @@ async def a_reader_setup(folder: Path) -> AsyncIterator[ReaderSetup]:
 
 def entries(answer: Answer) -> list[str]:
     """The entries of a list, in its order."""
-    return [found[1] for found in _ENTRY.findall(answer.text)]
+    return [found[0] for found in _ENTRY.findall(answer.text)]
 
 
 def unread(answer: Answer) -> list[str]:
     """Those of them that are unread."""
-    return [entry for kinds, entry in _ENTRY.findall(answer.text) if "unread" in kinds.split()]
+    return [entry for entry, kinds in _ENTRY.findall(answer.text) if "unread" in kinds.split()]
 
 
 async def follow_to(guest: Guest, answer: Answer) -> Answer:

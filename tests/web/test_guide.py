@@ -22,7 +22,7 @@ def block(language: str) -> str:
 async def test_the_page_of_the_guide_works(tmp_path, monkeypatch):
     names: dict[str, Any] = {}
     exec(compile(block("python"), "docs/web.md", "exec"), names)
-    _, templates = renderer._package(__version__)
+    _, templates, _ = renderer._package(__version__)
     assert templates.loader is not None
     written = DictLoader({"recent.html": block("html")})
     monkeypatch.setattr(templates, "loader", ChoiceLoader([written, templates.loader]))

@@ -134,7 +134,7 @@ async def test_keys_alone_are_enough_to_read_mark_save_and_undo(browser: Browser
         rows = page.get_by_role("article")
         await press("j")
         await press("j")
-        await expect(rows.nth(1)).to_have_class("entry item unread current")
+        await expect(rows.nth(1)).to_have_class(re.compile(r"^entry unread tint\d current$"))
         await press("k")
         await press("m")
         await expect(rows.first.get_by_role("button", name="Mark unread")).to_be_visible()

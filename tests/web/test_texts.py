@@ -286,6 +286,20 @@ async def test_scripts_get_each_plural_form_of_the_language(languages):
     assert '"many":"%(count)s nowych wpisów"' in brought[0]
 
 
+async def test_a_browser_keeps_texts_of_scripts_until_they_change(reader):
+    page = await reader.guest.see("/")
+    [path] = re.findall(r'<script src="(/static/texts\.\w+\.js)" defer>', page.text)
+    assert page.text.index(path) < page.text.index('type="module"'), "scripts say it from their beginning"
+    kept, other = await reader.guest.see(path), await reader.guest.see("/static/texts.0123456789ab.js")
+    assert '"js.undo":"Undo"' in kept.text
+    assert kept.text.count("<dialog ") == 2
+    assert kept.body == other.body
+    assert "immutable" in kept.headers["cache-control"]
+    assert other.headers["cache-control"] == "public, no-cache"
+    assert "accept-language" in kept.headers["vary"]
+    assert (await reader.guest.see(path, if_none_match=kept.headers["etag"])).status == 304
+
+
 # -- English
 
 

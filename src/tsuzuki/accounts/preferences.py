@@ -1,6 +1,7 @@
 """Preferences: how the pages look and behave for one person."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -78,17 +79,17 @@ class PreferenceService:
 def read_preferences(stored: Mapping[str, Any]) -> Preferences:
     """The preferences that this version knows; a value that is no longer a choice counts as not chosen."""
     known: dict[str, Any] = {}
-    for field in msgspec.structs.fields(Preferences):
-        if field.name in stored:
+    for name, kind in _kinds().items():
+        if name in stored:
             try:
-                known[field.name] = msgspec.convert(stored[field.name], field.type)
+                known[name] = msgspec.convert(stored[name], kind)
             except msgspec.ValidationError:
                 continue
     return Preferences(**known)
 
 
 def _changed(before: Preferences, changes: Mapping[str, Any]) -> Preferences:
-    kinds = {field.name: field.type for field in msgspec.structs.fields(Preferences)}
+    kinds = _kinds()
     chosen: dict[str, Any] = {}
     problems = []
     for name, value in changes.items():
@@ -99,3 +100,8 @@ def _changed(before: Preferences, changes: Mapping[str, Any]) -> Preferences:
     if problems:
         raise Invalid(problems[0].message, tuple(problems))
     return msgspec.structs.replace(before, **chosen)
+
+
+@cache
+def _kinds() -> dict[str, Any]:
+    return {field.name: field.type for field in msgspec.structs.fields(Preferences)}

@@ -8,7 +8,7 @@ import hashlib
 import mimetypes
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources.abc import Traversable
 
 import msgspec
@@ -55,17 +55,22 @@ class Assets:
         """The file itself; KeyError for one that we do not bring."""
         return self._by_name[name]
 
-    def resource(self) -> Resource:
-        """The route of all assets, `/static/`."""
-        return page(PREFIX + "{name:path}", self._answer)
+    def resource(self, made: Callable[[str], Asset | None] = lambda _: None) -> Resource:
+        """The route of all assets, `/static/`; `made` has what is made in the language of the request, by its name."""
 
-    async def _answer(self, request: Request) -> Response:
-        name = request.path_params["name"]
-        if asset := self._by_hashed_name.get(name):
-            return _respond(request, asset, _FOR_EVER)
-        if asset := self._by_name.get(name):
-            return _respond(request, asset, _ASK_AGAIN)
-        raise NotFound("There is no such file.")
+        async def answer(request: Request) -> Response:
+            name = request.path_params["name"]
+            if asset := self._by_hashed_name.get(name):
+                return _respond(request, asset, _FOR_EVER)
+            if asset := self._by_name.get(name):
+                return _respond(request, asset, _ASK_AGAIN)
+            if asset := made(name):
+                shown = _respond(request, asset, _FOR_EVER if name == asset.hashed_name else _ASK_AGAIN)
+                shown.headers.add_vary_header("accept-language")
+                return shown
+            raise NotFound("There is no such file.")
+
+        return page(PREFIX + "{name:path}", answer)
 
 
 class _Linker:
@@ -82,7 +87,7 @@ class _Linker:
         if name in importers:
             raise ValueError(f"Scripts import each other in a circle: {' > '.join((*importers, name))}.")
         if name not in self._done:
-            self._done[name] = _asset(name, self._linked(name, (*importers, name)))
+            self._done[name] = asset_of(name, self._linked(name, (*importers, name)))
         return self._done[name]
 
     def _linked(self, name: str, importers: tuple[str, ...]) -> bytes:
@@ -118,7 +123,8 @@ def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
             yield prefix + entry.name, entry.read_bytes()
 
 
-def _asset(name: str, content: bytes) -> Asset:
+def asset_of(name: str, content: bytes) -> Asset:
+    """A file of this name."""
     digest = hashlib.sha256(content).hexdigest()[:12]
     stem, dot, suffix = name.rpartition(".")
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"

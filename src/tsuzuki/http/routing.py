@@ -42,7 +42,7 @@ def page(path: str, handler: Handler) -> Resource:
 
 
 class Routes:
-    """Finds the resource of a path among those with as many parts and the same third one: to try all took long.
+    """Finds the resource of a path among those with as many parts, the same first and third: to try all took long.
 
     Patterns are compiled when a path like theirs is first asked for, since all of them would take a while of the start.
     """
@@ -51,7 +51,7 @@ class Routes:
         """A word wins over a parameter, whatever their order."""
         self.resources = sorted(resources, key=lambda one: [part.startswith("{") for part in one.path.split("/")])
         self._shapes = {_shape(resource.path) for resource in self.resources}
-        self._shapes |= {(count, _ANY) for count, _ in self._shapes}
+        self._shapes |= {(count, first, _ANY) for count, first, _ in self._shapes}
         self._routes_of = cache(self._compile)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -85,12 +85,12 @@ class Routes:
                 return route
         return None
 
-    def _known(self, count: int, word: str) -> tuple[int, str]:
+    def _known(self, count: int, first: str, word: str) -> "_Shape":
         """A shape that some resource has: whoever asks for paths of others does not fill memory."""
-        shapes = ((count, word), (count, _ANY))
+        shapes = ((count, first, word), (count, first, _ANY))
         return next((shape for shape in shapes if shape in self._shapes), _NONE)
 
-    def _compile(self, shape: tuple[int, str]) -> list[Route]:
+    def _compile(self, shape: "_Shape") -> list[Route]:
         return [Route(one.path, one) for one in self.resources if _may_match(one.path, shape)]
 
 
@@ -98,18 +98,24 @@ _SLASHES = re.compile("//+")
 _MOST_JOINED = 3
 _WORD = 3  # below /api/v1/
 _ANY = "{}"
-_NONE = (0, "")
+_Shape = tuple[int, str, str]
+"""How many parts, the first, and the one below /api/v1/."""
+_NONE: _Shape = (0, "", "")
 
 
-def _shape(path: str) -> tuple[int, str]:
+def _shape(path: str) -> _Shape:
     parts = path.split("/")
-    return len(parts), parts[_WORD] if len(parts) > _WORD else ""
+    return len(parts), "".join(parts[1:2]), parts[_WORD] if len(parts) > _WORD else ""
 
 
-def _may_match(path: str, shape: tuple[int, str]) -> bool:
+def _may_match(path: str, shape: _Shape) -> bool:
     """Whether a path of this shape could fit this pattern."""
-    count, word = _shape(path)
-    return ":path}" in path or (count == shape[0] and (word == shape[1] or word.startswith("{")))
+    count, first, word = _shape(path)
+    return (
+        ":path}" in path
+        or first.startswith("{")
+        or ((count, first) == shape[:2] and (word == shape[2] or word.startswith("{")))
+    )
 
 
 def template_of(scope: Scope) -> str:

@@ -113,6 +113,6 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         device_password_page(site),
         apps_page(site),
         docs_page(site.pages, document),
-        site.pages.assets.resource(),
+        site.pages.assets.resource(site.pages.texts),
     )
     return Web(resources, error_page(site.pages), framed_errors(site))

@@ -32,7 +32,7 @@ def import_path(import_id: PublicId) -> str:
 
 def feed_path(feed_id: str) -> str:
     """The list of all that a feed has brought."""
-    return f"/?feed={feed_id}&show=all"
+    return f"/?feed={feed_id}"
 
 
 def chapter_path(series_id: str, chapter_id: int) -> str:

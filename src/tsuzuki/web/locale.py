@@ -18,7 +18,7 @@ _BRITISH = "en_GB"
 _FAR = 7 * DAY
 
 
-class Locale(msgspec.Struct, frozen=True, kw_only=True):
+class Locale(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     """How numbers, dates and times are written for this reader."""
 
     is_twelve: bool = False

@@ -6,7 +6,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.web.texts import N_, Language, ngettext
+from tsuzuki.http.assets import Asset, asset_of
+from tsuzuki.web.texts import N_, Language, ngettext, pgettext
 from tsuzuki.web.texts import gettext as _
 
 TEXTS = {
@@ -18,6 +19,13 @@ TEXTS = {
     "js.unread_later": N_("Marked unread. It will be sent when you are back online."),
     "js.saved": N_("Saved."),
     "js.unsaved": N_("Removed from Saved."),
+    "js.do_read": N_("Mark read"),
+    "js.do_unread": N_("Mark unread"),
+    "js.do_unsave": N_("Remove from Saved"),
+    "js.open": N_("Open"),
+    "js.mark": N_("Mark read or unread"),
+    "js.keep": N_("Save or unsave"),
+    "js.original": N_("Open original"),
     "js.failed": N_("Something went wrong. Try again."),
     "js.reads_only": N_("You can read this shelf, but not change it."),
     "js.offline": N_("You are offline. Nothing was changed."),
@@ -72,7 +80,14 @@ def texts_for_scripts(language: Language) -> str:
     numbers = {rule(number): number for number in range(200, -1, -1)}
     forms = {category: _plurals(number) for category, number in numbers.items()}
     plurals = {key: {category: texts[key] for category, texts in forms.items()} for key in _plurals(1)}
-    return msgspec.json.encode({key: _(text) for key, text in TEXTS.items()} | plurals).decode()
+    texts = {key: _(text) for key, text in TEXTS.items()} | {"js.do_save": pgettext("article", "Save")}
+    return msgspec.json.encode(texts | plurals).decode()
+
+
+def script_of_texts(language: Language, dialogs: str) -> Asset:
+    """The same as a script, with the dialogs that scripts open: a browser keeps both, and no page repeats them."""
+    said = texts_for_scripts(language).encode()
+    return asset_of("texts.js", b"globalThis.said=%s;globalThis.dialogs=%s" % (said, msgspec.json.encode(str(dialogs))))
 
 
 def _plurals(number: int) -> dict[str, str]:

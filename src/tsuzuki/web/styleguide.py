@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.model.times import HOUR, Millis
+from tsuzuki.model.times import HOUR, Millis, iso
 from tsuzuki.web.forms import FormState
 from tsuzuki.web.frame import Frame
-from tsuzuki.web.inbox.rows import InboxRow, time_of
+from tsuzuki.web.inbox.rows import InboxRow
 from tsuzuki.web.site import Site
 
 COLOURS = ("paper", "raised", "sunk", "ink", "faint", "line", "edge", "accent", "wash", "good", "warn", "bad", "calm")
@@ -31,12 +31,14 @@ def styleguide_page(site: Site) -> Resource:
 
 
 def _row(number: int, kind: str, frame: Frame, *, unread: bool = True) -> InboxRow:
+    at = Millis(frame.now - number * HOUR)
     return InboxRow(
         id=number,
         kind=kind,
         unread=unread,
         saved=number == 1,
-        time=time_of(Millis(frame.now - number * HOUR), frame),
+        at=iso(at),
+        ago=frame.locale.ago(at, frame.now),
         title="The third floor" if kind == "item" else "Chapter 41: The letter",
         origin="The Paper Lantern" if kind == "item" else "The Lighthouse Keepers",
         origin_path="/styleguide",
@@ -46,7 +48,7 @@ def _row(number: int, kind: str, frame: Frame, *, unread: bool = True) -> InboxR
         snippet="The ink was still wet when the first copies left the press." if kind == "item" else "",
         picture=None,
         tile=("T", number),
-        save_value="",
+        save_value=f"i{number}",
         day="Today" if number == 1 else None,
         day_id="0",
     )

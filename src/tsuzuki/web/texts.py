@@ -6,6 +6,7 @@ language is a file beside it, such as `translations/de.po` (docs/translating.md)
 
 from collections.abc import Mapping
 from contextvars import ContextVar
+from functools import lru_cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
@@ -29,7 +30,7 @@ _STEP = 1024
 _log = structlog.stdlib.get_logger("tsuzuki.web")
 
 
-class Language(msgspec.Struct, frozen=True):
+class Language(msgspec.Struct, frozen=True, cache_hash=True):
     """A language that pages can be read in."""
 
     tag: str
@@ -75,8 +76,9 @@ def N_(text: str) -> str:  # noqa: N802  as gettext calls it
 def _filled(text: str, values: Mapping[str, object]) -> str:
     if not values:
         return text
-    if any(isinstance(value, Markup) for value in values.values()):
-        return escape(text) % values
+    for value in values.values():
+        if isinstance(value, Markup):
+            return escape(text) % values
     return text % values
 
 
@@ -167,6 +169,11 @@ def wait_in_words(seconds: int) -> str:
 
 def chapter_name(number: str | None, volume: str | None, title: str) -> str:
     """`Chapter 12: The road`, `Volume 3`, or what it is called."""
+    return _chapter_name(language(), number, volume, title)
+
+
+@lru_cache(2048)
+def _chapter_name(_: Language, number: str | None, volume: str | None, title: str) -> str:
     numbered = gettext("Volume %(volume)s", volume=volume) if volume else ""
     if number:
         numbered = gettext("Chapter %(number)s", number=number)

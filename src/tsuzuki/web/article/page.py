@@ -98,7 +98,7 @@ def _step(line: Entry | None, query: dict[str, str], locale: Locale) -> ArticleS
     if line is None:
         return None
     if line.item_id is not None:
-        return ArticleStep(item_title(line, locale.moment(line.sort_at)), item_path(line.item_id, **query))
+        return ArticleStep(item_title(line, locale), item_path(line.item_id, **query))
     assert line.series_public_id is not None
     assert line.chapter_id is not None
     name = chapter_name(line.number, line.volume, line.title)

@@ -27,7 +27,8 @@ from tsuzuki.web.locale import Locale
 from tsuzuki.web.texts import chapter_name
 from tsuzuki.web.texts import gettext as _
 
-SNIPPET = 240
+SNIPPET = 160
+"""Characters; the two lines that inbox.css shows of it have room for about so many."""
 
 
 class Time(msgspec.Struct, frozen=True):
@@ -40,22 +41,25 @@ class Time(msgspec.Struct, frozen=True):
 
 def time_of(at: Millis, frame: Frame) -> Time:
     """The time as it is written for this reader."""
-    said = _said(frame.locale, at)
-    return Time(said.iso, said.words, frame.locale.ago(at, frame.now))
+    return Time(_said(frame.locale, at).iso, _words(frame.locale, at), frame.locale.ago(at, frame.now))
 
 
 class _SpokenTime(msgspec.Struct, frozen=True):
     """The texts of a time that do not change while time passes."""
 
     iso: str
-    words: str
     day: str
 
 
 @lru_cache(8192)
 def _said(locale: Locale, at: Millis) -> _SpokenTime:
     """Cached: an article has one time for all who read it. Nobody needs its milliseconds."""
-    return _SpokenTime(f"{iso(at)[:-5]}Z", locale.moment(at), locale.day_of(at).isoformat())
+    return _SpokenTime(f"{iso(at)[:-5]}Z", locale.day_of(at).isoformat())
+
+
+@lru_cache(2048)
+def _words(locale: Locale, at: Millis) -> str:
+    return locale.moment(at)
 
 
 class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +69,9 @@ class InboxRow(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     unread: bool
     saved: bool
-    time: Time
+    at: str
+    ago: str
+    """The same moment, as it is written for this reader."""
     title: str
     origin: str
     """The feed or the series that it is of."""
@@ -91,10 +97,11 @@ def rows_of(
     """The lines with the days above them; a day that the page before ended with is not said again."""
     rows = []
     day = last_day
-    shared = _Shared(urlencode(view.fields), picture, is_compact=frame.preferences.density == "compact")
+    is_compact = frame.preferences.density == "compact"
+    shared = _Shared(urlencode(view.fields), picture, frame.locale, is_compact=is_compact)
     for line in lines:
         make_row = _chapter if line.item_id is None else _item
-        row = make_row(line, shared, time_of(line.sort_at, frame))
+        row = make_row(line, shared, _said(frame.locale, line.sort_at).iso, frame.locale.ago(line.sort_at, frame.now))
         listed_at = _listed_at(line, view)
         begun = _said(frame.locale, listed_at).day
         if begun != day:
@@ -115,8 +122,9 @@ _Origin = tuple[str, tuple[str, int]]
 class _Shared:
     """What the lines of one list share: its address in theirs, pictures, a path and a tile for each feed and series."""
 
-    def __init__(self, query: str, picture: Picture, *, is_compact: bool) -> None:
+    def __init__(self, query: str, picture: Picture, locale: Locale, *, is_compact: bool) -> None:
         self.picture = picture
+        self.locale = locale
         self.is_compact = is_compact
         self.after = f"?{query}" if query else ""
         self._known: dict[tuple[PublicId | None, str], _Origin] = {}
@@ -138,7 +146,7 @@ def day_after(lines: list[Entry], frame: Frame, view: InboxView) -> str:
     return _said(frame.locale, _listed_at(lines[-1], view)).day if lines else ""
 
 
-def _item(line: Entry, shared: _Shared, time: Time) -> InboxRow:
+def _item(line: Entry, shared: _Shared, at: str, ago: str) -> InboxRow:
     assert line.item_id is not None
     origin = line.feed_name or _("a feed you no longer follow")
     origin_path, tile = shared.of("feed", line.feed_id, origin)
@@ -147,8 +155,9 @@ def _item(line: Entry, shared: _Shared, time: Time) -> InboxRow:
         kind="item",
         unread=line.unread,
         saved=line.saved,
-        time=time,
-        title=item_title(line, time.words),
+        at=at,
+        ago=ago,
+        title=item_title(line, shared.locale),
         origin=origin,
         origin_path=origin_path,
         path=item_path(line.item_id) + shared.after,
@@ -161,7 +170,7 @@ def _item(line: Entry, shared: _Shared, time: Time) -> InboxRow:
     )
 
 
-def _chapter(line: Entry, shared: _Shared, time: Time) -> InboxRow:
+def _chapter(line: Entry, shared: _Shared, at: str, ago: str) -> InboxRow:
     assert line.chapter_id is not None
     assert line.series_public_id is not None
     origin_path, tile = shared.of("series", line.series_public_id, line.series_title or "")
@@ -170,7 +179,8 @@ def _chapter(line: Entry, shared: _Shared, time: Time) -> InboxRow:
         kind="chapter",
         unread=line.unread,
         saved=line.saved,
-        time=time,
+        at=at,
+        ago=ago,
         title=chapter_name(line.number, line.volume, line.title),
         origin=line.series_title or _("Untitled"),
         origin_path=origin_path,
@@ -184,9 +194,9 @@ def _chapter(line: Entry, shared: _Shared, time: Time) -> InboxRow:
     )
 
 
-def item_title(line: Entry, time: str) -> str:
+def item_title(line: Entry, locale: Locale) -> str:
     """The item's title, else its first words, what stands for its picture, or its time (R103)."""
-    return title_of(line.title, line.beginning) or time
+    return title_of(line.title, line.beginning) or locale.moment(line.sort_at)
 
 
 def _snippet(line: Entry) -> str:

@@ -22,6 +22,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Kind | None = None
     show: Show = "unread"
+    """A feed's list is of all entries where an address says nothing."""
     group: str | None = None
     feed: str | None = None
     series: str | None = None
@@ -51,7 +52,7 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
         """The list's query parameters, without those that have their default."""
         said = {"kind": self.kind, "group": self.group, "feed": self.feed, "series": self.series, "tag": self.tag}
         shown = {name: value for name, value in said.items() if value}
-        if self.show != "unread":
+        if self.show != _show_by_default(self.feed):
             shown["show"] = self.show
         if self.sort != "arrived":
             shown["sort"] = self.sort
@@ -80,17 +81,22 @@ class InboxView(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_view(query: QueryParams) -> InboxView:
     """What an address asks for; a word that we do not know counts as not said."""
-    kind, show, since = query.get("kind"), query.get("show"), number_of(query.get("since"))
+    kind, feed, since = query.get("kind"), query.get("feed") or None, number_of(query.get("since"))
+    shows: dict[str | None, Show] = {"unread": "unread", "all": "all", "saved": "saved"}
     return InboxView(
         kind="item" if kind == "item" else "chapter" if kind == "chapter" else None,
-        show="all" if show == "all" else "saved" if show == "saved" else "unread",
+        show=shows.get(query.get("show"), _show_by_default(feed)),
         group=query.get("group") or None,
-        feed=query.get("feed") or None,
+        feed=feed,
         series=query.get("series") or None,
         tag=query.get("tag") or None,
         sort="published" if query.get("sort") == "published" else "arrived",
         since=None if since is None else Millis(since),
     )
+
+
+def _show_by_default(feed: str | None) -> Show:
+    return "unread" if feed is None else "all"
 
 
 def _id(text: str | None) -> PublicId | None:

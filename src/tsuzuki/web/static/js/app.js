@@ -12,6 +12,7 @@ import { startOffline } from "./offline.js";
 import { startPush } from "./push.js";
 
 document.documentElement.classList.add("scripted");
+document.body.insertAdjacentHTML("beforeend", globalThis.dialogs ?? "");
 startLooks();
 startOffline();
 startPush();

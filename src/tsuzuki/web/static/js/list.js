@@ -12,6 +12,7 @@ const idOf = (row) => row.id.slice(1);
 const KEEP = "rows:";
 const MARK = "button[name$=read]";
 const SAVE = "button[name$=save]";
+const NAMES = { read: "js.do_read", unread: "js.do_unread", save: "js.do_save", unsave: "js.do_unsave" };
 let current = null;
 let waiting = 0;
 
@@ -55,15 +56,19 @@ export function paint(row, { unread, saved }) {
 function rename(row, which, name) {
   const button = row.querySelector(which);
   button.name = name;
-  button.title = list().dataset[`say${name[0].toUpperCase()}${name.slice(1)}`];
+  button.textContent = say(NAMES[name]);
   nameTool(row, button);
 }
 
-/** What a button does is its title; for who hears it among others, with what it does it to. */
-const nameTool = (row, tool) => tool.setAttribute("aria-label", `${tool.title}: ${row.querySelector("h3 a").textContent}`);
+/** What a button does is its text, which is shown to who points at it; for who hears it among others, with what it does it to. */
+function nameTool(row, tool) {
+  tool.title = tool.textContent;
+  if (tool.href) tool.target = "_blank";  // which means noopener, and our Referrer-Policy tells other sites nothing
+  tool.setAttribute("aria-label", `${tool.title}: ${row.querySelector("h3 a").textContent}`);
+}
 
 function nameTools(row) {
-  for (const tool of row.querySelectorAll(".entry-tools > *")) nameTool(row, tool);
+  for (const tool of row.querySelectorAll(":scope > p > *")) nameTool(row, tool);
 }
 
 function nameAll() {
@@ -89,7 +94,7 @@ async function keep(row, saved, note = "") {
 }
 
 function onClick(event) {
-  const button = event.target.closest(".entry-tools button");
+  const button = event.target.closest(".entry > p button");
   if (!button) return;
   event.preventDefault();
   const row = button.closest(".entry");
@@ -228,10 +233,10 @@ export function startList() {
   document.querySelector(".news")?.addEventListener("click", (event) => { event.preventDefault(); scrollTo({ top: 0 }); refresh(); });
   bind("j", say("js.next"), () => step(1));
   bind("k", say("js.previous"), () => step(-1));
-  bind("o", list().dataset.sayOpen, () => here()?.querySelector("h3 a")?.click());
-  bind("m", list().dataset.sayMark, () => here()?.querySelector(MARK)?.click());
-  bind("s", list().dataset.sayKeep, () => here()?.querySelector(SAVE)?.click());
-  bind("v", list().dataset.sayOriginal, () => here()?.querySelector(".entry-tools a")?.click());
+  bind("o", say("js.open"), () => here()?.querySelector("h3 a")?.click());
+  bind("m", say("js.mark"), () => here()?.querySelector(MARK)?.click());
+  bind("s", say("js.keep"), () => here()?.querySelector(SAVE)?.click());
+  bind("v", say("js.original"), () => here()?.querySelector(":scope > p a")?.click());
   list().addEventListener("focusin", (event) => {
     const row = event.target.closest(".entry");
     if (row && row !== current) { current?.classList.remove("current"); current = row; row.classList.add("current"); }

@@ -1,4 +1,4 @@
-// One field for everything: commands of the page (`data-command`), themes, and what a search finds.
+// One field for everything: commands of the page (places and `data-command`), themes, and what a search finds.
 import { ask } from "./send.js";
 import { bind } from "./keyboard.js";
 import { icon, say } from "./say.js";
@@ -15,7 +15,7 @@ const field = () => dialog().querySelector("input");
 const list = () => document.getElementById("palette-list");
 
 function commands() {
-  const places = [...document.querySelectorAll("[data-command]")].filter((node) => getComputedStyle(node).display !== "none").map((node) => ({
+  const places = [...document.querySelectorAll(".places a, [data-command]")].filter((node) => getComputedStyle(node).display !== "none").map((node) => ({
     name: (node.querySelector("span")?.textContent ?? node.textContent).trim(),
     icon: node.querySelector("use")?.getAttribute("href").split("#")[1] ?? "chevron-right",
     keys: node.dataset.key ?? "",
@@ -33,7 +33,7 @@ async function found(text) {
   const data = await ask(`/api/v1/search?limit=${MOST}&q=${encodeURIComponent(text)}`);
   if (!data) return [];
   return [
-    [say("js.feeds"), data.feeds.map((one) => ({ name: one.name, icon: "rss", run: go(`/?show=all&feed=${one.id}`) }))],
+    [say("js.feeds"), data.feeds.map((one) => ({ name: one.name, icon: "rss", run: go(`/?feed=${one.id}`) }))],
     [say("js.items"), data.items.map((one) => ({ name: one.display_title, icon: "newspaper", run: go(`/items/${one.id}`) }))],
     [say("js.series"), data.series.map((one) => ({ name: one.title, icon: "book-open", run: go(`/series/${one.id}`) }))],
   ];

@@ -1,5 +1,5 @@
-// The page brings what scripts say: one catalogue for both.
-const said = JSON.parse(document.querySelector("meta[name=messages]")?.content ?? "{}");
+// A script before this one brings what scripts say: one catalogue for them and the pages.
+const said = globalThis.said ?? {};
 const plurals = new Intl.PluralRules(document.documentElement.lang);
 
 /** The message of this key with the values in it. @param {string} key @param {Object} values */
