@@ -352,6 +352,15 @@ async def test_who_leaves_and_comes_back_before_their_portion_has_it_once(db, fe
     assert await counts(db, readers) == [2] * 5
 
 
+async def test_i9_who_gives_their_feed_another_address_has_first_what_it_brought(db, feeds):
+    feed, readers = await a_feed_with(db, 1)
+    await publish(db, feed, "abcdef", most=MOST)
+    mine = await subscription_of(db, readers[0], feed)
+    await feeds.change(readers[0], mine, SubscriptionChange(link="https://example.org/elsewhere"))
+    await deliver_all(db)
+    assert await counts(db, readers) == [6]
+
+
 async def test_who_suspends_meanwhile_has_what_came_before(db, feeds):
     feed, readers = await a_feed_with(db, 5)
     await change(db, q.suspend, shelf_id=readers[3], at=NOON)
