@@ -141,3 +141,17 @@ async def test_rel_39d_the_weekly_comparison_says_what_is_still_listed(db, polle
     at = await db.read(lambda tx: tx.one(Millis, own.last_listed, feed_id=feed))
     assert clock() - at < 2 * COMPARED_EVERY
     assert keys(items) == ["1"]
+
+
+@pytest.mark.parametrize("is_pruned", [False, True], ids=["stored", "removed"])
+async def test_rel_27_a_known_entry_is_not_taken_for_a_new_one_of_its_former_page(
+    db, poller, publisher, clock, feed, is_pruned
+):
+    """What is stored is of a page that its entry no longer names; the entry is still listed, though not read again."""
+    page = b"<link>https://example.org/1</link>"
+    await stored(db, feed, await polled(db, poller, publisher, clock, a_feed("1")))
+    if is_pruned:
+        await db.with_tx(lambda tx: tx.run(own.bury, feed_id=feed, now=clock()))
+    await stored(db, feed, await polled(db, poller, publisher, clock, a_feed("1").replace(page, b"")))
+    second = a_feed("2", "1").replace(page, b"").replace(b"https://example.org/2", b"https://example.org/1")
+    assert keys(await polled(db, poller, publisher, clock, second)) == ["2"]
