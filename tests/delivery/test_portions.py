@@ -39,6 +39,7 @@ from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import FLOOD, Delivered, NewBatch, deliver_feeds_tx, large_ones
+from tsuzuki.delivery.portions import deliver_portion_tx
 from tsuzuki.delivery.tasks import DELIVERIES
 from tsuzuki.inbox.events import EventCursor, next_events_tx
 from tsuzuki.model.times import MINUTE, Millis
@@ -342,6 +343,18 @@ async def test_who_leaves_meanwhile_gets_nothing_and_can_have_all_back(db, feeds
     assert await counts(db, readers) == [2] * 5
 
 
+async def test_i9_who_leaves_after_their_portion_was_given_up_can_have_all_back(db, feeds):
+    feed, readers = await a_feed_with(db, 5)
+    await publish(db, feed, "ab", most=MOST)
+    [task] = await claim_portions(db)
+    given_up = msgspec.structs.replace(DIED, run_at=None)
+    assert await db.with_tx(lambda tx: fail_tx(tx, task, given_up, now=LATER))
+    mine = await subscription_of(db, readers[4], feed)
+    await feeds.delete(readers[4], mine)
+    await feeds.restore(readers[4], mine)
+    assert await counts(db, readers) == [0, 0, 0, 0, 2]
+
+
 async def test_who_leaves_and_comes_back_before_their_portion_has_it_once(db, feeds):
     feed, readers = await a_feed_with(db, 5)
     await publish(db, feed, "ab", most=MOST)
@@ -412,6 +425,24 @@ async def test_whom_a_plan_holds_back_meanwhile_has_what_came_before(db):
     await deliver_all(db)
     await release(db, series, [3], now=LATER)
     assert await counts(db, readers) == [3, 3, 3, 3, 2]
+
+
+async def test_nobody_comes_or_goes_while_a_portion_is_delivered(db):
+    """What happens without that lock depends on the moment."""
+    feed, _ = await a_feed_with(db, 3)
+    series, _ = await a_followed_series(db, readers=3)
+    await publish(db, feed, "ab", most=MOST)
+    await release(db, series, [1, 2], most=MOST)
+    locked = []
+
+    for task in await claim_portions(db):
+
+        async def deliver(tx: Tx, task=task) -> set[str]:
+            await deliver_portion_tx(tx, task.payload, most=MOST, now=LATER)
+            return {lock.name for lock, _ in tx.locks.values()}
+
+        locked.append(await db.with_tx(deliver))
+    assert locked == [{"feed"}, {"series_merges", "series"}]
 
 
 async def test_portions_and_people_who_come_and_go_at_the_same_time_lose_and_double_nothing(db, feeds):
