@@ -18,6 +18,8 @@ import pytest
 from tests.app import in_settings
 from tests.servers import free_port
 from tests.waiting import eventually
+from tsuzuki.app.processes import WebProcesses
+from tsuzuki.app.server import listen
 from tsuzuki.db.migration_steps import available
 
 PATIENCE_S = 60
@@ -162,6 +164,17 @@ async def test_a_killed_process_is_replaced_and_all_end_together(empty_database_
         assert other in others_of(tmp_path)
         assert await answered(url)
         first.kill()
+
+
+async def test_a_process_that_cannot_be_started_is_tried_again(tmp_path, monkeypatch):
+    program, started = tmp_path / "python", tmp_path / "started"
+    monkeypatch.setattr(sys, "executable", str(program))
+    with listen("127.0.0.1", 0) as bound:
+        async with WebProcesses(bound).running(1):
+            await asyncio.sleep(0.1)  # there is no such program yet
+            program.write_text(f"#!/bin/sh\ntouch {started}\nexec cat\n")
+            program.chmod(0o700)
+            await eventually(lambda: asyncio.to_thread(started.exists))
 
 
 async def test_several_processes_on_sqlite_are_refused(tmp_path):

@@ -39,6 +39,7 @@ from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import FLOOD, Delivered, NewBatch, deliver_feeds_tx, large_ones
+from tsuzuki.delivery.portions import deliver_portion_tx
 from tsuzuki.delivery.tasks import DELIVERIES
 from tsuzuki.inbox.events import EventCursor, next_events_tx
 from tsuzuki.model.times import MINUTE, Millis
@@ -342,6 +343,18 @@ async def test_who_leaves_meanwhile_gets_nothing_and_can_have_all_back(db, feeds
     assert await counts(db, readers) == [2] * 5
 
 
+async def test_i9_who_leaves_after_their_portion_was_given_up_can_have_all_back(db, feeds):
+    feed, readers = await a_feed_with(db, 5)
+    await publish(db, feed, "ab", most=MOST)
+    [task] = await claim_portions(db)
+    given_up = msgspec.structs.replace(DIED, run_at=None)
+    assert await db.with_tx(lambda tx: fail_tx(tx, task, given_up, now=LATER))
+    mine = await subscription_of(db, readers[4], feed)
+    await feeds.delete(readers[4], mine)
+    await feeds.restore(readers[4], mine)
+    assert await counts(db, readers) == [0, 0, 0, 0, 2]
+
+
 async def test_leaving_and_returning_before_a_portion_delivers_once(db, feeds):
     feed, readers = await a_feed_with(db, 5)
     await publish(db, feed, "ab", most=MOST)
@@ -350,6 +363,15 @@ async def test_leaving_and_returning_before_a_portion_delivers_once(db, feeds):
     await feeds.restore(readers[4], mine)
     await deliver_all(db)
     assert await counts(db, readers) == [2] * 5
+
+
+async def test_i9_who_gives_their_feed_another_address_has_first_what_it_brought(db, feeds):
+    feed, readers = await a_feed_with(db, 1)
+    await publish(db, feed, "abcdef", most=MOST)
+    mine = await subscription_of(db, readers[0], feed)
+    await feeds.change(readers[0], mine, SubscriptionChange(link="https://example.org/elsewhere"))
+    await deliver_all(db)
+    assert await counts(db, readers) == [6]
 
 
 async def test_who_suspends_meanwhile_has_what_came_before(db, feeds):
@@ -403,6 +425,24 @@ async def test_whom_a_plan_holds_back_meanwhile_has_what_came_before(db):
     await deliver_all(db)
     await release(db, series, [3], now=LATER)
     assert await counts(db, readers) == [3, 3, 3, 3, 2]
+
+
+async def test_nobody_comes_or_goes_while_a_portion_is_delivered(db):
+    """What happens without that lock depends on the moment."""
+    feed, _ = await a_feed_with(db, 3)
+    series, _ = await a_followed_series(db, readers=3)
+    await publish(db, feed, "ab", most=MOST)
+    await release(db, series, [1, 2], most=MOST)
+    locked = []
+
+    for task in await claim_portions(db):
+
+        async def deliver(tx: Tx, task=task) -> set[str]:
+            await deliver_portion_tx(tx, task.payload, most=MOST, now=LATER)
+            return {lock.name for lock, _ in tx.locks.values()}
+
+        locked.append(await db.with_tx(deliver))
+    assert locked == [{"feed"}, {"series_merges", "series"}]
 
 
 async def test_portions_survive_concurrent_follows_and_leaves(db, feeds):

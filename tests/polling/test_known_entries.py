@@ -8,6 +8,7 @@ from tests.polling.builders import a_feed, item_batches, poll_one, state
 from tests.polling.test_outcomes import PLAIN
 from tests.polling.test_scenarios import give_up
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.ingest.housekeeping import TOUCHED
 from tsuzuki.ingest.items import new_item
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.polling.outcomes import EndedPoll, FeedDigests, FeedMetadata, save_polls_tx
@@ -100,6 +101,7 @@ async def test_once_a_week_all_entries_are_compared(db, poller, publisher, clock
     assert keys(await polled(db, poller, publisher, clock, a_feed("1"))) == ["1"]
     compared_at = await db.read(lambda tx: tx.one(Millis, own.compared_at, feed_id=feed))
     assert not await polled(db, poller, publisher, clock, a_feed("1", title="Another title"))
+    assert keys(await polled(db, poller, publisher, clock, a_feed("2", "1"))) == ["2"]
     assert await db.read(lambda tx: tx.one(Millis, own.compared_at, feed_id=feed)) == compared_at
     clock.turn(COMPARED_EVERY)
     assert keys(await polled(db, poller, publisher, clock, a_feed("1"))) == ["1"]
@@ -141,3 +143,30 @@ async def test_rel_39d_the_weekly_comparison_says_what_is_still_listed(db, polle
     at = await db.read(lambda tx: tx.one(Millis, own.last_listed, feed_id=feed))
     assert clock() - at < 2 * COMPARED_EVERY
     assert keys(items) == ["1"]
+
+
+async def test_rel_39d_what_stays_listed_after_a_comparison_is_not_forgotten(db, poller, publisher, clock, feed):
+    """The document was read after that comparison, its entries were not, and then it stayed as it was for weeks."""
+    await stored(db, feed, await polled(db, poller, publisher, clock, a_feed("1")))
+    await db.with_tx(lambda tx: tx.run(own.bury, feed_id=feed, now=clock()))
+    clock.turn(TOUCHED - DAY)
+    assert not await polled(db, poller, publisher, clock, a_feed("1", title="Compared"))
+    clock.turn(6 * DAY)
+    for _ in range(5):
+        assert not await polled(db, poller, publisher, clock, a_feed("1", title="Not compared"))
+        clock.turn(10 * DAY)
+    listed_at = clock() - 10 * DAY
+    assert keys(await polled(db, poller, publisher, clock, a_feed("2"))) == ["2"]
+    assert await db.read(lambda tx: tx.one(Millis, own.last_listed, feed_id=feed)) == listed_at
+
+
+@pytest.mark.parametrize("is_pruned", [False, True], ids=["stored", "removed"])
+async def test_rel_27_a_new_entry_of_a_known_ones_former_page_is_new(db, poller, publisher, clock, feed, is_pruned):
+    """What is stored is of a page that its entry no longer names; the entry is still listed, though not read again."""
+    page = b"<link>https://example.org/1</link>"
+    await stored(db, feed, await polled(db, poller, publisher, clock, a_feed("1")))
+    if is_pruned:
+        await db.with_tx(lambda tx: tx.run(own.bury, feed_id=feed, now=clock()))
+    await stored(db, feed, await polled(db, poller, publisher, clock, a_feed("1").replace(page, b"")))
+    second = a_feed("2", "1").replace(page, b"").replace(b"https://example.org/2", b"https://example.org/1")
+    assert keys(await polled(db, poller, publisher, clock, second)) == ["2"]

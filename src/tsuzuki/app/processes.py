@@ -44,18 +44,26 @@ class WebProcesses:
 
     async def _keep_one(self) -> None:
         while not self._is_stopping.is_set():
-            process = await self._start()
-            stopping = asyncio.ensure_future(self._is_stopping.wait())
-            ended = asyncio.ensure_future(process.wait())
-            await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            stopping.cancel()
-            if self._is_stopping.is_set():
-                await _end(process)
-                return
-            _log.error("web_process_ended", pid=process.pid, status=process.returncode, again_after_s=AGAIN_AFTER_S)
+            try:
+                process = await self._start()
+            except OSError as error:  # the machine has no room for one more
+                _log.error("web_process_not_started", reason=str(error), again_after_s=AGAIN_AFTER_S)
+            else:
+                await self._until_it_ends(process)
             with suppress(TimeoutError):
                 async with asyncio.timeout(AGAIN_AFTER_S):
                     await self._is_stopping.wait()
+
+    async def _until_it_ends(self, process: Process) -> None:
+        """By itself, or because we stop."""
+        stopping = asyncio.ensure_future(self._is_stopping.wait())
+        ended = asyncio.ensure_future(process.wait())
+        await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if self._is_stopping.is_set():
+            await _end(process)
+        else:
+            _log.error("web_process_ended", pid=process.pid, status=process.returncode, again_after_s=AGAIN_AFTER_S)
 
     async def _start(self) -> Process:
         number = self._bound.fileno()

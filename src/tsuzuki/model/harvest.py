@@ -84,6 +84,8 @@ class FeedHarvest(msgspec.Struct, frozen=True):
     """True when the guids could not be trusted (R31), or several items had the same key (R93)."""
     digests: bytes = b""
     """Digests of all its entries, also of known ones, which are not among `items`."""
+    left_out: tuple[str, ...] = ()
+    """Keys of known entries, where others are among `items`."""
 
 
 class FoundSeries(msgspec.Struct, frozen=True):

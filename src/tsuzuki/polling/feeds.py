@@ -121,9 +121,11 @@ class FeedPoll:
 
     async def _compare(self, fetched: FeedOutcome) -> ItemComparison:
         """What of it is new or changed; nothing where the feed says, or its entries show, that it is as it was."""
-        if fetched.harvest is None or not fetched.harvest.items:
+        harvest = fetched.harvest
+        if harvest is None or not harvest.items:
             return ItemComparison()
-        return await self._known.compare(FeedListing(self._target.feed_id, fetched.harvest.items), self._clock())
+        listing = FeedListing(self._target.feed_id, harvest.items, harvest.left_out)
+        return await self._known.compare(listing, self._clock())
 
     async def _save(self, fetched: FeedOutcome, comparison: ItemComparison) -> None:
         now = self._clock()

@@ -32,6 +32,8 @@ class FeedListing(msgspec.Struct, frozen=True):
 
     feed_id: FeedId
     items: Sequence[FoundItem]
+    left_out: Collection[str] = ()
+    """Keys of what it lists besides, as before."""
 
 
 class KnownItem(msgspec.Struct, frozen=True):
@@ -88,7 +90,7 @@ class KnownItems:
         wording = await self._db.read(lambda tx: wording_tx(tx, listed.feed_id, shared)) if shared else {}
         if len(found) > MOST_BATCHED:
             await asyncio.sleep(0)  # what comes takes milliseconds, as what was done: others first
-        return compare(found, stored, wording, now)
+        return compare(found, stored, wording, now, left_out=frozenset(listed.left_out))
 
     async def of(self, listed: FeedListing) -> list[KnownItem]:
         """What is stored under the keys and pages of what the feed lists; one may come twice."""
@@ -134,8 +136,14 @@ def compare(
     stored: Sequence[KnownItem],
     wording: Mapping[str, tuple[str, Millis | None]],
     now: Millis,
+    *,
+    left_out: Collection[str] = frozenset(),
 ) -> ItemComparison:
-    """What is new, changed or the same; `wording` has title and date of what is stored under `shared_keys`."""
+    """What is new, changed or the same; `wording` has title and date of what is stored under `shared_keys`.
+
+    `left_out` are the keys of what is listed as before: nothing else is what is stored under them.
+    """
+    stored = [row for row in stored if row.key not in left_out]
     recognised = recognise(found, stored, wording)
     changed, same, relisted = list[FoundItem](), set[str](), set[str]()
     for key, item in found.items():

@@ -340,6 +340,7 @@ class Subscriptions:
         link, proxy = target
         if await find_subscription_to_tx(tx, shelf_id, link, proxy) is not None:
             raise _followed(link)
+        await self._deps.deliver_before_leaving_tx(tx, "item", before.feed_id, shelf_id)
         if await relink_alone_tx(tx, before.feed_id, link, proxy=proxy, now=now):
             return before.feed_id
         feed_id = await follow_feed_tx(tx, link, proxy=proxy, now=now)

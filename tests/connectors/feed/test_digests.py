@@ -145,3 +145,10 @@ def test_one_entry_more_leaves_the_others_known():
         known = parse_anyhow(rss(*(item(str(n)) for n in range(count))), URL).digests
         more = rss(*(item(str(n)) for n in range(count + 1)))
         assert keys(parse_anyhow(more, URL, None, known)) == [str(count)]
+
+
+def test_an_entry_that_may_have_more_than_before_is_read_again():
+    many = RawItem(guid="many", categories=[str(n) for n in range(80)])
+    crowd = [RawItem(guid=str(n)) for n in range(2000)]
+    known = assemble(RawFeed("rss", URL, [many, *crowd])).digests
+    assert [len(item.categories) for item in assemble(RawFeed("rss", URL, [many]), known).items] == [80]

@@ -99,6 +99,7 @@ def assemble(feed: RawFeed, known: bytes = b"") -> FeedHarvest:
         self_url=feed.self_url,
         unstable_keys=any(item.other_keys for item in items),
         digests=join(digests),
+        left_out=tuple(key.key for key, wanted in zip(keys, is_wanted, strict=True) if not wanted) if items else (),
     )
 
 
