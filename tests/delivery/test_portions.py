@@ -343,7 +343,7 @@ async def test_who_leaves_meanwhile_gets_nothing_and_can_have_all_back(db, feeds
     assert await counts(db, readers) == [2] * 5
 
 
-async def test_i9_who_leaves_after_their_portion_was_given_up_can_have_all_back(db, feeds):
+async def test_i9_leaving_after_a_portion_was_given_up_can_be_undone(db, feeds):
     feed, readers = await a_feed_with(db, 5)
     await publish(db, feed, "ab", most=MOST)
     [task] = await claim_portions(db)
@@ -365,7 +365,7 @@ async def test_leaving_and_returning_before_a_portion_delivers_once(db, feeds):
     assert await counts(db, readers) == [2] * 5
 
 
-async def test_i9_who_gives_their_feed_another_address_has_first_what_it_brought(db, feeds):
+async def test_i9_a_changed_address_delivers_first_what_the_feed_brought(db, feeds):
     feed, readers = await a_feed_with(db, 1)
     await publish(db, feed, "abcdef", most=MOST)
     mine = await subscription_of(db, readers[0], feed)

@@ -161,7 +161,7 @@ async def test_rel_39d_what_stays_listed_after_a_comparison_is_not_forgotten(db,
 
 
 @pytest.mark.parametrize("is_pruned", [False, True], ids=["stored", "removed"])
-async def test_rel_27_a_new_entry_of_a_known_ones_former_page_is_new(db, poller, publisher, clock, feed, is_pruned):
+async def test_rel_27_an_entry_new_on_a_known_ones_page_is_new(db, poller, publisher, clock, feed, is_pruned):
     """What is stored is of a page that its entry no longer names; the entry is still listed, though not read again."""
     page = b"<link>https://example.org/1</link>"
     await stored(db, feed, await polled(db, poller, publisher, clock, a_feed("1")))

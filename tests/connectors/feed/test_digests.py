@@ -147,7 +147,7 @@ def test_one_entry_more_leaves_the_others_known():
         assert keys(parse_anyhow(more, URL, None, known)) == [str(count)]
 
 
-def test_an_entry_that_may_have_more_than_before_is_read_again():
+def test_an_entry_that_may_have_more_is_read_again():
     many = RawItem(guid="many", categories=[str(n) for n in range(80)])
     crowd = [RawItem(guid=str(n)) for n in range(2000)]
     known = assemble(RawFeed("rss", URL, [many, *crowd])).digests
