@@ -12,6 +12,7 @@ import { startOffline } from "./offline.js";
 import { startPush } from "./push.js";
 
 document.documentElement.classList.add("scripted");
+document.querySelector("#side [aria-current]")?.scrollIntoView({ block: "nearest", behavior: "instant" });
 startLooks();
 startOffline();
 startPush();
