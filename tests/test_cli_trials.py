@@ -102,6 +102,14 @@ async def test_poll_prints_a_table_that_markup_in_titles_cannot_disturb(run):
         assert words in out
 
 
+async def test_poll_prints_dates_and_addresses_in_full(run):
+    feed = a_feed("long" * 20).replace(b"<description>", b"<pubDate>2026-02-23T12:00:00Z</pubDate><description>")
+    async with a_server(by_path({"/feed": answer(200, feed)})) as site:
+        _, out, _ = await run("poll", f"{site.url}/feed")
+    assert "2026-02-23T12:00:00.000Z" in out
+    assert "…" not in out
+
+
 @pytest.mark.parametrize(
     ("address", "code"),
     [

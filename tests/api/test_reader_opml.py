@@ -111,6 +111,14 @@ async def test_lists_are_read_and_written_by_the_parsers(library, monkeypatch):
     assert asked == [read_opml, write_opml]
 
 
+async def test_a_page_of_which_freshrss_makes_a_feed_is_not_followed(library):
+    me = await library.reader()
+    body = BODY.format(library.press.url).replace('text="Town"', 'type="HTML+XPath"')
+    done = (await send(me.visitor, body)).json()["data"]
+    assert [(line["line"], line["outcome"]) for line in done["results"]][1] == (4, "failed")
+    assert "FreshRSS makes one of that page" in done["results"][1]["error"]
+
+
 async def test_a_list_goes_out_as_it_came_in(library):
     me, other = await library.reader(), await library.reader()
     await send(me.visitor, BODY.format(library.press.url))

@@ -152,6 +152,11 @@ def test_a_move_between_the_same_stores_is_refused(tmp_path, s3_url):
     assert "the same store" in said
 
 
+def test_a_store_that_is_not_configured_is_named(tmp_path):
+    said = started(tmp_path, "", "--from", "folder", "--to", "configured").communicate()[1]
+    assert "TSUZUKI_FILES_URL is not set" in said
+
+
 def test_an_address_that_is_none_is_refused_without_repeating_it(tmp_path, s3_url):
     refused = started(tmp_path, s3_url, "--from", "folder", "--to", "s3://key:hunter2/3@bucket")
     said = "".join(refused.communicate())

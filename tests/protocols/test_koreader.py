@@ -54,7 +54,7 @@ async def kobo(app) -> Device:
 
 async def test_the_exchange_of_the_notes(app, kobo):
     """Seven requests with the very bodies; the server's clock is the only thing that may differ."""
-    make = "Make a device password under Account, Device passwords, and log in with it."
+    make = "Make a device password under Settings, Device passwords, and log in with it."
     created = {"username": kobo.user.username, "password": kobo.hashed}
     missing = {name: TOLD[name] for name in ("progress", "percentage", "device")}
     wrong = hashlib.md5(b"wrong").hexdigest()

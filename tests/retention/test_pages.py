@@ -137,8 +137,10 @@ async def test_operators_see_what_would_go(app):
     assert "Read articles on shelves" in page
     assert "between 2:00 and 6:00" in page
     assert 'href="/admin/retention"' in (await guest.see("/admin")).text
+    assert page.count("<td>never</td>") == 4
     await app.pruner.prune()
     again = (await token.get("/admin/retention")).json()["data"]["removable"]
+    assert "<td>never</td>" not in (await guest.see("/admin/retention")).text
     assert (again[0]["rows"], again[0]["removed"]) == (0, by_kind["entries"]["rows"])
 
 

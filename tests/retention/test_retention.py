@@ -344,6 +344,7 @@ async def test_the_work_is_done_at_night_and_once(db):
     await server.read(shelf)
     server.clock.turn(2 * MONTH)
     assert await pruner.work() == {}
+    assert {step.finished_at for step in await server.preview.steps()} == {0}
     hour = 3
     assert await pruner.work() == {"entries": 2}
     before = await db.read(list_steps_tx)

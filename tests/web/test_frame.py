@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from playwright.async_api import expect
 
 from tests.api.people import RunningApp, a_running_app
 from tests.builders import stored_feed, stored_watch
@@ -42,6 +43,14 @@ async def test_a_low_windows_sidebar_scrolls_with_a_shadow(browser, tmp_path):
         assert box is not None
         assert box["y"] + box["height"] <= 600
         assert await page.evaluate(SHADOWS.format("#side")) == "local, scroll, scroll"
+
+
+async def test_the_sidebar_of_a_low_window_shows_where_one_is(browser, tmp_path):
+    low = {"width": 1280, "height": 600}
+    async with a_running_app(tmp_path) as app, browsing(browser, app, await app.admin(), viewport=low) as page:
+        await page.goto(f"{app.client.base}/admin/settings")
+        await expect(page.locator("#side [aria-current]")).to_be_in_viewport(ratio=1)
+        assert await page.evaluate("scrollY") == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

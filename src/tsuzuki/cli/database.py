@@ -47,8 +47,12 @@ def copy_database(target: str) -> None:
     """
     settings = start()
     from tsuzuki.app import opening
+    from tsuzuki.settings import BadSetting
 
-    there = load_settings(environment(database_url=target))  # TARGET is read as the setting would be
+    try:
+        there = load_settings(environment(database_url=target))  # TARGET is read as the setting would be
+    except BadSetting as error:
+        raise BadSetting(str(error).replace("TSUZUKI_DATABASE_URL", "TARGET")) from error
     source, to = opening.database_options(settings), opening.database_options(there)
     copied = asyncio.run(_copy(source, to, opening.wall_clock()))
     click.echo(

@@ -35,6 +35,8 @@ def move(source: str, target: str) -> None:
     from tsuzuki.app.pipeline import files_of
     from tsuzuki.files.stores import AREAS
 
+    if settings.files_url is None and "configured" in (source, target):
+        raise click.UsageError("TSUZUKI_FILES_URL is not set, so no store is configured.")
     here, there = _settings_for(source), _settings_for(target)
     if files_of(here, AREAS[0]).name == files_of(there, AREAS[0]).name:
         raise click.UsageError("--from and --to are the same store.")

@@ -132,7 +132,7 @@ def _shown(tried: "TriedAddress") -> dict[str, Any]:
 
 def _print_table(tried: "TriedAddress") -> None:
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     from tsuzuki.model.times import iso
@@ -141,7 +141,7 @@ def _print_table(tried: "TriedAddress") -> None:
     if tried.problem is not None:
         console.print(f"{tried.problem} This site has these feeds:", highlight=False, markup=False)
     console.print(f"{tried.kind}: {tried.title} ({len(tried.found)} found)", highlight=False, markup=False)
-    table = Table("published", "title", "address")
+    table = Table(Column("published", no_wrap=True), "title", Column("address", overflow="fold"))
     for each in tried.found[:SHOWN]:
         published = "" if each.published_at is None else iso(each.published_at)
         table.add_row(published, Text(each.title), Text(each.url or ""))

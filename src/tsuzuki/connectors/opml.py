@@ -29,6 +29,7 @@ MAX_ATTRIBUTES = 100
 MAX_REPAIRS = 100_000
 """Bare ampersands of a list; a document with more is no list."""
 BETWEEN_GROUPS = " / "
+_PAGES = {"html+xpath", "xml+xpath", "json+dotpath", "json+dotnotation", "html+xpath+json+dotnotation"}
 
 _ROOT = re.compile(r"<(?:opml)(?=[\s>])", re.IGNORECASE)
 # Nothing is searched beyond the next tag, or a list of nothing but `<!DOCTYPE` would be searched for hours.
@@ -45,6 +46,8 @@ class Outline(msgspec.Struct, frozen=True):
     group: str = ""
     line: int = 0
     """Where it stands in the document."""
+    is_page: bool = False
+    """Whether the address is that of a page, of which FreshRSS makes a feed by rules of its own."""
 
 
 def read_opml(body: bytes) -> list[Outline]:
@@ -96,6 +99,7 @@ def _outlines(root: "Element", lines_before: int) -> Iterator[Outline]:
             site_url=said.get("htmlurl") or None,
             group=group.strip(),
             line=lines_before + int(getattr(element, "sourceline", None) or 0),
+            is_page=said.get("type", "").lower() in _PAGES,
         )
 
 

@@ -238,7 +238,7 @@ def at_the_end(
 
 async def _create(_: Request) -> Response:
     """Nobody registers here; KOReader shows what is said instead."""
-    said = "Make a device password under Account, Device passwords, and log in with it."
+    said = "Make a device password under Settings, Device passwords, and log in with it."
     return _answer({"code": REGISTRATION, "message": said}, HTTPStatus.PAYMENT_REQUIRED)
 
 

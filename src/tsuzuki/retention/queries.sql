@@ -211,13 +211,16 @@ select cast(coalesce(avg(size), 0) as bigint) from (
 ) as newest;
 
 -- name: add_steps
+-- A negative time: it never ran, and is due as if it had run then.
 insert into retention_step (name, finished_at)
-select value ->> 0, cast(:finished_at as bigint) from json_each(cast(:rows as text))
+select value ->> 0, -cast(:counted_from as bigint) from json_each(cast(:rows as text))
 where true
 on conflict (name) do nothing;
 
 -- name: list_steps
-select name, after_id, coalesce(finished_at, 0) as finished_at, pruned from retention_step order by name;
+select name, after_id, case when finished_at > 0 then finished_at else 0 end as finished_at,
+  abs(coalesce(finished_at, 0)) as counted_from, pruned
+from retention_step order by name;
 
 -- name: save_step
 update retention_step

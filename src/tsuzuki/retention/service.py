@@ -60,7 +60,7 @@ class Pruner:
         rows = await self._rows(now)
         for step in STEPS:
             row = rows[step.name]
-            if is_due(row.finished_at, now, night=night):
+            if is_due(row.counted_from, now, night=night):
                 count[step.name] += await self._run(step, row.after_id, until)
         return self._log_removed(count)
 
@@ -75,7 +75,7 @@ class Pruner:
         if missing := [step.name for step in STEPS if step.name not in rows]:
             begun = Millis(now - DUE_AFTER)
             await self._deps.db.with_tx(
-                lambda tx: tx.run(q.add_steps, rows=[[name] for name in missing], finished_at=begun)
+                lambda tx: tx.run(q.add_steps, rows=[[name] for name in missing], counted_from=begun)
             )
             return {row.name: row for row in await self._deps.db.read(list_steps_tx)}
         return rows

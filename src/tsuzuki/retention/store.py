@@ -17,6 +17,9 @@ class StepRow(msgspec.Struct, frozen=True):
     name: str
     after_id: int
     finished_at: Millis
+    """0 if it never was."""
+    counted_from: Millis
+    """The same, or when it was added: from when on it waits for its next run."""
     pruned: int
     """Rows in all, since the beginning."""
 

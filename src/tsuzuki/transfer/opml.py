@@ -21,6 +21,7 @@ from tsuzuki.shelves.types import NewSubscription
 from tsuzuki.sources.feeds import lock_known_feeds_tx
 
 _CHUNK = 50
+_PAGE = "This is not the address of a feed: FreshRSS makes one of that page by rules that this server does not know."
 
 
 class ImportedFeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +67,8 @@ class Lists:
     async def _follow_one_tx(
         self, tx: Tx, shelf_id: ShelfId, outline: Outline, vetted: NewSubscription | TsuzukiError
     ) -> ImportedFeed:
+        if outline.is_page:
+            return ImportedFeed(line=outline.line, link=outline.link, outcome="failed", error=Invalid(_PAGE))
         if isinstance(vetted, TsuzukiError):
             return ImportedFeed(line=outline.line, link=outline.link, outcome="failed", error=vetted)
         known = await find_subscription_to_tx(tx, shelf_id, vetted.link, vetted.proxy)

@@ -41,7 +41,7 @@ def feeds_out_page(site: Site) -> Resource:
     feeds = site.feeds_out
 
     async def show(request: Request, caller: Caller, form_state: FormState = BLANK) -> Response:
-        frame = await site.frame(request, caller, "feeds")
+        frame = await site.frame(request, caller, "settings")
         base = site.address(request)
         mine = await feeds.list(frame.shelf.id, caller.user_id)
         asked = form_state if form_state.values else _asked(request)
@@ -78,7 +78,7 @@ def feed_out_acts(site: Site) -> tuple[Resource, ...]:
     async def ask_replace(request: Request, caller: Caller) -> Response:
         feed = await found(request, caller)
         return site.ask(
-            await site.frame(request, caller, "feeds"),
+            await site.frame(request, caller, "settings"),
             title=_("Replace the address of %(name)s?", name=feed.name),
             text=_("The old address stops working immediately. This cannot be undone."),
             yes=_("Replace"),
@@ -93,7 +93,7 @@ def feed_out_acts(site: Site) -> tuple[Resource, ...]:
     async def ask_remove(request: Request, caller: Caller) -> Response:
         feed = await found(request, caller)
         return site.ask(
-            await site.frame(request, caller, "feeds"),
+            await site.frame(request, caller, "settings"),
             title=_("Remove %(name)s?", name=feed.name),
             text=_("Its address stops working immediately. This cannot be undone."),
             yes=_("Remove"),

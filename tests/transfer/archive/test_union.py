@@ -172,7 +172,16 @@ async def test_nothing_is_news_and_not_everything_is_called_at_once(db, tmp_path
     times = await due(db)
     assert len(set(times)) == 31
     assert times[0] > NOON + MINUTE
-    assert times[-1] <= NOON + 35 * MINUTE
+    assert times[-1] <= NOON + 8 * MINUTE
+
+
+async def test_very_many_are_called_within_half_an_hour(db, tmp_path):
+    reader = await a_reader(db, tmp_path)
+    feeds = [a_feed(f"https://example.org/{n}") for n in range(300)]
+    await reader.import_archive(an_archive(tmp_path, {"feeds.jsonl": feeds}))
+    times = await due(db)
+    assert len(set(times)) == 300
+    assert NOON + 30 * MINUTE < times[-1] <= NOON + 35 * MINUTE
 
 
 async def test_imported_feeds_keep_their_schedule_and_validators(db, tmp_path):

@@ -387,6 +387,10 @@ REFUSED = {
     "anime alone": (b"<myanimelist><anime></anime></myanimelist>", "imported. Anime is not read here"),
     "ids alone": (b'{"user": {}, "lists": [{"id": 1, "series_id": 30013, "progress": 5}]}', "have no title in this"),
     "no feed of the web": (OPML.replace(b"https:", b"ftp:"), "Their addresses are not those of feeds on the web"),
+    "a page of which FreshRSS makes a feed": (
+        b'<opml><body><outline type="HTML+XPath" text="A" xmlUrl="https://a.example/" /></body></opml>',
+        "Their addresses are not those of feeds on the web",
+    ),
     "empty": (b"", "is empty"),
     "no archive of ours": (b"PK\x03\x04 and so on", "cannot be read"),
     "a zip of pictures": (zipped(a_dot_jpg=b"x", b_dot_json=b"{}"), "no file that can be imported"),

@@ -136,7 +136,8 @@ async def _shelf(app: RunningApp, articles: int) -> dict[str, str]:
     article = an_item("air", at=app.time(), title="Heard and seen", content=PICTURE + PARAGRAPHS, enclosures=RECORDINGS)
     await release_items(app, on_air, [article])
     playing = await app.db.read(lambda tx: tx.one(int, q.newest_item))
-    bookmark = await app.reading.bookmarks.add_item(sample_shelf.shelf, ItemId(sample_shelf.items[0]), "Read again.")
+    note = "Read again, after https://example.org/" + "long" * 50
+    bookmark = await app.reading.bookmarks.add_item(sample_shelf.shelf, ItemId(sample_shelf.items[0]), note)
     await subscribe(app.db, sample_shelf.shelf, await a_feed(app, "Left behind"))
     feeds = {feed.title: feed.public_id for feed in await app.reading.subscriptions.list(sample_shelf.shelf)}
     await app.reading.subscriptions.delete(sample_shelf.shelf, feeds["Left behind"])

@@ -15,7 +15,7 @@ from tsuzuki.ingest.service import OF_ITS_CONTENT
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.ids import FeedId, GroupId, SeriesId, ShelfId, SourceId
 from tsuzuki.model.requests import Parsers
-from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.transfer.archive.container import ArchiveReader, NumberedLine, Watch
 from tsuzuki.transfer.archive.format import PARTS, FeedKey
@@ -28,7 +28,9 @@ from tsuzuki.transfer.clean_rows import clean_rows
 CHUNK = 200
 
 _SOON = 2 * MINUTE
+_APART = 10 * SECOND
 _SPREAD = 30 * MINUTE
+"""How long the first checks of all take at most, however many there are."""
 
 Run = Sequence[NumberedLine]
 
@@ -82,7 +84,7 @@ class ImportRun:
     def due(self) -> Millis:
         """When the next new watch is first polled; they are spread over half an hour."""
         self._placed += 1
-        return Millis(self.deps.clock() + _SOON + _SPREAD * self._placed // self._places)
+        return Millis(self.deps.clock() + _SOON + min(_APART * self._placed, _SPREAD * self._placed // self._places))
 
     async def chunks(self, part: str, of: Callable[[Any], Hashable] = id) -> AsyncIterator[list[NumberedLine]]:
         """The cleaned lines of a part, those of one thing together; what cannot be stored is reported."""

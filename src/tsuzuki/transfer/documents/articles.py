@@ -38,7 +38,7 @@ def read_feed_list(body: bytes, now: int) -> ForeignLines:
     feeds: list[FeedLine] = []
     left = 0
     for outline in read_opml(body):
-        if http_url(outline.link) is None:
+        if outline.is_page or http_url(outline.link) is None:
             left += 1
             continue
         title = "" if outline.title == outline.link else outline.title

@@ -13,6 +13,7 @@ import { startPush } from "./push.js";
 
 document.documentElement.classList.add("scripted");
 document.body.insertAdjacentHTML("beforeend", globalThis.dialogs ?? "");
+document.querySelector("#side [aria-current]")?.scrollIntoView({ block: "nearest", behavior: "instant" });
 startLooks();
 startOffline();
 startPush();
