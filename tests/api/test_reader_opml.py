@@ -111,7 +111,7 @@ async def test_lists_are_read_and_written_by_the_parsers(library, monkeypatch):
     assert asked == [read_opml, write_opml]
 
 
-async def test_a_page_of_which_freshrss_makes_a_feed_is_not_followed(library):
+async def test_a_page_that_freshrss_scrapes_is_not_followed(library):
     me = await library.reader()
     body = BODY.format(library.press.url).replace('text="Town"', 'type="HTML+XPath"')
     done = (await send(me.visitor, body)).json()["data"]
