@@ -133,9 +133,9 @@ async def lock_series_tx(tx: Tx, series_id: SeriesId) -> None:
     await _take_tx(tx, SERIES, (series_id,))
 
 
-async def lock_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Lock what this shelf has read."""
-    await _take_tx(tx, READING, (shelf_id,))
+async def lock_reading_tx(tx: Tx, *shelves: ShelfId) -> None:
+    """Lock what these shelves have read."""
+    await _take_tx(tx, READING, shelves)
 
 
 async def lock_items_tx(tx: Tx, *feeds: FeedId) -> None:

@@ -78,6 +78,9 @@ entry.id in {wanted_rows} and {is_read} and not {is_kept} and entry.id < (select
       and {since} < cast(:now as bigint) - ({kept_for})
   )
 
+-- name: list_shelves_of_entries
+select distinct shelf_id from entry where id in {wanted_rows};
+
 -- name: add_tombstones_of_pruned
 -- REL-39d: a detached item would be news when its feed brings it.
 insert into entry_tombstone (shelf_id, feed_id, key, at)

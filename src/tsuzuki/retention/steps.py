@@ -7,8 +7,8 @@ import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
-from tsuzuki.db.locks import lock_feed_tx, lock_items_tx
-from tsuzuki.model.ids import FeedId
+from tsuzuki.db.locks import lock_feed_tx, lock_items_tx, lock_reading_tx
+from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.retention.policy import FOR_EVER, ITEM_GRACE, NEWEST_KEPT, RetentionRules
 from tsuzuki.retention.store import (
@@ -84,18 +84,22 @@ class ChapterStep:
     async def portion(self, deps: PruneDeps, after: int) -> PruneResult:
         """One shelf, or one transaction's worth of it."""
         now = deps.clock()
-        shelf_id = await deps.db.read(lambda tx: tx.maybe(int, q.next_limited_shelf, after=after))
-        if shelf_id is None:
+        found = await deps.db.read(lambda tx: tx.maybe(int, q.next_limited_shelf, after=after))
+        if found is None:
             return PruneResult(0, None)
+        shelf_id = ShelfId(found)
         entries = await deps.db.read(
             lambda tx: tx.many(int, q.list_old_chapters, shelf_id=shelf_id, now=now, most=ROWS)
         )
         if not entries:
             return PruneResult(0, shelf_id)
-        # Take those of these chapters out of the inbox that are still read and old; their progress stays (I9).
-        pruned = await with_tx_again(
-            deps.db, lambda tx: tx.run(q.prune_chapters, rows=[[entry] for entry in entries], now=now)
-        )
+
+        async def prune(tx: Tx) -> int:
+            """Those that are still read and old leave the inbox; their progress stays (I9)."""
+            await lock_reading_tx(tx, shelf_id)
+            return await tx.run(q.prune_chapters, rows=[[entry] for entry in entries], now=now)
+
+        pruned = await with_tx_again(deps.db, prune)
         return PruneResult(pruned, after if pruned and len(entries) == ROWS else shelf_id)
 
 

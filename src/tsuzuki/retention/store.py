@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import lock_reading_tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 
@@ -71,6 +72,7 @@ async def count_old_of_shelf_tx(tx: Tx, shelf_id: ShelfId, *, before: Millis, mo
 async def prune_entries_tx(tx: Tx, entries: Sequence[int], *, now: Millis, keep_read: Millis) -> int:
     """Remove those of these entries that are still old, read, and neither saved nor bookmarked; how many."""
     rows = [[entry] for entry in entries]
+    await lock_reading_tx(tx, *await tx.many(ShelfId, q.list_shelves_of_entries, rows=rows))  # or marks would deadlock
     await tx.run(q.add_tombstones_of_pruned, rows=rows, now=now, keep_read=keep_read)
     return await tx.run(q.prune_entries, rows=rows, now=now, keep_read=keep_read)
 
