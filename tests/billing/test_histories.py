@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.billing.builders import EVERYTHING, OPERATOR, BillingSetup, a_request, member_of
@@ -45,8 +45,18 @@ steps = st.one_of(
 histories = st.lists(steps, min_size=1, max_size=25)
 
 
+PAID_BY_WHAT_IT_GIVES_BACK = [
+    ("credit", 125, None),
+    ("plan", 0, "basic"),
+    ("look", None, None),
+    ("time", 7 * DAY, None),
+]
+"""After a quarter of a month of four weeks the rest of the price is what is still owed."""
+
+
 @examples(400, share=20)
 @given(start=st.sampled_from(STARTS), history=histories, is_heard=st.booleans())
+@example(start=STARTS[0], history=PAID_BY_WHAT_IT_GIVES_BACK, is_heard=False)
 async def test_every_activity_is_billed_once_and_every_cent_counted(db, start, history, is_heard):
     """I10, R82, R83, R85, R86: against a calculation of its own from the log alone."""
     billing = BillingSetup(db, now=from_iso(start))
@@ -56,7 +66,8 @@ async def test_every_activity_is_billed_once_and_every_cent_counted(db, start, h
     tenant = await billing.tenant("free")
     for step in history:
         await take(billing, tenant, step)
-    await settle(billing, tenant)
+    for _ in range(2):  # what a shelf gives back when it goes to sleep may pay what was owed: the next look wakes it
+        await settle(billing, tenant)
 
     expected = charges(await log_of(billing, tenant), anchor=from_iso(start), now=billing.time())
     assert sorted(await items_of(billing, tenant)) == sorted(expected)
@@ -69,6 +80,20 @@ async def test_every_activity_is_billed_once_and_every_cent_counted(db, start, h
     for _ in range(3):  # replaying bills nothing twice
         await settle(billing, tenant)
     assert await billing.statement(tenant) == statement
+
+
+async def test_a_shelf_whose_unused_time_pays_its_debt_wakes_again(db):
+    billing = BillingSetup(db, now=from_iso(STARTS[0]))
+    await billing.open_quietly()
+    tenant = await billing.tenant("free")
+    for step in PAID_BY_WHAT_IT_GIVES_BACK:
+        await take(billing, tenant, step)
+    seen = []
+    for _ in range(3):
+        await settle(billing, tenant)
+        [shelf] = await billing.shelves(tenant)
+        seen.append((shelf.status, [invoice.amount_cents for invoice in await billing.open_invoices(tenant)]))
+    assert seen == [("delinquent", []), ("active", [375]), ("active", [375])]
 
 
 async def settle(billing: BillingSetup, tenant: Tenant) -> None:
