@@ -100,8 +100,8 @@ def make_killable(killable: KillableProcess) -> None:
     after(killable, "delivered", Deliverer, "handle")
     before(killable, "announcing", Announcer, "handle_all")
     after(killable, "announced", Announcer, "handle_all")
-    before(killable, "telling", Sender, "_tell")
-    after(killable, "told", Sender, "_tell")
+    before(killable, "telling", Sender, "_send")
+    after(killable, "told", Sender, "_send")
 
 
 # -- faults
