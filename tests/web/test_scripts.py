@@ -213,6 +213,25 @@ async def test_a_list_restores_its_scroll_position(browser: Browser, tmp_path):
         await expect(page.get_by_role("article").nth(100)).not_to_have_class("unread")
 
 
+async def test_rows_of_another_version_are_dropped(browser: Browser, tmp_path):
+    """What another version left, with its markup, under the same address."""
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/")
+        await settled(page, f"{app.client.base}/settings")
+        [key] = await page.evaluate("Object.keys(sessionStorage).filter(key => key.startsWith('rows:'))")
+        kept = await page.evaluate("key => sessionStorage.getItem(key)", key)
+        await page.evaluate("key => sessionStorage.removeItem(key)", key)
+        older = [f"rows:{app.client.base}/", re.sub(r"[0-9a-f]{12}", "0" * 12, key)]
+        for one in older:
+            stale = re.sub(r"<h3>.*?</h3>", "<h4>Of another version</h4>", kept)
+            await page.evaluate("([key, rows]) => sessionStorage.setItem(key, rows)", [one, stale])
+        await page.go_back()
+        await page.wait_for_selector("html.scripted")
+        await expect(page.locator(".entry h3")).to_have_count(29)
+        await expect(page.get_by_text("Of another version")).to_have_count(0)
+        assert not set(older) & set(await page.evaluate("Object.keys(sessionStorage)"))
+
+
 async def test_a_restored_page_shows_current_marks(browser: Browser, tmp_path):
     """Said by the event that it is shown again with, since a browser that is steered keeps no pages."""
     async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user) as page:

@@ -9,7 +9,8 @@ import { toast } from "./toasts.js";
 const list = () => document.getElementById("list");
 const rows = () => [...list().querySelectorAll(".entry")];
 const idOf = (row) => row.id.slice(1);
-const KEEP = "rows:";
+const FILES = [...document.querySelectorAll("script[src*='/js/app.'], link[href*='/inbox.']")];
+const KEEP = `rows:${FILES.map((file) => (file.src ?? file.href).split(".").at(-2))}:`;  // rows are restored into pages of the same version
 const MARK = "button[name$=read]";
 const SAVE = "button[name$=save]";
 const NAMES = { read: "js.do_read", unread: "js.do_unread", save: "js.do_save", unsave: "js.do_unsave" };
@@ -211,6 +212,7 @@ function keepPlace() {
     try { sessionStorage.setItem(KEEP + location.href, JSON.stringify(kept)); } catch { /* too much to keep: the list begins anew */ }
   });
   document.querySelector("[data-leaving]")?.addEventListener("submit", () => sessionStorage.clear());
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith("rows:") && !key.startsWith(KEEP)) sessionStorage.removeItem(key);
   if (performance.getEntriesByType("navigation")[0]?.type !== "back_forward") return;
   const kept = JSON.parse(sessionStorage.getItem(KEEP + location.href) ?? "null");
   if (!kept?.html.trim()) return;
