@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Route, expect
 from structlog.testing import capture_logs
 
 from tests.api.people import RunningApp, a_running_app
-from tests.web.browser import PHONE, browsing, count, settled
+from tests.web.browser import DESK, PHONE, WIDER, browsing, count, settled
 from tests.web.guests import a_guest
 from tests.web.sample_shelf import SampleShelf, an_item, fill_shelf, release_chapters, release_items
 from tsuzuki.accounts.sharing import shelf_user
@@ -18,6 +18,15 @@ from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import ItemId, show_id
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+WORDS = """tool => {
+    const words = document.createRange();
+    words.selectNodeContents(tool);
+    const { left, right, top } = words.getBoundingClientRect();
+    const { y, height } = tool.getBoundingClientRect();
+    const icon = parseFloat(getComputedStyle(tool, "::before").height);  // in the middle of it
+    return { left, right, below: top - y - (height + icon) / 2, size: parseFloat(getComputedStyle(tool).fontSize) };
+}"""
 
 
 @asynccontextmanager
@@ -260,6 +269,24 @@ async def test_what_is_scrolled_past_is_read_for_who_wants_that(browser: Browser
 
 
 # -- looks
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+async def test_words_of_a_row_cover_no_icon_without_scripts(browser: Browser, tmp_path, viewport):
+    options = {"java_script_enabled": False, "viewport": viewport}
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, **options) as page:
+        await page.goto(f"{app.client.base}/?kind=item")
+        tools = page.locator(".entry").first.locator(":scope > p > *")
+        places = [await tool.bounding_box() for tool in await tools.all()]
+        assert len(places) == 3
+        for tool in await tools.all():
+            await tool.hover()
+            said = await tool.evaluate(WORDS)
+            assert said["size"] >= 12
+            assert said["below"] > 0
+            assert 0 <= said["left"] < said["right"] <= viewport["width"]
+            assert [await tool.bounding_box() for tool in await tools.all()] == places
+            assert await page.evaluate(WIDER) == 0
 
 
 async def test_a_theme_is_chosen_by_the_palette_and_stays(browser: Browser, tmp_path):
