@@ -289,6 +289,22 @@ async def test_words_of_a_row_cover_no_icon_without_scripts(browser: Browser, tm
             assert await page.evaluate(WIDER) == 0
 
 
+@pytest.mark.parametrize(
+    ("spoken", "wanted"),
+    [("en-US", r"[A-Z]\w+ \d+, 20\d\d, \d+:\d\d\s[AP]M"), ("de-DE", r"\d+ [A-Z]\w+ 20\d\d, \d\d:\d\d")],
+)
+async def test_a_time_of_a_row_says_its_moment_when_pointed_at(browser: Browser, tmp_path, spoken, wanted):
+    """As pages write it. It lies above the link that covers a row, and still leads where that does."""
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, locale=spoken) as page:
+        await settled(page, f"{app.client.base}/")
+        time = page.locator(".entry time").first
+        target = await page.locator(".entry h3 a").first.get_attribute("href") or ""
+        await time.hover()
+        await expect(time).to_have_attribute("title", re.compile(f"^{wanted}$"))
+        await time.click()
+        await page.wait_for_url(f"{app.client.base}{target}")
+
+
 async def test_a_theme_is_chosen_by_the_palette_and_stays(browser: Browser, tmp_path):
     background = "getComputedStyle(document.body).backgroundColor"
     async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, color_scheme="light") as page:

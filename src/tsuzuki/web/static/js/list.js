@@ -40,6 +40,17 @@ function step(by) {
 
 const here = () => (current?.isConnected ? current : document.activeElement?.closest?.(".entry"));
 
+// -- times
+
+/** Who points at a time gets its moment, as pages write it elsewhere. */
+function sayMoment({ target }) {
+  if (!target.matches("time:not([title])")) return;
+  const { writing, clock: hourCycle } = list().dataset;
+  const timeZone = document.documentElement.dataset.zone || undefined;
+  const written = (form) => new Date(target.dateTime).toLocaleString(writing, { timeZone, ...form });
+  target.title = `${written({ dateStyle: "long" })}, ${written({ timeStyle: "short", hourCycle })}`;
+}
+
 // -- marking
 
 /** Make a row look as it is. */
@@ -95,6 +106,7 @@ async function keep(row, saved, note = "") {
 }
 
 function onClick(event) {
+  if (event.target.matches("time")) event.target.closest(".entry").querySelector("h3 a").dispatchEvent(new MouseEvent("click", event));
   const button = event.target.closest(".entry > p button");
   if (!button) return;
   event.preventDefault();
@@ -231,6 +243,7 @@ export function startList() {
   nameAll();
   keepPlace();
   list().addEventListener("click", onClick);
+  list().addEventListener("pointerover", sayMoment);
   document.querySelector("[data-mark-all]")?.addEventListener("submit", markAll);
   document.querySelector(".news")?.addEventListener("click", (event) => { event.preventDefault(); scrollTo({ top: 0 }); refresh(); });
   bind("j", say("js.next"), () => step(1));
