@@ -459,6 +459,8 @@ async def test_new_chapters_and_marks_are_told_as_they_come(app, ann):
         added = await app.db.read(lambda tx: tx.one(SeriesId, q.find_series, public_id=public_id_of(new)))
         await app.db.with_tx(lambda tx: deliver_known_chapters_tx(tx, ann.shelf, added, now=app.time()))
         assert await next_event(stream) == ("SeriesAdded", {"seriesId": new, "libraryId": library})
+        await app.db.with_tx(lambda tx: deliver_known_chapters_tx(tx, ann.shelf, added, now=app.time()))
+        assert await next_event(stream) == ("SeriesChanged", {"seriesId": new, "libraryId": library})
         await app.reading.progress.mark(ann.shelf, public_id_of(other), ChapterSelection(), is_read=True)
         assert await next_event(stream) == ("ReadProgressSeriesChanged", {"seriesId": other, "userId": me})
         await app.reading.progress.mark(ann.shelf, public_id_of(series), ChapterSelection(), is_read=True)

@@ -16,6 +16,7 @@ from tests.authorisation.policy import POLICY, PUBLIC, UNDECLARED, is_page, rout
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
 from tsuzuki.http.middleware import HEADERS
 from tsuzuki.web.navigation import MANAGING, READING, RUNNING
+from tsuzuki.web.renderer import Pages
 
 CANARY = "canary-5ecret-value"
 OWN_SCRIPT = r'<script src="/static/[\w./-]+\.js"(?: defer| type="module")>'
@@ -159,6 +160,10 @@ def test_no_two_places_have_the_same_key():
     assert [place.name for place in places if keys[place.key] > 1] == [], (
         "give one of these another key in navigation.py"
     )
+
+
+def test_no_global_of_the_templates_takes_the_context():
+    assert [name for name, it in Pages("1")._templates.globals.items() if hasattr(it, "jinja_pass_arg")] == []
 
 
 def test_templates_use_what_they_import():

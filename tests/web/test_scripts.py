@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Route, expect
 from structlog.testing import capture_logs
 
 from tests.api.people import RunningApp, a_running_app
-from tests.web.browser import PHONE, browsing, count, settled
+from tests.web.browser import DESK, PHONE, WIDER, browsing, count, settled
 from tests.web.guests import a_guest
 from tests.web.sample_shelf import SampleShelf, an_item, fill_shelf, release_chapters, release_items
 from tsuzuki.accounts.sharing import shelf_user
@@ -18,6 +18,15 @@ from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import ItemId, show_id
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+WORDS = """tool => {
+    const words = document.createRange();
+    words.selectNodeContents(tool);
+    const { left, right, top } = words.getBoundingClientRect();
+    const { y, height } = tool.getBoundingClientRect();
+    const icon = parseFloat(getComputedStyle(tool, "::before").height);  // in the middle of it
+    return { left, right, below: top - y - (height + icon) / 2, size: parseFloat(getComputedStyle(tool).fontSize) };
+}"""
 
 
 @asynccontextmanager
@@ -213,6 +222,25 @@ async def test_a_list_restores_its_scroll_position(browser: Browser, tmp_path):
         await expect(page.get_by_role("article").nth(100)).not_to_have_class("unread")
 
 
+async def test_rows_of_another_version_are_dropped(browser: Browser, tmp_path):
+    """What another version left, with its markup, under the same address."""
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user) as page:
+        await settled(page, f"{app.client.base}/")
+        await settled(page, f"{app.client.base}/settings")
+        [key] = await page.evaluate("Object.keys(sessionStorage).filter(key => key.startsWith('rows:'))")
+        kept = await page.evaluate("key => sessionStorage.getItem(key)", key)
+        await page.evaluate("key => sessionStorage.removeItem(key)", key)
+        older = [f"rows:{app.client.base}/", re.sub(r"[0-9a-f]{12}", "0" * 12, key)]
+        for one in older:
+            stale = re.sub(r"<h3>.*?</h3>", "<h4>Of another version</h4>", kept)
+            await page.evaluate("([key, rows]) => sessionStorage.setItem(key, rows)", [one, stale])
+        await page.go_back()
+        await page.wait_for_selector("html.scripted")
+        await expect(page.locator(".entry h3")).to_have_count(29)
+        await expect(page.get_by_text("Of another version")).to_have_count(0)
+        assert not set(older) & set(await page.evaluate("Object.keys(sessionStorage)"))
+
+
 async def test_a_restored_page_shows_current_marks(browser: Browser, tmp_path):
     """Said by the event that it is shown again with, since a browser that is steered keeps no pages."""
     async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user) as page:
@@ -241,6 +269,40 @@ async def test_what_is_scrolled_past_is_read_for_who_wants_that(browser: Browser
 
 
 # -- looks
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+async def test_words_of_a_row_cover_no_icon_without_scripts(browser: Browser, tmp_path, viewport):
+    options = {"java_script_enabled": False, "viewport": viewport}
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, **options) as page:
+        await page.goto(f"{app.client.base}/?kind=item")
+        tools = page.locator(".entry").first.locator(":scope > p > *")
+        places = [await tool.bounding_box() for tool in await tools.all()]
+        assert len(places) == 3
+        for tool in await tools.all():
+            await tool.hover()
+            said = await tool.evaluate(WORDS)
+            assert said["size"] >= 12
+            assert said["below"] > 0
+            assert 0 <= said["left"] < said["right"] <= viewport["width"]
+            assert [await tool.bounding_box() for tool in await tools.all()] == places
+            assert await page.evaluate(WIDER) == 0
+
+
+@pytest.mark.parametrize(
+    ("spoken", "wanted"),
+    [("en-US", r"[A-Z]\w+ \d+, 20\d\d, \d+:\d\d\s[AP]M"), ("de-DE", r"\d+ [A-Z]\w+ 20\d\d, \d\d:\d\d")],
+)
+async def test_a_time_of_a_row_says_its_moment_when_pointed_at(browser: Browser, tmp_path, spoken, wanted):
+    """As pages write it. It lies above the link that covers a row, and still leads where that does."""
+    async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, locale=spoken) as page:
+        await settled(page, f"{app.client.base}/")
+        time = page.locator(".entry time").first
+        target = await page.locator(".entry h3 a").first.get_attribute("href") or ""
+        await time.hover()
+        await expect(time).to_have_attribute("title", re.compile(f"^{wanted}$"))
+        await time.click()
+        await page.wait_for_url(f"{app.client.base}{target}")
 
 
 async def test_a_theme_is_chosen_by_the_palette_and_stays(browser: Browser, tmp_path):

@@ -55,7 +55,7 @@ class WebProcesses:
                     await self._is_stopping.wait()
 
     async def _until_it_ends(self, process: Process) -> None:
-        """By itself, or because we stop."""
+        """Wait until this process ends by itself, which is logged, or end it when we are stopped."""
         stopping = asyncio.ensure_future(self._is_stopping.wait())
         ended = asyncio.ensure_future(process.wait())
         await asyncio.wait({ended, stopping}, return_when=asyncio.FIRST_COMPLETED)

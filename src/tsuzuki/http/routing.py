@@ -96,6 +96,7 @@ class Routes:
 
 _SLASHES = re.compile("//+")
 _MOST_JOINED = 3
+_FIRST = 1
 _WORD = 3  # below /api/v1/
 _ANY = "{}"
 _Shape = tuple[int, str, str]
@@ -105,7 +106,9 @@ _NONE: _Shape = (0, "", "")
 
 def _shape(path: str) -> _Shape:
     parts = path.split("/")
-    return len(parts), "".join(parts[1:2]), parts[_WORD] if len(parts) > _WORD else ""
+    first = parts[_FIRST] if len(parts) > _FIRST else ""
+    word = parts[_WORD] if len(parts) > _WORD else ""
+    return len(parts), first, word
 
 
 def _may_match(path: str, shape: _Shape) -> bool:

@@ -184,7 +184,10 @@ def _percentage(said: object) -> float:
 
 
 def reading_of(report: DocumentProgress, count: int) -> ReportedReading:
-    """The same of a chapter: by its page, in a text by how much of it; at the end it is read."""
+    """The place in a chapter of so many pages that KOReader reports.
+
+    By its page, in a text by how much of it was read; at the end the chapter is read.
+    """
     page = _page(report.progress)
     if page is None:
         page = math.ceil(report.percentage * max(count, 1))

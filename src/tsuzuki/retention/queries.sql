@@ -214,7 +214,7 @@ select cast(coalesce(avg(size), 0) as bigint) from (
 ) as newest;
 
 -- name: add_steps
--- A negative time: it never ran, and is due as if it had run then.
+-- A negative finished_at means: it never ran, and waits for its next run as if it had finished at that time.
 insert into retention_step (name, finished_at)
 select value ->> 0, -cast(:counted_from as bigint) from json_each(cast(:rows as text))
 where true

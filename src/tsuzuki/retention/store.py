@@ -18,9 +18,12 @@ class StepRow(msgspec.Struct, frozen=True):
     name: str
     after_id: int
     finished_at: Millis
-    """0 if it never was."""
+    """When it last came to its end; 0 if it never did."""
     counted_from: Millis
-    """The same, or when it was added: from when on it waits for its next run."""
+    """The time from which it waits for its next run: `finished_at`, or the time it was added with if it never ran.
+
+    The table has the latter in finished_at too, as a negative number.
+    """
     pruned: int
     """Rows in all, since the beginning."""
 

@@ -48,10 +48,13 @@ class PlaceLink(msgspec.Struct, frozen=True):
 
 
 class PlainContext(Context):
-    """Calls what a template names. Jinja asks each function and macro first whether it takes the context: none does."""
+    """Calls functions and macros of templates without asking first, as Jinja does, whether each takes the context.
+
+    None does (tests/web/test_rules.py).
+    """
 
     def call(self, called: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
-        """What it says to these values."""
+        """Call it without Jinja's checks for functions that want the context."""
         named.pop("_block_vars", None)
         named.pop("_loop_vars", None)
         return called(*args, **named)
@@ -195,7 +198,10 @@ def _prepared(templates: Environment, template: str, macro: str, *, most: int = 
 
 
 def _for_each(prepared: Callable[..., Markup], of: Callable[[Any], tuple[object, ...]]) -> Callable[..., Markup]:
-    """The same for each row of a list, in one piece: `of` has what is shown of a row; other values come before it."""
+    """Call a prepared macro for each row of a list and join what it renders.
+
+    `of` picks the values of a row that the macro shows; the values that all rows share are passed before them.
+    """
 
     def for_each(spoken: Language, rows: Iterable[object], *values: object) -> Markup:
         return Markup("".join([prepared(spoken, *values, *of(row)) for row in rows]))  # noqa: S704  a template escapes

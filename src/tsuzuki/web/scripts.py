@@ -85,7 +85,7 @@ def texts_for_scripts(language: Language) -> str:
 
 
 def script_of_texts(language: Language, dialogs: str) -> Asset:
-    """The same as a script, with the dialogs that scripts open: a browser keeps both, and no page repeats them."""
+    """A script that sets the texts and dialogs of scripts: browsers keep it, so that no page repeats them."""
     said = texts_for_scripts(language).encode()
     return asset_of("texts.js", b"globalThis.said=%s;globalThis.dialogs=%s" % (said, msgspec.json.encode(str(dialogs))))
 

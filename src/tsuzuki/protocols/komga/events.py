@@ -61,6 +61,8 @@ class _Listener:
         self._asked = asked
         self._unread: dict[str, int] | None = None
         self._arrived: set[str] = set()
+        self._added: set[str] = set()
+        """Series that were announced: a back-catalogue comes in batches."""
 
     async def message(self, event: EventMessage) -> bytes:
         """One message or several; a comment for what has no word there."""
@@ -74,7 +76,10 @@ class _Listener:
             if arrived.kind == "chapter":
                 self._arrived.add(arrived.id)
                 where = {"seriesId": arrived.id, "libraryId": self._asked.library_id}
-                yield "SeriesAdded" if arrived.available else "SeriesChanged", _written(**where)
+                is_new = arrived.available > 0 and arrived.id not in self._added
+                if is_new:
+                    self._added.add(arrived.id)
+                yield "SeriesAdded" if is_new else "SeriesChanged", _written(**where)
                 for book in await self._books(arrived):
                     yield "BookAdded", _written(bookId=str(book), **where)
         elif event.kind == "counts":

@@ -9,7 +9,8 @@ import { toast } from "./toasts.js";
 const list = () => document.getElementById("list");
 const rows = () => [...list().querySelectorAll(".entry")];
 const idOf = (row) => row.id.slice(1);
-const KEEP = "rows:";
+const FILES = [...document.querySelectorAll("script[src*='/js/app.'], link[href*='/inbox.']")];
+const KEEP = `rows:${FILES.map((file) => (file.src ?? file.href).split(".").at(-2))}:`;  // rows are restored into pages of the same version
 const MARK = "button[name$=read]";
 const SAVE = "button[name$=save]";
 const NAMES = { read: "js.do_read", unread: "js.do_unread", save: "js.do_save", unsave: "js.do_unsave" };
@@ -38,6 +39,17 @@ function step(by) {
 }
 
 const here = () => (current?.isConnected ? current : document.activeElement?.closest?.(".entry"));
+
+// -- times
+
+/** Who points at a time gets its moment, as pages write it elsewhere. */
+function sayMoment({ target }) {
+  if (!target.matches("time:not([title])")) return;
+  const { writing, clock: hourCycle } = list().dataset;
+  const timeZone = document.documentElement.dataset.zone || undefined;
+  const written = (form) => new Date(target.dateTime).toLocaleString(writing, { timeZone, ...form });
+  target.title = `${written({ dateStyle: "long" })}, ${written({ timeStyle: "short", hourCycle })}`;
+}
 
 // -- marking
 
@@ -94,6 +106,7 @@ async function keep(row, saved, note = "") {
 }
 
 function onClick(event) {
+  if (event.target.matches("time")) event.target.closest(".entry").querySelector("h3 a").dispatchEvent(new MouseEvent("click", event));
   const button = event.target.closest(".entry > p button");
   if (!button) return;
   event.preventDefault();
@@ -211,6 +224,7 @@ function keepPlace() {
     try { sessionStorage.setItem(KEEP + location.href, JSON.stringify(kept)); } catch { /* too much to keep: the list begins anew */ }
   });
   document.querySelector("[data-leaving]")?.addEventListener("submit", () => sessionStorage.clear());
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith("rows:") && !key.startsWith(KEEP)) sessionStorage.removeItem(key);
   if (performance.getEntriesByType("navigation")[0]?.type !== "back_forward") return;
   const kept = JSON.parse(sessionStorage.getItem(KEEP + location.href) ?? "null");
   if (!kept?.html.trim()) return;
@@ -229,6 +243,7 @@ export function startList() {
   nameAll();
   keepPlace();
   list().addEventListener("click", onClick);
+  list().addEventListener("pointerover", sayMoment);
   document.querySelector("[data-mark-all]")?.addEventListener("submit", markAll);
   document.querySelector(".news")?.addEventListener("click", (event) => { event.preventDefault(); scrollTo({ top: 0 }); refresh(); });
   bind("j", say("js.next"), () => step(1));
