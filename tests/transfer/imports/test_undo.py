@@ -175,7 +175,7 @@ async def test_nothing_is_left_of_several_backups(db, tmp_path, turned, count):
 @pytest.mark.parametrize("order", [*permutations(range(3)), (1, 2), (2, 1)], ids=str)
 async def test_backups_are_undone_in_any_order(db, tmp_path, turned, order):
     """What the last says of those that are left is what counts; all are looked at before one is imported."""
-    importer = await an_importer(db, tmp_path, clock=count(NOON).__next__)
+    importer = await an_importer(db, tmp_path, clock=map(Millis, count(NOON)).__next__)
     nothing = await sizes(importer)
     shown = {n: await importer.show("a.tachibk", a_month(n)) for n in ((2, 1, 0) if turned else (0, 1, 2))}
     states = {}
@@ -187,6 +187,25 @@ async def test_backups_are_undone_in_any_order(db, tmp_path, turned, order):
         del states[n]
         assert await said(importer) == (states[max(states)] if states else [])
     assert states or await sizes(importer) == nothing
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))], ids=str)
+async def test_a_continued_import_leaves_what_a_later_one_wrote(db, tmp_path, order):
+    """The first of three was cut off, and goes on once the second is done."""
+    importer = await an_importer(db, tmp_path, clock=map(Millis, count(NOON)).__next__)
+    nothing, done, states = await sizes(importer), {}, {}
+    for n in range(3):
+        done[n] = await importer.import_file("a.tachibk", a_month(n))
+        states[n] = await said(importer)
+        if n == 1:
+            await put_file_again(importer, done[0], a_month(0), tmp_path)
+            await importer.imports.runner.do("import", done[0])
+            assert await said(importer) == states[1]
+    for n in order:
+        await importer.undo(done[n])
+        del states[n]
+        assert await said(importer) == (states[max(states)] if states else [])
+    assert await sizes(importer) == nothing
 
 
 def a_month(n):

@@ -196,11 +196,10 @@ where shelf_id = :shelf_id and exists (
 -- looked at before one of them runs, so their ids and the times of their beginnings do not tell.
 over_own.shelf_import_id = (
   select later.shelf_import_id from shelf_import as own
-  join import_backup as later on later.backup_series_id = over_own.backup_series_id and later.shelf_import_id <> own.id
+  join import_backup as later on later.backup_series_id = over_own.backup_series_id
     and later.updated_at between own.created_at and own.finished_at
   left join import_backup as former
     on former.shelf_import_id = own.id and former.backup_series_id = later.backup_series_id
-    and not exists ({made} and import_made.kind = 'backup' and import_made.of_id = later.backup_series_id)
   where own.id = :id and (later.updated_at, later.shelf_import_id) > (coalesce(former.updated_at, 0), own.id)
   order by later.updated_at, later.shelf_import_id limit 1
 )
