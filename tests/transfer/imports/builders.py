@@ -1,6 +1,7 @@
 """Somebody who imports files: a shelf, the sources of a server, and a worker for the queue."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tsuzuki.db import Database
 from tsuzuki.files.folder import FolderStore
 from tsuzuki.files.stores import IMPORTS
 from tsuzuki.model.requests import Parsers
+from tsuzuki.model.times import Millis
 from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.shelves.follows import Follows
@@ -39,6 +41,7 @@ class Importer(msgspec.Struct, frozen=True):
     reader: Reader
     imports: Imports
     sources: Sources
+    clock: Callable[[], Millis]
 
     @property
     def db(self) -> Database:
@@ -49,7 +52,9 @@ class Importer(msgspec.Struct, frozen=True):
 
     async def import_file(self, name: str, body: bytes) -> ShelfImportRow:
         """Looked at and imported; its row when that is over."""
-        shown = await self.show(name, body)
+        return await self.import_shown(await self.show(name, body))
+
+    async def import_shown(self, shown: ShelfImportRow) -> ShelfImportRow:
         await self.imports.start(self.reader.shelf_id, shown.public_id)
         return await self.finished(shown)
 
@@ -59,7 +64,7 @@ class Importer(msgspec.Struct, frozen=True):
 
     async def finished(self, row: ShelfImportRow, *, within: float = 120.0) -> ShelfImportRow:
         """The row once a worker has done what there was to do, or was stopped after so many seconds."""
-        worker_context = WorkerContext(db=self.db, wakeup=MemoryWakeup(), clock=lambda: NOON, name="test")
+        worker_context = WorkerContext(db=self.db, wakeup=MemoryWakeup(), clock=self.clock, name="test")
         working = asyncio.create_task(Worker(worker_context, IMPORTS_QUEUE, self.imports.runner).run())
         try:
             with suppress(TimeoutError):
@@ -89,9 +94,15 @@ class Importer(msgspec.Struct, frozen=True):
         )
 
 
-async def an_importer(db: Database, folder: Path, parsers: Parsers = HERE, client: Any = None) -> Importer:
+async def an_importer(
+    db: Database,
+    folder: Path,
+    parsers: Parsers = HERE,
+    client: Any = None,
+    clock: Callable[[], Millis] = lambda: NOON,
+) -> Importer:
     """Somebody on a server without sources."""
-    deps = shelf_deps(db, vet=vet, parsers=parsers)
+    deps = shelf_deps(db, clock, vet=vet, parsers=parsers)
     registry = Registry(builtin())
     sources = Sources(
         db,
@@ -109,4 +120,4 @@ async def an_importer(db: Database, folder: Path, parsers: Parsers = HERE, clien
         files=FolderStore(folder / "imports", IMPORTS),
         client=client,
     )
-    return Importer(await a_reader(db, folder), imports, sources)
+    return Importer(await a_reader(db, folder), imports, sources, clock)

@@ -278,6 +278,11 @@ FILES = {
         [("series", 1), ("series", 1), ("series", 1), ("ratings", 1)],
     ),
     "opml": (OPML, {"groups": 1, "feeds": 1}, [("feeds", 1)]),
+    "opml of FreshRSS": (
+        OPML.replace(b"</body>", b'<outline type="JSON+DotPath" xmlUrl="https://c.example/" />' * 2 + b"</body>"),
+        {"groups": 1, "feeds": 1},
+        [("feeds", 1), ("feeds", 2)],
+    ),
     "reader_json": (STARRED, {"bookmarks": 1}, [("items", 1)]),
     "inoreader": (INOREADER, {"bookmarks": 1}, [("items", 1)]),
     "ttrss": (TTRSS, {"bookmarks": 1}, [("items", 1)]),
@@ -389,7 +394,7 @@ REFUSED = {
     "no feed of the web": (OPML.replace(b"https:", b"ftp:"), "Their addresses are not those of feeds on the web"),
     "a page of which FreshRSS makes a feed": (
         b'<opml><body><outline type="HTML+XPath" text="A" xmlUrl="https://a.example/" /></body></opml>',
-        "Their addresses are not those of feeds on the web",
+        r"imported\. FreshRSS makes these feeds of pages by rules that this server does not know\.$",
     ),
     "empty": (b"", "is empty"),
     "no archive of ours": (b"PK\x03\x04 and so on", "cannot be read"),

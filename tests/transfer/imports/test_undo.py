@@ -1,6 +1,7 @@
 """The undo of an import leaves nothing of it, and takes nothing that its reader has done beside or since (I9)."""
 
 import zlib
+from itertools import count, permutations
 
 import msgspec
 import pytest
@@ -46,6 +47,8 @@ select (select count(*) from series) as series, (select count(*) from chapter) a
 select (select count(*) from import_progress) + (select count(*) from import_entry) as n;
 -- name: backups
 select message from backup_series order by source_uid desc;
+-- name: said
+select message from backup_series union all select body from backup_rest;
 -- name: save_chapters
 insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, created_at)
 select cast(:shelf_id as bigint), chapter.series_id, chapter.id, true, true, 0, 0 from chapter;
@@ -166,6 +169,55 @@ async def test_nothing_is_left_of_several_backups(db, tmp_path, turned, count):
     for each in reversed(imports) if turned else imports:
         await importer.undo(each)
     assert await sizes(importer) == before
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["looked at in turn", "the last looked at first"])
+@pytest.mark.parametrize("order", [*permutations(range(3)), (1, 2), (2, 1)], ids=str)
+async def test_backups_are_undone_in_any_order(db, tmp_path, turned, order):
+    """What the last says of those that are left is what counts; all are looked at before one is imported."""
+    importer = await an_importer(db, tmp_path, clock=map(Millis, count(NOON)).__next__)
+    nothing = await sizes(importer)
+    shown = {n: await importer.show("a.tachibk", a_month(n)) for n in ((2, 1, 0) if turned else (0, 1, 2))}
+    states = {}
+    for n in range(3):
+        await importer.import_shown(shown[n])
+        states[n] = await said(importer)
+    for n in order:
+        await importer.undo(shown[n])
+        del states[n]
+        assert await said(importer) == (states[max(states)] if states else [])
+    assert states or await sizes(importer) == nothing
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))], ids=str)
+async def test_a_continued_import_leaves_what_a_later_one_wrote(db, tmp_path, order):
+    """The first of three was cut off, and goes on once the second is done."""
+    importer = await an_importer(db, tmp_path, clock=map(Millis, count(NOON)).__next__)
+    nothing, done, states = await sizes(importer), {}, {}
+    for n in range(3):
+        done[n] = await importer.import_file("a.tachibk", a_month(n))
+        states[n] = await said(importer)
+        if n == 1:
+            await put_file_again(importer, done[0], a_month(0), tmp_path)
+            await importer.imports.runner.do("import", done[0])
+            assert await said(importer) == states[1]
+    for n in order:
+        await importer.undo(done[n])
+        del states[n]
+        assert await said(importer) == (states[max(states)] if states else [])
+    assert await sizes(importer) == nothing
+
+
+def a_month(n):
+    """A backup of one series that has a chapter and a note more in each month, and other categories beside it."""
+    chapters = [a_chapter(f"/c/{each}", number=each, read=1) for each in range(n + 1)]
+    series = a_manga(UNKNOWN, "/manga/one", "One", chapters=chapters, extra=text_field(110, f"Month {n}"))
+    return a_backup(series, extra=bytes_field(600, number_field(4, n + 1)))
+
+
+async def said(importer):
+    """What the next backup repeats of earlier ones."""
+    return await importer.db.read(lambda tx: tx.many(bytes, q.said))
 
 
 async def test_what_a_later_backup_says_outlives_the_one_before_it(db, tmp_path):

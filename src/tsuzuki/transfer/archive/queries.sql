@@ -452,6 +452,27 @@ select cast(:import_id as bigint), series_id, group_id, status, notify, preferen
 from former_follow where shelf_id = :shelf_id and series_id = :series_id
 on conflict (shelf_import_id, series_id) do nothing;
 
+-- name: was_put
+-- Whether this import had written it, and another one has since: one that was cut off and goes on leaves it alone.
+select 1 from backup_series
+where shelf_id = :shelf_id and source_uid = :source and url = :url
+  and shelf_import_id is distinct from cast(:import_id as bigint)
+  and (
+    exists (
+      select 1 from import_made
+      where import_made.shelf_import_id = :import_id and import_made.kind = 'backup'
+        and import_made.of_id = backup_series.id
+    )
+    or exists (
+      select 1 from import_backup
+      where import_backup.shelf_import_id = :import_id and import_backup.backup_series_id = backup_series.id
+    )
+  );
+
+-- name: was_rest_put
+select 1 from backup_rest join import_rest on import_rest.shelf_import_id = :import_id
+where backup_rest.shelf_id = :shelf_id and backup_rest.shelf_import_id is distinct from import_rest.shelf_import_id;
+
 -- name: keep_backup
 insert into import_backup (shelf_import_id, backup_series_id, source_name, message, updated_at)
 select cast(:import_id as bigint), id, source_name, message, updated_at from backup_series

@@ -177,7 +177,8 @@ class SeriesImport:
         said = {"shelf_id": self._shelf_id, "source": backup.source, "url": backup.url}
         is_new = await tx.maybe(SeriesId, q.series_of_backup, **said) is None
         undo_log = self._import_run.undo_log
-        await undo_log.keep_backup_tx(tx, self._shelf_id, backup)
+        if not await undo_log.keep_backup_tx(tx, self._shelf_id, backup):
+            return
         now, import_id = self._deps.clock(), undo_log.import_id
         backup_id = await put_backup_tx(tx, self._shelf_id, series_id, backup, import_id=import_id, now=now)
         if is_new and backup_id is not None:

@@ -152,9 +152,9 @@ class _OtherLines:
                 await tx.run(q.proxy_images, shelf_id=self._shelf_id, now=now)
             if person.backup_rest is not None:
                 undo_log = self._import_run.undo_log
-                await undo_log.keep_rest_tx(tx, self._shelf_id, person.backup_rest)
-                said = {"body": person.backup_rest, "import_id": undo_log.import_id}
-                await tx.run(q.put_backup_rest, shelf_id=self._shelf_id, **said, now=now)
+                if await undo_log.keep_rest_tx(tx, self._shelf_id, person.backup_rest):
+                    said = {"body": person.backup_rest, "import_id": undo_log.import_id}
+                    await tx.run(q.put_backup_rest, shelf_id=self._shelf_id, **said, now=now)
             if person.retention is not None and await owns_shelf_tx(tx, self._shelf_id, self._user.id):
                 await tx.run(q.keep_read, shelf_id=self._shelf_id, retention=Millis(person.retention), now=now)
         return LineCounts(created=changed, existing=len(run) - changed)

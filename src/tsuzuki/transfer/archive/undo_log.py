@@ -74,16 +74,24 @@ class UndoLog(msgspec.Struct, frozen=True):
         if self.import_id is not None:
             await tx.run(q.keep_former, import_id=self.import_id, shelf_id=shelf_id, series_id=series_id)
 
-    async def keep_backup_tx(self, tx: Tx, shelf_id: ShelfId, backup: BackupLine) -> None:
-        """Keep what an earlier backup said of the series, if that was something else."""
-        if self.import_id is not None:
-            said = q.keep_backup.values_of(backup, shelf_id=shelf_id, import_id=self.import_id)
-            await tx.run(q.keep_backup, **said)
+    async def keep_backup_tx(self, tx: Tx, shelf_id: ShelfId, backup: BackupLine) -> bool:
+        """Keep what an earlier backup said of the series, if that was something else; False if a later one said it."""
+        if self.import_id is None:
+            return True
+        said = {"shelf_id": shelf_id, "import_id": self.import_id}
+        if await tx.maybe(int, q.was_put, source=backup.source, url=backup.url, **said):
+            return False
+        await tx.run(q.keep_backup, **q.keep_backup.values_of(backup, **said))
+        return True
 
-    async def keep_rest_tx(self, tx: Tx, shelf_id: ShelfId, body: bytes) -> None:
-        """Keep what an earlier backup said beside its series, if that was something else."""
-        if self.import_id is not None:
-            await tx.run(q.keep_rest, import_id=self.import_id, shelf_id=shelf_id, body=body)
+    async def keep_rest_tx(self, tx: Tx, shelf_id: ShelfId, body: bytes) -> bool:
+        """Keep what an earlier backup said beside its series, if that was something else; False if a later one did."""
+        if self.import_id is None:
+            return True
+        if await tx.maybe(int, q.was_rest_put, import_id=self.import_id, shelf_id=shelf_id):
+            return False
+        await tx.run(q.keep_rest, import_id=self.import_id, shelf_id=shelf_id, body=body)
+        return True
 
     @asynccontextmanager
     async def progress_tx(self, tx: Tx, shelf_id: ShelfId, *, chapters: Sequence[ChapterId]) -> AsyncIterator[None]:

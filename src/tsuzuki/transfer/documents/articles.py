@@ -4,6 +4,7 @@ Starred articles become bookmarks. What was read of the others does not come alo
 their feeds do, so they would come again.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -31,19 +32,20 @@ _STARRED = "starred"
 NO_ADDRESS = "They have neither an address nor a text."
 NOT_STARRED = "Only starred articles are imported: their feeds bring the others themselves."
 NOT_WEB = "Their addresses are not those of feeds on the web."
+MADE_OF_PAGES = "FreshRSS makes these feeds of pages by rules that this server does not know."
 
 
 def read_feed_list(body: bytes, now: int) -> ForeignLines:
     """An OPML document."""
     feeds: list[FeedLine] = []
-    left = 0
+    left = Counter[str]()
     for outline in read_opml(body):
         if outline.is_page or http_url(outline.link) is None:
-            left += 1
+            left[MADE_OF_PAGES if outline.is_page else NOT_WEB] += 1
             continue
         title = "" if outline.title == outline.link else outline.title
         feeds.append(a_feed(outline.link, title, outline.site_url, outline.group, now))
-    return ForeignLines(feeds=feeds, left_out=[LeftOut("feeds", left, NOT_WEB)] if left else [])
+    return ForeignLines(feeds=feeds, left_out=[LeftOut("feeds", count, why) for why, count in left.items()])
 
 
 def a_feed(link: str, title: str, site_url: str | None, group: str, now: int) -> FeedLine:  # noqa: PLR0917  a row

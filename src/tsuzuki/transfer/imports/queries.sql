@@ -191,32 +191,35 @@ where shelf_id = :shelf_id and exists (
     and import_made.public_id = bookmark.public_id and import_made.state = bookmark.note
 );
 
--- fragment: next_backup
--- The import that wrote over what this one had written, by when that was.
-select min(later.shelf_import_id) from shelf_import as own
-join import_backup as later
-  on later.shelf_import_id > own.id and later.updated_at between own.created_at and own.finished_at
-where own.id = :id and later.backup_series_id
+-- fragment: is_next
+-- Of the import that wrote over what this one had written. They are in the order of what they wrote over: several are
+-- looked at before one of them runs, so their ids and the times of their beginnings do not tell.
+over_own.shelf_import_id = (
+  select later.shelf_import_id from shelf_import as own
+  join import_backup as later on later.backup_series_id = over_own.backup_series_id
+    and later.updated_at between own.created_at and own.finished_at
+  left join import_backup as former
+    on former.shelf_import_id = own.id and former.backup_series_id = later.backup_series_id
+  where own.id = :id and (later.updated_at, later.shelf_import_id) > (coalesce(former.updated_at, 0), own.id)
+  order by later.updated_at, later.shelf_import_id limit 1
+)
 
 -- name: pass_backups_on
 -- What a later backup was written over is now what this one was written over.
-update import_backup
+update import_backup as over_own
 set source_name = before.source_name, message = before.message, updated_at = before.updated_at
 from import_backup as before
-where before.shelf_import_id = :id and before.backup_series_id = import_backup.backup_series_id
-  and import_backup.shelf_import_id = ({next_backup} = import_backup.backup_series_id);
+where before.shelf_import_id = :id and before.backup_series_id = over_own.backup_series_id and {is_next};
 
 -- name: pass_made_backups_on
 -- Where this one was the first, the later one is now.
 insert into import_made (shelf_import_id, kind, of_id)
 select over_own.shelf_import_id, 'backup', over_own.backup_series_id from import_backup as over_own
-where over_own.backup_series_id in ({made} and import_made.kind = 'backup')
-  and over_own.shelf_import_id = ({next_backup} = over_own.backup_series_id)
+where over_own.backup_series_id in ({made} and import_made.kind = 'backup') and {is_next}
 on conflict (shelf_import_id, kind, of_id) do nothing;
 
 -- fragment: passed
-import_backup as over_own join backup_series on backup_series.id = over_own.backup_series_id
-  and over_own.shelf_import_id = ({next_backup} = over_own.backup_series_id)
+import_backup as over_own join backup_series on backup_series.id = over_own.backup_series_id and {is_next}
 
 -- name: pass_series_on
 -- Whoever is the last to undo what it said of a series that an import made removes it.
@@ -235,9 +238,8 @@ where true
 on conflict (shelf_import_id, chapter_id) do nothing;
 
 -- name: drop_passed_backups
-delete from import_backup
-where backup_series_id in ({made} and import_made.kind = 'backup')
-  and shelf_import_id = ({next_backup} = import_backup.backup_series_id);
+delete from import_backup as over_own
+where over_own.backup_series_id in ({made} and import_made.kind = 'backup') and {is_next};
 
 -- name: restore_backups
 -- Of those that no later backup has written anew. They are then again of the import that had written them, if any.
@@ -272,11 +274,12 @@ where shelf_id = :shelf_id and shelf_import_id = :id and id in ({made} and impor
 update import_rest set body = before.body, updated_at = before.updated_at
 from import_rest as before
 where before.shelf_import_id = :id and import_rest.shelf_import_id = (
-  select min(later.shelf_import_id) from shelf_import as own
-  join shelf_import as other on other.shelf_id = own.shelf_id and other.id > own.id
+  select later.shelf_import_id from shelf_import as own
+  join shelf_import as other on other.shelf_id = own.shelf_id
   join import_rest as later
     on later.shelf_import_id = other.id and later.updated_at between own.created_at and own.finished_at
-  where own.id = :id
+  where own.id = :id and (later.updated_at, later.shelf_import_id) > (coalesce(before.updated_at, 0), own.id)
+  order by later.updated_at, later.shelf_import_id limit 1
 );
 
 -- name: restore_rest
@@ -351,3 +354,10 @@ delete from import_progress where shelf_import_id = :id;
 
 -- name: forget_entries
 delete from import_entry where shelf_import_id = :id;
+
+-- name: forget_backups
+-- Nothing is passed on to an import that is undone.
+delete from import_backup where shelf_import_id = :id;
+
+-- name: forget_rest
+delete from import_rest where shelf_import_id = :id;

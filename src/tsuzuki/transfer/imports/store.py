@@ -129,3 +129,5 @@ async def undo_rest_tx(tx: Tx, found: ShelfImportRow) -> None:
     await tx.run(q.remove_chapters, id=found.id)
     await tx.run(q.lower_latest, id=found.id)
     await tx.run(q.remove_series, id=found.id)
+    await tx.run(q.forget_backups, id=found.id)
+    await tx.run(q.forget_rest, id=found.id)
