@@ -293,7 +293,7 @@ async def test_words_of_a_row_cover_no_icon_without_scripts(browser: Browser, tm
     ("spoken", "wanted"),
     [("en-US", r"[A-Z]\w+ \d+, 20\d\d, \d+:\d\d\s[AP]M"), ("de-DE", r"\d+ [A-Z]\w+ 20\d\d, \d\d:\d\d")],
 )
-async def test_a_time_of_a_row_says_its_moment_when_pointed_at(browser: Browser, tmp_path, spoken, wanted):
+async def test_a_rows_time_shows_its_moment_when_pointed_at(browser: Browser, tmp_path, spoken, wanted):
     """As pages write it. It lies above the link that covers a row, and still leads where that does."""
     async with a_reader_setup(tmp_path) as (app, user, _), browsing(browser, app, user, locale=spoken) as page:
         await settled(page, f"{app.client.base}/")
