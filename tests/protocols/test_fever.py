@@ -485,13 +485,11 @@ async def test_a_hundred_thousand_unread_are_one_quick_text(empty_database_url, 
         ann = await an_app_reader(app, "fever")
         feed = await ann.add_feed("Many")
         await fill(app, ann.shelf, feed, count)
-        spent = []
-        for _ in range(3):  # a collection of all that a long run of tests has in memory takes a second
-            begun = time.process_time()
-            answer = await app.client.ask("POST", "/fever/?unread_item_ids", data={"api_key": ann.fever_key})
-            spent.append(time.process_time() - begun)
-            assert len(answer.json()["unread_item_ids"].split(",")) == count
-        assert min(spent) < count / 100_000 + 0.2
+        begun = time.process_time()
+        answer = await app.client.ask("POST", "/fever/?unread_item_ids", data={"api_key": ann.fever_key})
+        spent = time.process_time() - begun
+        assert len(answer.json()["unread_item_ids"].split(",")) == count
+        assert spent < count / 100_000 + 0.2
         marked = await ask(ann, f"mark=item&as=read&id={(await ids_of(ann))[0]}")
         assert ("unread_item_ids" in marked) == (count <= 20_000)
 
