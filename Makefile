@@ -4,7 +4,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each is three times as quick from bytecode
 
 .PHONY: help run demo pictures test test-fast coverage check fix bench clients soak apps screenshots stranger lock schema settings messages clean
-.PHONY: check-types check-style check-imports check-dependencies
+.PHONY: check-types check-tests check-style check-imports check-dependencies
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,10 +33,13 @@ coverage: ## What the tests run of src, in per cent of lines and branches; what 
 
 check: ## Format, lint, types, import contracts, dependencies
 	@tools/venv dev
-	@$(MAKE) --no-print-directory --jobs=2 check-types check-style check-imports check-dependencies
+	@$(MAKE) --no-print-directory --jobs=2 check-types check-tests check-style check-imports check-dependencies
 
 check-types:
 	$(BIN)/mypy
+
+check-tests:  # that all can be imported; their bytecode is there then for each process of `make test`
+	$(BIN)/pytest --collect-only -qqq
 
 check-style:
 	$(BIN)/ruff format --check --quiet

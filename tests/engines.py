@@ -6,7 +6,7 @@ from random import Random
 
 ONE_SUFFICES = (
     *("tests/api/", "tests/catalogue/", "tests/crawler/", "tests/hostile/", "tests/images/", "tests/odd_values/"),
-    *("tests/protocols/transcripts/", "tests/transfer/", "tests/web/", "tests/worker/"),
+    *("tests/protocols/", "tests/transfer/", "tests/web/", "tests/worker/"),
 )
 """What stands above stores that are tested on both engines. A test there that is about engines is `both_engines`."""
 

@@ -23,6 +23,8 @@ from tsuzuki.model.ids import ChapterId, PublicId, read_id, show_id
 from tsuzuki.model.times import Millis, from_iso
 from tsuzuki.shelves.types import ReportedReading
 
+pytestmark = pytest.mark.both_engines
+
 ARRIVED = from_iso("2025-12-31T23:00:00Z")
 FOLLOWED = "2026-02-22T12:00:00Z"
 TITLE = "The Lighthouse Cat"

@@ -243,6 +243,7 @@ async def test_what_it_was_refreshed_is_when_a_feed_was_polled(app):
 # -- feeds and groups
 
 
+@pytest.mark.both_engines
 async def test_the_golden_exchange(app):
     """Types, names and their order, as two apps' libraries read them without an error."""
     ann = await an_app_reader(app, "fever")

@@ -52,6 +52,7 @@ async def kobo(app) -> Device:
 # -- the exchange
 
 
+@pytest.mark.both_engines
 async def test_the_exchange_of_the_notes(app, kobo):
     """Seven requests with the very bodies; the server's clock is the only thing that may differ."""
     make = "Make a device password under Settings, Device passwords, and log in with it."
@@ -83,6 +84,7 @@ async def test_the_exchange_of_the_notes(app, kobo):
     assert not any("www-authenticate" in answer.headers for answer in said)
 
 
+@pytest.mark.both_engines
 async def test_the_exchange_that_the_plugin_knows(app, kobo):
     answer = await kobo.call("GET", "/users/auth")
     assert (answer.status, answer.json()) == (200, {"authorized": "OK"})

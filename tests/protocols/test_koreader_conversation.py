@@ -5,6 +5,7 @@ import zipfile
 from io import BytesIO
 from typing import Any
 
+import pytest
 from lxml import etree
 
 from tests.app import Answer
@@ -75,6 +76,7 @@ def places(feed: Any) -> list[str]:
     return [link.get("href") for link in found if link.get("rel") in followed]
 
 
+@pytest.mark.both_engines
 async def test_koreader_browses_reads_downloads_and_keeps_its_place(tmp_path, empty_database_url):  # noqa: PLR0915  a conversation is long
     async with a_gallery(tmp_path, empty_database_url, pages=8) as gallery:
         ann = await an_app_reader(gallery.app, "opds", "koreader")

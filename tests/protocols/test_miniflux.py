@@ -114,6 +114,7 @@ async def test_anybody_sees_that_the_server_runs(app):
 # -- what is shown
 
 
+@pytest.mark.both_engines
 async def test_the_exchange_that_its_libraries_read(ann):
     feed = await ann.add_feed("The Gull Letters", group="Comics")
     await ann.release(feed, 1, title="A letter from the pier", author="Mara Quill", categories=("Sea", "Wind"))

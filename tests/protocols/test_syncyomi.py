@@ -5,6 +5,7 @@ import os
 import tracemalloc
 from contextlib import AsyncExitStack, suppress
 
+import pytest
 from aiohttp import ClientError
 
 from tests.api.people import a_running_app
@@ -55,6 +56,7 @@ async def test_of_two_phones_at_once_one_wins(empty_database_url, tmp_path):
         assert (await ask(ann, "GET")).body == b"%d" % winner
 
 
+@pytest.mark.both_engines
 async def test_the_exchange_that_apps_know(empty_database_url, tmp_path):
     """The requests of two phones, one after the other, with bytes that are no backup: nothing reads them."""
     async with a_running_app(tmp_path, database_url=in_settings(empty_database_url)) as app:
