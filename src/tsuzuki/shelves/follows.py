@@ -219,19 +219,19 @@ class Follows:
 
     async def leave(self, shelf_id: ShelfId, public_id: PublicId) -> None:
         """Follow it no more. What was read stays known (I9), and following again brings its entries back."""
-
-        async def leave(tx: Tx) -> None:
-            now = self._deps.clock()
-            await free_room_tx(tx, shelf_id)
-            gone = await self._own_tx(tx, shelf_id, public_id)
-            await self._deps.deliver_before_leaving_tx(tx, "chapter", gone.series_id, shelf_id)
-            entries = await leave_series_tx(tx, shelf_id, gone, now)
-            await followers_changed_tx(tx, gone.series_id, now)
-            if entries:
-                await counts_changed_tx(tx, [shelf_id], now)
-
-        await with_tx_again(self._deps.db, leave)
+        await with_tx_again(self._deps.db, lambda tx: self.leave_tx(tx, shelf_id, public_id))
         self._deps.after_commit(EVENTS_WAKEUP)
+
+    async def leave_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> None:
+        """Leave it as part of more."""
+        now = self._deps.clock()
+        await free_room_tx(tx, shelf_id)
+        gone = await self._own_tx(tx, shelf_id, public_id)
+        await self._deps.deliver_before_leaving_tx(tx, "chapter", gone.series_id, shelf_id)
+        entries = await leave_series_tx(tx, shelf_id, gone, now)
+        await followers_changed_tx(tx, gone.series_id, now)
+        if entries:
+            await counts_changed_tx(tx, [shelf_id], now)
 
     # -- the parts
 

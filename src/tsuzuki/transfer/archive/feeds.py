@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
-from tsuzuki.db.locks import lock_items_tx
+from tsuzuki.db.locks import lock_items_tx, lock_reading_tx, lock_shelf_tx
 from tsuzuki.ingest.detached import ImportedItem, import_items_tx
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem, item_hash
@@ -91,10 +91,12 @@ class FeedImport:
     async def _follow_tx(self, tx: Tx, *, feed: FeedLine) -> tuple[FeedId, _How]:
         """The feed, and whether the shelf follows it only now: one that others know, or one that is new here."""
         now = self._deps.clock()
-        if await find_subscription_to_tx(tx, self._shelf_id, feed.link, feed.proxy) is not None:
-            known = await find_feed_tx(tx, feed.link, feed.proxy)
-            if known is not None:
-                return known, "existing"
+        known = await self._followed_tx(tx, feed)
+        if known is None:
+            await lock_shelf_tx(tx, self._shelf_id)  # another import may follow the same at once
+            known = await self._followed_tx(tx, feed)
+        if known is not None:
+            return known, "existing"
         await check_shelf_limit_tx(tx, self._shelf_id, "follows")
         how: _How = "made"
         feed_id = await add_feed_tx(tx, feed, now)
@@ -120,6 +122,11 @@ class FeedImport:
             await restore_tx(tx, self._shelf_id, former, now)
         return feed_id, how
 
+    async def _followed_tx(self, tx: Tx, feed: FeedLine) -> FeedId | None:
+        if await find_subscription_to_tx(tx, self._shelf_id, feed.link, feed.proxy) is None:
+            return None
+        return await find_feed_tx(tx, feed.link, feed.proxy)
+
     async def import_items(self) -> None:
         """The items with their entries, and what is known not to be news."""
         await self._import_run.store("items.jsonl", self._items_tx, lambda item: item.feed)
@@ -130,6 +137,7 @@ class FeedImport:
         feed_id = self._known.feeds.get(items[0].feed)
         if feed_id is None:
             return LineCounts(left_out=len(run), why=_UNFOLLOWED)
+        await lock_reading_tx(tx, self._shelf_id)
         await lock_items_tx(tx, feed_id)
         brought = [
             ImportedItem(item.key, _item_row(item), as_row(item.entry), each.words)

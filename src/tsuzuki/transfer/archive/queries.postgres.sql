@@ -1,5 +1,5 @@
--- OFFSET 0 keeps it a look into an index for each row, and an array keeps a list out of the plan: a join would be planned
--- for a thousand rows of tables that were empty when the import began, and would read them whole for each series.
+-- OFFSET 0 keeps it a look into an index for each row: a join would be planned for a thousand rows of tables that were
+-- empty when the import began, and would read them whole for each series.
 
 -- fragment: wanted_progress
 lateral (
@@ -7,6 +7,3 @@ lateral (
   where progress.shelf_id = :shelf_id and progress.chapter_id = cast(wanted.value ->> 'chapter_id' as bigint) offset 0
 ) as progress
 where true
-
--- fragment: these_entries
-= any (array(select cast(value ->> 0 as bigint) from json_each(cast(:rows as text))))

@@ -330,6 +330,16 @@ cross join chapter
 where chapter.series_id = :series_id and chapter.key = value ->> 'chapter_key'
 on conflict (series_source_id, key) do nothing;
 
+-- name: raise_latest
+-- R6. When the last chapter of a series without a source came is not known: it has no news.
+update series
+set latest_number = :number, latest_sort = :number_sort, updated_at = :now,
+  last_chapter_at = case
+    when exists (select 1 from series_source where series_source.series_id = series.id) then cast(:now as bigint)
+    else last_chapter_at
+  end
+where id = :series_id and (latest_sort is null or latest_sort < :number_sort);
+
 -- name: put_chapter_entries
 insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, read_at, created_at, appeared_at)
 select cast(:shelf_id as bigint), cast(:series_id as bigint), cast(value ->> 'chapter_id' as bigint), {entry_values}
@@ -429,9 +439,16 @@ select cast(:import_id as bigint), 'bookmark', bookmark.id, bookmark.public_id, 
 from bookmark where bookmark.id = :of_id
 {noted_again};
 
+-- name: note_former
+insert into import_made (shelf_import_id, kind, of_id, state)
+select cast(:import_id as bigint), 'former', series_id, cast(left_at as text)
+from former_follow where shelf_id = :shelf_id and series_id = :of_id
+{noted_again};
+
 -- name: note_backup
-insert into import_made (shelf_import_id, kind, of_id) values (:import_id, 'backup', :of_id)
-on conflict (shelf_import_id, kind, of_id) do nothing;
+-- That there was none before; where there was, that is noted.
+insert into import_backup (shelf_import_id, backup_series_id) values (:import_id, :of_id)
+on conflict (shelf_import_id, backup_series_id) do nothing;
 
 -- name: note_series
 insert into import_series (shelf_import_id, series_id) values (:import_id, :series_id)
@@ -445,45 +462,42 @@ where not exists (select 1 from series_source where series_source.series_id = :s
 on conflict (shelf_import_id, chapter_id) do nothing;
 
 -- name: keep_former
+-- Once more where the reader has left what it made: that is the reader's own.
 insert into import_former (
   shelf_import_id, series_id, group_id, status, notify, preferences, entries, created_at, left_at
 )
 select cast(:import_id as bigint), series_id, group_id, status, notify, preferences, entries, created_at, left_at
 from former_follow where shelf_id = :shelf_id and series_id = :series_id
-on conflict (shelf_import_id, series_id) do nothing;
+on conflict (shelf_import_id, series_id) do update set
+  group_id = excluded.group_id, status = excluded.status, notify = excluded.notify,
+  preferences = excluded.preferences, entries = excluded.entries, created_at = excluded.created_at,
+  left_at = excluded.left_at;
 
 -- name: was_put
 -- Whether this import had written it, and another one has since: one that was cut off and goes on leaves it alone.
 select 1 from backup_series
-where shelf_id = :shelf_id and source_uid = :source and url = :url
-  and shelf_import_id is distinct from cast(:import_id as bigint)
-  and (
-    exists (
-      select 1 from import_made
-      where import_made.shelf_import_id = :import_id and import_made.kind = 'backup'
-        and import_made.of_id = backup_series.id
-    )
-    or exists (
-      select 1 from import_backup
-      where import_backup.shelf_import_id = :import_id and import_backup.backup_series_id = backup_series.id
-    )
-  );
+join import_backup
+  on import_backup.backup_series_id = backup_series.id and import_backup.shelf_import_id = :import_id
+where backup_series.shelf_id = :shelf_id and backup_series.source_uid = :source and backup_series.url = :url
+  and backup_series.shelf_import_id is distinct from import_backup.shelf_import_id;
 
 -- name: was_rest_put
 select 1 from backup_rest join import_rest on import_rest.shelf_import_id = :import_id
 where backup_rest.shelf_id = :shelf_id and backup_rest.shelf_import_id is distinct from import_rest.shelf_import_id;
 
 -- name: keep_backup
-insert into import_backup (shelf_import_id, backup_series_id, source_name, message, updated_at)
-select cast(:import_id as bigint), id, source_name, message, updated_at from backup_series
+insert into import_backup (
+  shelf_import_id, backup_series_id, source_name, message, updated_at, previous_import_id
+)
+select cast(:import_id as bigint), id, source_name, message, updated_at, shelf_import_id from backup_series
 where shelf_id = :shelf_id and source_uid = :source and url = :url
   and shelf_import_id is distinct from cast(:import_id as bigint)
   and (message <> :message or source_name <> :source_name)
 on conflict (shelf_import_id, backup_series_id) do nothing;
 
 -- name: keep_rest
-insert into import_rest (shelf_import_id, body, updated_at)
-select cast(:import_id as bigint), backup_rest.body, backup_rest.updated_at
+insert into import_rest (shelf_import_id, body, updated_at, previous_import_id)
+select cast(:import_id as bigint), backup_rest.body, backup_rest.updated_at, backup_rest.shelf_import_id
 from shelf left join backup_rest on backup_rest.shelf_id = shelf.id
 where shelf.id = :shelf_id and (backup_rest.body is null or backup_rest.body <> :body)
 on conflict (shelf_import_id) do nothing;
@@ -553,46 +567,35 @@ on conflict (shelf_import_id, chapter_id) do update set
   left_opened_at = excluded.left_opened_at;
 
 -- name: item_entries
-select entry.id from json_each(cast(:rows as text))
+select entry.id as entry_id, entry.unread, entry.saved, entry.read_at from json_each(cast(:rows as text))
 cross join entry
 where entry.shelf_id = :shelf_id and entry.item_id = cast(value ->> 0 as bigint);
 
 -- name: chapter_entries
-select entry.id from json_each(cast(:rows as text))
+select entry.id as entry_id, entry.unread, entry.saved, entry.read_at from json_each(cast(:rows as text))
 cross join entry
 where entry.shelf_id = :shelf_id and entry.chapter_id = cast(value ->> 0 as bigint);
 
 -- fragment: entry_is_own
 excluded.unread <> import_entry.left_unread or excluded.read_at is distinct from import_entry.left_read_at
 
--- fragment: these_entries
-in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)))
-
--- name: keep_entries
-insert into import_entry (shelf_import_id, entry_id, was_there, unread, saved, read_at)
-select cast(:import_id as bigint), entry.id, true, entry.unread, entry.saved, entry.read_at
-from entry where entry.id {these_entries}
+-- name: note_entries
+-- What changed. As of progress: what has changed since an import was cut off, its reader did.
+insert into import_entry (
+  shelf_import_id, entry_id, was_there, unread, saved, read_at, left_unread, left_saved, left_read_at
+)
+select cast(:import_id as bigint), cast(value ->> 'entry_id' as bigint), cast(value ->> 'was_there' as boolean),
+  cast(value ->> 'unread' as boolean), cast(value ->> 'saved' as boolean), cast(value ->> 'read_at' as bigint),
+  cast(value ->> 'left_unread' as boolean), cast(value ->> 'left_saved' as boolean),
+  cast(value ->> 'left_read_at' as bigint)
+from json_each(cast(:rows as text))
+where true
 on conflict (shelf_import_id, entry_id) do update set
   was_there = import_entry.was_there or {entry_is_own} or excluded.saved <> import_entry.left_saved,
   unread = case when {entry_is_own} then excluded.unread else import_entry.unread end,
   read_at = case when {entry_is_own} then excluded.read_at else import_entry.read_at end,
-  saved = case when excluded.saved <> import_entry.left_saved then excluded.saved else import_entry.saved end;
-
--- name: leave_entries
--- Those that are not noted yet are new.
-insert into import_entry (
-  shelf_import_id, entry_id, was_there, unread, saved, read_at, left_unread, left_saved, left_read_at
-)
-select cast(:import_id as bigint), entry.id, false, entry.unread, entry.saved, entry.read_at, entry.unread, entry.saved,
-  entry.read_at
-from entry where entry.id {these_entries}
-on conflict (shelf_import_id, entry_id) do update set
+  saved = case when excluded.saved <> import_entry.left_saved then excluded.saved else import_entry.saved end,
   left_unread = excluded.left_unread, left_saved = excluded.left_saved, left_read_at = excluded.left_read_at;
-
--- name: drop_same_entries
-delete from import_entry
-where shelf_import_id = :import_id and entry_id {these_entries} and was_there
-  and (unread, saved) = (left_unread, left_saved) and read_at is not distinct from left_read_at;
 
 -- name: series_titled
 -- Of a list that names neither source nor author: what the shelf follows under that title.

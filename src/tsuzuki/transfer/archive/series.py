@@ -6,13 +6,12 @@ from typing import Any
 
 from tsuzuki.accounts.types import Actor
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx
+from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx, lock_shelf_tx
 from tsuzuki.ingest.chapters import (
     ReleaseFound,
     add_appearances_tx,
     index_chapters_tx,
     index_series_tx,
-    raise_latest_tx,
     release_hash,
 )
 from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded
@@ -153,6 +152,8 @@ class SeriesImport:
         """
         now = self._deps.clock()
         known = await self._find_tx(tx, series)
+        if known is None:
+            await lock_shelf_tx(tx, self._shelf_id)  # another import may make the same at once
         if series.follow is not None and not await self._follows_tx(tx, known):
             await check_shelf_limit_tx(tx, self._shelf_id, "follows")
         await lock_series_merges_shared_tx(tx)
@@ -174,15 +175,13 @@ class SeriesImport:
         return series_id, is_new or found is None
 
     async def _put_backup_tx(self, tx: Tx, series_id: SeriesId, backup: BackupLine) -> None:
-        said = {"shelf_id": self._shelf_id, "source": backup.source, "url": backup.url}
-        is_new = await tx.maybe(SeriesId, q.series_of_backup, **said) is None
         undo_log = self._import_run.undo_log
         if not await undo_log.keep_backup_tx(tx, self._shelf_id, backup):
             return
         now, import_id = self._deps.clock(), undo_log.import_id
         backup_id = await put_backup_tx(tx, self._shelf_id, series_id, backup, import_id=import_id, now=now)
-        if is_new and backup_id is not None:
-            await undo_log.note_made_tx(tx, "backup", backup_id)
+        if backup_id is not None:
+            await undo_log.note_backup_tx(tx, backup_id)
 
     async def _find_tx(self, tx: Tx, series: ArchivedSeries) -> SeriesId | None:
         """Find the series by a source's key or by its id in earlier backups; a series without sources by its name."""
@@ -241,7 +240,7 @@ class SeriesImport:
             return True
         if series.former is None:
             return False
-        return await add_former_tx(
+        is_new = await add_former_tx(
             tx,
             self._shelf_id,
             series_id,
@@ -249,6 +248,9 @@ class SeriesImport:
             group_id=self._known.group(series.former.group),
             preferences=self._preferences(series.former.preferences),
         )
+        if is_new:
+            await self._import_run.undo_log.note_former_tx(tx, self._shelf_id, series_id)
+        return is_new
 
     def _follow_row(self, series_id: SeriesId, follow: FollowLine) -> PlainFollowRow:
         return PlainFollowRow(
@@ -301,7 +303,7 @@ class SeriesImport:
         numbers = [(number, chapter.number) for chapter in chapters if (number := _sort_of(chapter)) is not None]
         if numbers:
             number_sort, latest = max(numbers)
-            await raise_latest_tx(tx, series_id, number=latest or "", number_sort=number_sort, now=now)
+            await tx.run(q.raise_latest, series_id=series_id, number=latest or "", number_sort=number_sort, now=now)
         places = {(row.slug, row.source_key): row.id for row in await mappings_tx(tx, series_id)}
         rows: dict[SeriesSourceId, list[dict[str, Any]]] = defaultdict(list)
         for chapter in chapters:
@@ -322,8 +324,9 @@ class SeriesImport:
         stored = {there[each.key]: each for each in chapters if each.key in there}
         entries = [as_row(each.entry, chapter_id=id_) for id_, each in stored.items() if each.entry is not None]
         progress = [_progress_row(each.progress, id_, now) for id_, each in stored.items() if each.progress is not None]
+        written = sorted({row["chapter_id"] for row in entries + progress})  # entries follow progress
         async with (
-            undo_log.chapter_entries_tx(tx, self._shelf_id, chapters=[row["chapter_id"] for row in entries]),
+            undo_log.chapter_entries_tx(tx, self._shelf_id, chapters=written),
             undo_log.progress_tx(tx, self._shelf_id, chapters=[row["chapter_id"] for row in progress]),
         ):
             if entries:

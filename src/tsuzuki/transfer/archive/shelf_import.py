@@ -19,7 +19,7 @@ from tsuzuki.connectors.page_feeds import web_address
 from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import ForeignKeyViolation
-from tsuzuki.db.locks import lock_shelf_tx
+from tsuzuki.db.locks import lock_reading_tx, lock_shelf_tx
 from tsuzuki.ingest.detached import shelf_items_tx
 from tsuzuki.model.errors import LimitExceeded, NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ItemId, ShelfId
@@ -126,7 +126,7 @@ def _how_far(journal: ImportJournal) -> str:
 
 
 class _OtherLines:
-    """Imports what is neither a feed nor a series."""
+    """Imports what is neither a feed nor a series. One import of a shelf does so at a time."""
 
     def __init__(self, import_run: ImportRun, user: User) -> None:
         self._import_run = import_run
@@ -140,6 +140,7 @@ class _OtherLines:
 
     async def _person_tx(self, tx: Tx, run: Run) -> LineCounts:
         now = self._deps.clock()
+        await lock_shelf_tx(tx, self._shelf_id)
         changed = 0
         for each in run:
             person: Person = each.line
@@ -174,6 +175,7 @@ class _OtherLines:
     async def _groups_tx(self, tx: Tx, run: Run, *, known: KnownNames, is_bare: bool) -> LineCounts:
         now = self._deps.clock()
         created = 0
+        await lock_shelf_tx(tx, self._shelf_id)
         for each in run:
             group: GroupLine = each.line
             if group.is_default:
@@ -199,6 +201,8 @@ class _OtherLines:
 
     async def _bookmarks_tx(self, tx: Tx, run: Run, *, known: KnownNames) -> LineCounts:
         created = 0
+        await lock_shelf_tx(tx, self._shelf_id)
+        await lock_reading_tx(tx, self._shelf_id)
         for each in run:
             created += await self._bookmark_tx(tx, each.line, known)
         return LineCounts(created=created, existing=len(run) - created)

@@ -1,6 +1,6 @@
 """What an import changes, noted in the same transactions, so that all of it can be undone together."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Literal, NewType
 
@@ -16,7 +16,7 @@ from tsuzuki.transfer.archive.store import as_row
 q = load_queries("tsuzuki.transfer.archive")
 
 ImportId = NewType("ImportId", int)
-Made = Literal["group", "subscription", "follow", "bookmark", "backup"]
+Made = Literal["group", "subscription", "follow", "bookmark"]
 
 
 class ProgressBefore(msgspec.Struct, frozen=True):
@@ -31,6 +31,15 @@ class ProgressBefore(msgspec.Struct, frozen=True):
     paged_at: Millis | None = None
     marked_at: Millis | None = None
     opened_at: Millis | None = None
+
+
+class EntryBefore(msgspec.Struct, frozen=True):
+    """What was said of an entry before the import wrote it."""
+
+    entry_id: int
+    unread: bool
+    saved: bool
+    read_at: Millis | None
 
 
 _NOTHING_READ = ProgressBefore(ChapterId(0))
@@ -55,8 +64,16 @@ class UndoLog(msgspec.Struct, frozen=True):
                 await tx.run(q.note_follow, **said)
             case "bookmark":
                 await tx.run(q.note_bookmark, **said)
-            case "backup":
-                await tx.run(q.note_backup, **said)
+
+    async def note_former_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> None:
+        """Note that the import brought what the shelf had when it left this series."""
+        if self.import_id is not None:
+            await tx.run(q.note_former, import_id=self.import_id, shelf_id=shelf_id, of_id=series_id)
+
+    async def note_backup_tx(self, tx: Tx, backup_id: int) -> None:
+        """Note that the import wrote what a backup said of a series; what it wrote over is noted before."""
+        if self.import_id is not None:
+            await tx.run(q.note_backup, import_id=self.import_id, of_id=backup_id)
 
     async def note_series_tx(self, tx: Tx, series_id: SeriesId) -> None:
         """Note that the import made this series."""
@@ -115,9 +132,8 @@ class UndoLog(msgspec.Struct, frozen=True):
             yield
             return
         rows = [[each] for each in chapters]
-        await self._keep_entries_tx(tx, await tx.bulk(int, q.chapter_entries, rows, shelf_id=shelf_id))
-        yield
-        await self._leave_entries_tx(tx, await tx.bulk(int, q.chapter_entries, rows, shelf_id=shelf_id))
+        async with self._entries_tx(tx, lambda: tx.bulk(EntryBefore, q.chapter_entries, rows, shelf_id=shelf_id)):
+            yield
 
     @asynccontextmanager
     async def item_entries_tx(
@@ -128,18 +144,27 @@ class UndoLog(msgspec.Struct, frozen=True):
             yield
             return
 
-        async def entries_tx() -> list[int]:
+        async def entries_tx() -> list[EntryBefore]:
             items = await shelf_items_tx(tx, shelf_id, feed_id, keys)
-            return await tx.many(int, q.item_entries, shelf_id=shelf_id, rows=[[each] for each in items.values()])
+            return await tx.bulk(EntryBefore, q.item_entries, [[each] for each in items.values()], shelf_id=shelf_id)
 
-        await self._keep_entries_tx(tx, await entries_tx())
+        async with self._entries_tx(tx, entries_tx):
+            yield
+
+    @asynccontextmanager
+    async def _entries_tx(self, tx: Tx, entries_tx: Callable[[], Awaitable[list[EntryBefore]]]) -> AsyncIterator[None]:
+        before = {each.entry_id: each for each in await entries_tx()}
         yield
-        await self._leave_entries_tx(tx, await entries_tx())
-
-    async def _keep_entries_tx(self, tx: Tx, entries: Sequence[int]) -> None:
-        await tx.run(q.keep_entries, import_id=self.import_id, rows=[[each] for each in entries])
-
-    async def _leave_entries_tx(self, tx: Tx, entries: Sequence[int]) -> None:
-        rows = [[each] for each in entries]
-        await tx.run(q.leave_entries, import_id=self.import_id, rows=rows)
-        await tx.run(q.drop_same_entries, import_id=self.import_id, rows=rows)
+        changed = [each for each in await entries_tx() if each != before.get(each.entry_id)]
+        rows = [
+            as_row(
+                before.get(each.entry_id, each),
+                was_there=each.entry_id in before,
+                left_unread=each.unread,
+                left_saved=each.saved,
+                left_read_at=each.read_at,
+            )
+            for each in changed
+        ]
+        if rows:
+            await tx.run(q.note_entries, import_id=self.import_id, rows=rows)

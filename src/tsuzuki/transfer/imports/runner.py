@@ -11,8 +11,8 @@ import msgspec
 import structlog
 
 from tsuzuki.db import Tx
-from tsuzuki.db.deadlines import long_deadline
-from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx
+from tsuzuki.db.deadlines import long_deadline, with_tx_again
+from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx, lock_shelf_tx
 from tsuzuki.files.stores import FileStore
 from tsuzuki.model.errors import NotFound, TsuzukiError, Unavailable
 from tsuzuki.model.ids import PublicId, SeriesId
@@ -121,13 +121,13 @@ class ImportRunner:
         said = {"id": found.id, "shelf_id": found.shelf_id}
         for follow in await self._db.read(lambda tx: tx.many(MadeFollow, q.made_follows, **said)):
             with suppress(NotFound):
-                await self._follows.leave(found.shelf_id, follow.public_id)
-            await self._db.with_tx(partial(undo_follow_tx, found=found, series_id=follow.series_id))
+                await with_tx_again(self._db, partial(self._leave_tx, found=found, follow=follow))
         for public_id in await self._db.read(lambda tx: tx.many(PublicId, q.made_subscriptions, **said)):
             with suppress(NotFound):
                 await self._subscriptions.delete(found.shelf_id, public_id)
 
         async def undo(tx: Tx) -> None:
+            await lock_shelf_tx(tx, found.shelf_id)
             await lock_series_merges_shared_tx(tx)
             await lock_reading_tx(tx, found.shelf_id)
             await undo_rest_tx(tx, found)
@@ -136,6 +136,10 @@ class ImportRunner:
         await self._end(found, undo)
         await self._files.remove(found.file_key, unless_since=float("inf"))
 
+    async def _leave_tx(self, tx: Tx, *, found: ShelfImportRow, follow: MadeFollow) -> None:
+        await self._follows.leave_tx(tx, found.shelf_id, follow.public_id)
+        await undo_follow_tx(tx, found, follow.series_id)
+
     async def _undo_state_tx(self, tx: Tx, found: ShelfImportRow) -> None:
         now = self._clock()
         await lock_series_merges_shared_tx(tx)
@@ -143,6 +147,7 @@ class ImportRunner:
         await lock_reading_tx(tx, found.shelf_id)
         await undo_state_tx(tx, found)
         for series_id in series:
+            await tx.run(q.notes_follow, shelf_id=found.shelf_id, series_id=series_id, now=now)
             await entries_follow_tx(tx, found.shelf_id, series_id, now)
         await counts_changed_tx(tx, [found.shelf_id], now)
 

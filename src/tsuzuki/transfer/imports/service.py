@@ -236,12 +236,13 @@ class Imports:
 
         async def begin(tx: Tx) -> ShelfImportRow:
             found = await find_import_tx(tx, shelf_id, public_id)
+            now = self._clock()
             if found.status in {"done", "failed"}:
-                now = self._clock()
                 await set_status_tx(tx, found.id, "undoing", before=found.status, now=now)
-                await enqueue_tx(tx, IMPORTS_QUEUE, f"undo-{found.id}", ImportTask(found.id, "undo"), now=now)
             elif found.status not in {"undoing", "undone"}:
                 raise Conflict("This import has not ended yet.")
+            if found.status != "undone":
+                await enqueue_tx(tx, IMPORTS_QUEUE, f"undo-{found.id}", ImportTask(found.id, "undo"), now=now)
             return await find_import_tx(tx, shelf_id, public_id)
 
         begun = await self._db.with_tx(begin)

@@ -95,11 +95,19 @@ class MadeFollow(msgspec.Struct, frozen=True):
 
 
 async def undo_state_tx(tx: Tx, found: ShelfImportRow) -> None:
-    """What was read, saved and bookmarked by it, before its feeds and series go; with the shelf's reading locked."""
+    """What was read, saved and bookmarked by it, before its feeds and series go; with the shelf's reading locked.
+
+    What others have written over it since goes with the last of them.
+    """
     said: dict[str, Any] = {"shelf_id": found.shelf_id, "id": found.id}
+    await tx.run(q.pass_follows_on, id=found.id)
+    await tx.run(q.pass_subscriptions_on, id=found.id)
+    await tx.run(q.pass_formers_on, **said)
+    await tx.run(q.pass_progress_on, **said)
     await tx.run(q.restore_progress, **said)
     await tx.run(q.remove_progress, **said)
     await tx.run(q.remove_bookmarks, **said)
+    await tx.run(q.pass_entries_on, id=found.id)
     await tx.run(q.remove_entries, **said)
     await tx.run(q.restore_entries, **said)
     await tx.run(q.forget_progress, id=found.id)
@@ -115,19 +123,24 @@ async def undo_follow_tx(tx: Tx, found: ShelfImportRow, series_id: SeriesId) -> 
 async def undo_rest_tx(tx: Tx, found: ShelfImportRow) -> None:
     """All else that it made."""
     said: dict[str, Any] = {"shelf_id": found.shelf_id, "id": found.id}
-    await tx.run(q.pass_series_on, id=found.id)
-    await tx.run(q.pass_chapters_on, id=found.id)
-    await tx.run(q.pass_made_backups_on, id=found.id)
-    await tx.run(q.drop_passed_backups, id=found.id)
     await tx.run(q.pass_backups_on, id=found.id)
     await tx.run(q.restore_backups, **said)
     await tx.run(q.remove_backups, **said)
     await tx.run(q.pass_rest_on, id=found.id)
     await tx.run(q.restore_rest, **said)
     await tx.run(q.remove_rest, **said)
+    await tx.run(q.remove_formers, **said)
+    await tx.run(q.forget_made_formers, **said)
     await tx.run(q.remove_groups, **said)
-    await tx.run(q.remove_chapters, id=found.id)
-    await tx.run(q.lower_latest, id=found.id)
-    await tx.run(q.remove_series, id=found.id)
+    await tx.run(q.pass_groups_on, **said)
+    series = await tx.many(SeriesId, q.chapters_series, id=found.id)
+    await tx.run(q.remove_chapters, **said)
+    await tx.run(q.pass_chapters_on, **said)
+    await tx.run(q.lower_latest, series=series)
+    await tx.run(q.remove_series, **said)
+    await tx.run(q.pass_series_on, **said)
+    await tx.run(q.forget_made, id=found.id)
+    await tx.run(q.forget_formers, id=found.id)
+    await tx.run(q.forget_chapters, id=found.id)
     await tx.run(q.forget_backups, id=found.id)
     await tx.run(q.forget_rest, id=found.id)
