@@ -250,6 +250,32 @@ async def test_a_promoted_replica_is_not_read(servers, lists):
             assert len(await process.unread(shelf)) == 2
 
 
+async def test_another_timeline_is_not_read(servers, lists):
+    """The first was promoted itself: its replica has followed it only once it was seen to have done so."""
+    signal = servers.first._data / "standby.signal"
+    servers.first.stop()
+    signal.touch()
+    signal.chmod(0o666)
+    servers.first.start()
+    await on_server(servers.first.url, "select pg_promote()")
+    feed, [shelf] = await a_followed_feed(lists.db)
+    await publish(lists.db, feed, range(2))
+    assert len(await lists.unread(shelf)) == 2
+
+    async def has_changed() -> bool:
+        return "timeline" in (lists.db.why_unused or "")
+
+    await eventually(has_changed)
+
+    async def follows() -> bool:
+        await on_server(servers.first.url, "checkpoint")
+        await on_server(servers.replica.url, "checkpoint")
+        return await lists.from_replica()
+
+    await eventually(follows)
+    assert len(await lists.unread(shelf)) == 2
+
+
 async def test_what_is_no_replica_is_refused(servers, postgres_url):
     same = servers.first.url.replace("127.0.0.1", "localhost")
     async with migrated(postgres_url) as stranger:

@@ -19,12 +19,14 @@ where not exists (select 1 from entry limit 0);
 -- name: committed_position
 -- A commit is flushed before anybody sees it, unless the server does not wait for its disk. The flushed end of the log
 -- is rarely far from the last commit; the written end is ahead of it by whatever runs.
-select cast(
-  case current_setting('synchronous_commit')
-    when 'off' then pg_current_wal_insert_lsn()
-    else pg_current_wal_flush_lsn()
-  end - '0/0' as bigint
-);
+select
+  cast(
+    case current_setting('synchronous_commit')
+      when 'off' then pg_current_wal_insert_lsn()
+      else pg_current_wal_flush_lsn()
+    end - '0/0' as bigint
+  ) as position,
+  left(pg_walfile_name(pg_current_wal_flush_lsn()), 8) as timeline;
 
 -- name: has_replayed
 -- False on a server that was promoted: what others write there is not in the first.

@@ -47,6 +47,13 @@ class ServerState(msgspec.Struct, frozen=True):
     position: int
 
 
+class LogPosition(msgspec.Struct, frozen=True):
+    """Up to where a log has everything that anybody can have seen. Positions of two timelines cannot be compared."""
+
+    position: int
+    timeline: str
+
+
 class _Behind(Exception):
     """The replica has not replayed everything yet."""
 
@@ -73,6 +80,7 @@ class ReplicatedDatabase:
         self._answered = answered
         self._options = msgspec.structs.replace(options, command_timeout=timeout, asks_again=False)
         self._replica: Database | None = None
+        self._timeline = ""
         self._positions = Batcher("committed_position", self._committed)
         self._seen: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
         """When the first had come how far, of what the replica has not replayed."""
@@ -94,9 +102,9 @@ class ReplicatedDatabase:
 
     async def read_replica(self, work: Work[T]) -> T:
         """See `Database`."""
-        if self.why_unused is None and (position := await self._positions.ask(None)) is not None:
+        if self.why_unused is None and (committed := await self._positions.ask(None)) is not None:
             try:
-                found = await self._read_from(position, work)
+                found = await self._read_from(committed, work)
             except _Behind:
                 pass
             except _FAILED as error:
@@ -107,13 +115,15 @@ class ReplicatedDatabase:
         self._answered("first")
         return await self._first.read(work)
 
-    async def _read_from(self, position: int, work: Work[T]) -> T:
+    async def _read_from(self, committed: LogPosition, work: Work[T]) -> T:
         async def read(tx: Tx) -> T:
             # By the same connection: another may lead to a server that is further behind.
-            if not await tx.one(bool, q.has_replayed, position=position):
+            if not await tx.one(bool, q.has_replayed, position=committed.position):
                 raise _Behind
             return await work(tx)
 
+        if committed.timeline != self._timeline:
+            raise _Behind  # another server has become the first since the last look
         for pause in PAUSES_S:
             with suppress(_Behind):
                 return await self._there().read(read)
@@ -125,13 +135,13 @@ class ReplicatedDatabase:
             raise _Behind  # it was let go of meanwhile
         return self._replica
 
-    async def _committed(self, asked: Sequence[None]) -> Sequence[int | None]:
+    async def _committed(self, asked: Sequence[None]) -> Sequence[LogPosition | None]:
         """Asked once for all who wait: it has to be later than they asked, and no more."""
         try:
-            position = await self._first.read(lambda tx: tx.one(int, q.committed_position))
+            committed = await self._first.read(lambda tx: tx.one(LogPosition, q.committed_position))
         except _FAILED:
             return []
-        return [position] * len(asked)
+        return [committed] * len(asked)
 
     # -- looking at it
 
@@ -160,6 +170,7 @@ class ReplicatedDatabase:
             await self._let_go()
             return
         refuse_stranger(first, replica)
+        self._timeline = first.timeline
         self._change(self._why_not(first, replica))
 
     def _why_not(self, first: ServerState, replica: ServerState) -> str | None:
@@ -186,6 +197,7 @@ class ReplicatedDatabase:
     async def _let_go(self) -> None:
         replica, self._replica = self._replica, None
         self._seen.clear()
+        self.lag_s = 0.0
         if replica is not None:
             await replica.close()
 

@@ -4,7 +4,7 @@ select 0 as system, '' as database, false as is_standby, '' as timeline, '' as s
 where not exists (select 1 from entry limit 0);
 
 -- name: committed_position
-select 0;
+select 0 as position, '' as timeline;
 
 -- name: has_replayed
 select :position = 0;
