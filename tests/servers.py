@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Self
 
 NOBODY = 65534
 PATIENCE_S = 60
@@ -170,7 +171,7 @@ class Postgres:
         if spawn(command, self._log, self._folder).wait(PATIENCE_S) != 0:
             raise RuntimeError(f"{program} failed:\n{self._log.read_text('utf-8', 'replace')[-4000:]}")
 
-    def start(self) -> "Postgres":
+    def start(self) -> Self:
         if self._server is not None:
             return self
         options = {

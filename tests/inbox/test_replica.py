@@ -262,12 +262,12 @@ async def test_another_timeline_is_not_read(servers, lists):
     await publish(lists.db, feed, range(2))
     assert len(await lists.unread(shelf)) == 2
 
-    async def has_changed() -> bool:
+    async def has_changed():
         return "timeline" in (lists.db.why_unused or "")
 
     await eventually(has_changed)
 
-    async def follows() -> bool:
+    async def follows():
         await on_server(servers.first.url, "checkpoint")
         await on_server(servers.replica.url, "checkpoint")
         return await lists.from_replica()
@@ -296,7 +296,7 @@ async def test_a_server_starts_without_its_replica(servers, tmp_path):
             servers.replica.start()
 
             async def is_used() -> bool:
-                return (await client.get("/readyz")).json()["parts"]["replica"] == "ok"
+                return '"replica":"ok"' in (await client.get("/readyz")).text
 
             await eventually(is_used)
             numbers = (await client.get("/metrics")).text
