@@ -167,7 +167,7 @@ class Postgres:
 
     def _run(self, program: str, *options: str) -> None:
         """One of PostgreSQL's programs, on our folder of data."""
-        command = [self._binaries / program, "-D", self._data, *options]
+        command: list[str | Path] = [self._binaries / program, "-D", self._data, *options]
         if spawn(command, self._log, self._folder).wait(PATIENCE_S) != 0:
             raise RuntimeError(f"{program} failed:\n{self._log.read_text('utf-8', 'replace')[-4000:]}")
 

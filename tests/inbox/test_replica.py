@@ -108,6 +108,7 @@ async def opened_lists(first_url: str, replica_url: str) -> AsyncIterator[Lists]
 async def lists(servers, monkeypatch) -> AsyncIterator[Lists]:
     """Those of a process, of a replica that is level with the first."""
     monkeypatch.setattr(replica_module, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(replica_module, "TIMEOUT_S", 1.0)
     async with opened_lists(servers.first.url, servers.replica.url) as opened:
         await eventually(opened.from_replica)
         yield opened
@@ -234,6 +235,32 @@ async def test_a_list_cut_off_there_is_answered_here(servers, lists):
     await eventually(lambda: ask(servers.replica.url, end))
     assert await asked == "here"
     await eventually(lists.from_replica)
+
+
+async def test_a_list_that_replay_ends_is_answered_here(servers, lists):
+    """Vacuum removes on the first server what a list on the replica could still see."""
+    feed, _ = await a_followed_feed(lists.db)
+    await publish(lists.db, feed, range(2))
+    nap = a_query("select case when pg_is_in_recovery() then cast(pg_sleep(0.8) as text) else 'here' end")
+    await on_server(servers.replica.url, "alter system set max_standby_streaming_delay = 0")
+    try:
+        await on_server(servers.replica.url, "select pg_reload_conf()")
+        asked = asyncio.ensure_future(lists.db.read_replica(lambda tx: tx.one(str, nap)))
+        while not asked.done():
+            await on_server(servers.first.url, "update item set title = title")
+            await on_server(servers.first.url, "vacuum item")
+    finally:
+        await on_server(servers.replica.url, "alter system reset max_standby_streaming_delay")
+        await on_server(servers.replica.url, "select pg_reload_conf()")
+    assert await asked == "here"
+    assert await lists.is_used()
+
+
+async def test_a_user_who_only_reads_suffices(servers, lists):
+    await on_server(servers.first.url, "create role looker login in role pg_read_all_data")
+    await eventually(lists.from_replica)
+    async with opened_lists(servers.first.url, servers.replica.url.replace("postgres@", "looker@")) as process:
+        assert await eventually(process.from_replica)
 
 
 async def test_a_promoted_replica_is_not_read(servers, lists):

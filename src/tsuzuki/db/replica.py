@@ -12,7 +12,7 @@ import structlog
 
 from tsuzuki.db.batcher import Batcher
 from tsuzuki.db.database import Database, DatabaseOptions
-from tsuzuki.db.errors import DatabaseError
+from tsuzuki.db.errors import DatabaseError, DatabaseUnavailable
 from tsuzuki.db.queries import Engine, load_queries
 from tsuzuki.db.tx import Tx, Work
 from tsuzuki.model.errors import Invalid, Unavailable
@@ -107,8 +107,10 @@ class ReplicatedDatabase:
                 found = await self._read_from(committed, work)
             except _Behind:
                 pass
-            except _FAILED as error:
+            except DatabaseUnavailable as error:
                 self._change(f"It failed: {error}")  # until the next look
+            except _FAILED as error:  # such as a list that replay had to end
+                _log.info("list_failed_on_replica", why=str(error))
             else:
                 self._answered("replica")
                 return found
