@@ -263,7 +263,9 @@ async def test_a_user_who_only_reads_suffices(servers, lists):
         assert await eventually(process.from_replica)
 
 
-async def test_a_promoted_replica_is_not_read(servers, lists):
+async def test_a_promoted_replica_is_not_read(servers, lists, monkeypatch):
+    """Also before it is looked at again."""
+    monkeypatch.setattr(replica_module, "LOOK_EVERY_S", 60)
     with a_standby(servers.first) as standby:
         async with opened_lists(servers.first.url, standby.url) as process:
             feed, [shelf] = await a_followed_feed(lists.db)
@@ -272,7 +274,8 @@ async def test_a_promoted_replica_is_not_read(servers, lists):
             await on_server(standby.url, "select pg_promote()")
             await on_server(standby.url, "delete from entry")
             assert len(await process.unread(shelf)) == 2
-            await eventually(process.is_unused)
+            assert await process.is_used()
+            await process.db._look()
             assert "promoted" in (process.db.why_unused or "")
             assert len(await process.unread(shelf)) == 2
 
