@@ -148,7 +148,7 @@ class TimedDatabase:
         self._with_tx = Timing(db, "with_tx")
         self._read = Timing(db, "read")
         self.with_tx = self._with_tx._timed
-        self.read = self._read._timed
+        self.read = self.read_replica = self._read._timed
         self.ping = db.ping
         self.release_memory = db.release_memory
         self.close = db.close

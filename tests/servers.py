@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Self
 
 NOBODY = 65534
 PATIENCE_S = 60
@@ -142,8 +143,10 @@ def _runs(binary: Path) -> bool:
 class Postgres:
     """A PostgreSQL of our own that can be stopped and started again on the same port."""
 
-    def __init__(self, folder: Path, *, durable: bool = False, memory: str = "64MB") -> None:
-        self._binaries = postgres_binaries(folder)
+    def __init__(
+        self, folder: Path, *, durable: bool = False, memory: str = "64MB", binaries: Path | None = None
+    ) -> None:
+        self._binaries = binaries or postgres_binaries(folder)
         self._folder = folder
         self._data = (folder if durable else shared_folder(in_memory())) / "data"
         self._log = folder / "postgres.log"
@@ -157,15 +160,20 @@ class Postgres:
             os.chown(self._data, NOBODY, NOBODY)
             self._log.touch()
             os.chown(self._log, NOBODY, NOBODY)
-        self._initdb()
+        self._fill()
 
-    def _initdb(self) -> None:
-        options = ["-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N", "--locale=C.UTF-8"]
-        done = spawn([self._binaries / "initdb", *options], self._log, self._folder).wait(PATIENCE_S)
-        if done != 0:
-            raise RuntimeError(f"initdb failed:\n{self._log.read_text('utf-8', 'replace')[-4000:]}")
+    def _fill(self) -> None:
+        self._run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N", "--locale=C.UTF-8")
 
-    def start(self) -> "Postgres":
+    def _run(self, program: str, *options: str) -> None:
+        """One of PostgreSQL's programs, on our folder of data."""
+        command: list[str | Path] = [self._binaries / program, "-D", self._data, *options]
+        if spawn(command, self._log, self._folder).wait(PATIENCE_S) != 0:
+            raise RuntimeError(f"{program} failed:\n{self._log.read_text('utf-8', 'replace')[-4000:]}")
+
+    def start(self) -> Self:
+        if self._server is not None:
+            return self
         options = {
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),
@@ -209,6 +217,17 @@ class Postgres:
         if self._server is not None:
             self._server.stop(how)
             self._server = None
+
+
+class Standby(Postgres):
+    """A streaming replica of a server that runs, in a folder of its own."""
+
+    def __init__(self, folder: Path, primary: Postgres, *, durable: bool = False, memory: str = "64MB") -> None:
+        self._primary_url = primary.url
+        super().__init__(folder, durable=durable, memory=memory, binaries=primary._binaries)
+
+    def _fill(self) -> None:
+        self._run("pg_basebackup", "-d", self._primary_url, "-R", "-c", "fast", "-N")
 
 
 def in_memory() -> Path | None:

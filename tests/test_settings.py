@@ -98,6 +98,7 @@ BAD = [
     ("DATABASE_URL", "sqlite:///:memory:", "memory", "sqlite:///file"),
     ("DATABASE_URL", "postgresql:///nohost", "nohost", "postgresql://user"),
     ("DATABASE_URL", "postgresql://h:port/x", "port", "postgresql://user"),
+    ("DATABASE_READ_URL", "sqlite:///copy.db", "copy", "postgresql://user"),
     ("REDIS_URL", "127.0.0.1:6379", "127.0.0.1", "redis://"),
     ("CONTACT_URL", "me@example.org", "me@", "mailto:"),
     ("FLARESOLVERR_URL", "ftp://solver", "ftp", "https://"),
@@ -119,6 +120,13 @@ def test_a_bad_value_is_refused_in_one_helpful_line(name, value, got, takes):
     assert got in said
     assert takes in said
     assert "\n" not in said
+
+
+def test_a_replica_belongs_to_another_postgresql():
+    url = "postgresql://reader@host/tsuzuki"
+    assert "SQLite, which has no replicas" in refusal(DATABASE_READ_URL=url)
+    assert "must be a replica" in refusal(DATABASE_READ_URL=url, DATABASE_URL=url)
+    assert read(DATABASE_READ_URL=url, DATABASE_URL=url.replace("host", "first")).database_read_url == url
 
 
 def test_sec_39_a_refused_address_is_shown_without_its_password():

@@ -1,5 +1,6 @@
 """Migrations: once, in order, all or nothing, and never on a database that is not ours."""
 
+import asyncio
 import shutil
 from contextlib import closing
 from functools import partial
@@ -14,6 +15,7 @@ from tsuzuki.accounts.types import Slice
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseError, DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.migrate import migrate, recreate
+from tsuzuki.db.migrate_postgres import LOCK_KEY
 from tsuzuki.db.migration_steps import Applied, Migration, available, plan
 from tsuzuki.db.queries import Engine
 from tsuzuki.db.sqlite_file import path_of
@@ -71,6 +73,18 @@ async def test_an_empty_database_is_migrated_once(empty_database_url):
     await db.with_tx(lambda tx: add_link_tx(tx, "a"))
     assert await links(db) == ["a"]
     await db.close()
+
+
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_what_is_current_is_not_locked(database_url):
+    """A pooler keeps the lock of a session that has left, and others would wait for it."""
+    holder = await asyncpg.connect(database_url)
+    await holder.execute("select pg_advisory_lock($1)", LOCK_KEY)
+    try:
+        outcome = await asyncio.wait_for(migrate(DatabaseOptions(database_url), now=0), 20)
+    finally:
+        await holder.close()
+    assert outcome.before == outcome.after == NEWEST
 
 
 async def test_a_dry_run_changes_nothing(empty_database_url):

@@ -176,7 +176,7 @@ async def test_rel_19d_workers_whose_feeds_overlap_never_lock_each_other_out(db)
         """A database that knows of every transaction that was undone to break a deadlock."""
 
         engine, read, ping, close = db.engine, db.read, db.ping, db.close
-        release_memory = db.release_memory
+        release_memory, read_replica = db.release_memory, db.read_replica
 
         async def with_tx(self, work):
             try:

@@ -88,6 +88,7 @@ from tsuzuki.worker.news_loop import NewsLoop
 
 if TYPE_CHECKING:
     from tsuzuki.coord.redis_client import Redis
+    from tsuzuki.db.replica import ReplicatedDatabase
 
 Clock = Callable[[], Millis]
 
@@ -102,6 +103,7 @@ class Parts(Services, frozen=True, kw_only=True):
     new_id: Callable[[], PublicId]
     db: Database
     redis: "Redis | None"
+    replica: "ReplicatedDatabase | None"
     metrics: Metrics
     pipeline: Pipeline
     pruner: Pruner
@@ -205,7 +207,8 @@ async def _open_parts(
         opening.push_async_callback(opened.close)
         await opening.enter_async_context(giving_memory_back(opened))
         metrics = Metrics(version=__version__, engine=opened.engine)
-        db = MeasuredDatabase(opened, metrics.transacted)
+        replica = await _open_replica(opening, opened, options, settings, metrics=metrics)
+        db = MeasuredDatabase(replica or opened, metrics.transacted)
         redis = _open_redis(opening, settings)
         pipeline = await opening.enter_async_context(open_pipeline(settings, db, clock=clock, redis=redis))
         accounts = accounts_of(settings, db, clock, hash_cost)
@@ -227,6 +230,7 @@ async def _open_parts(
             new_id=new_id,
             db=db,
             redis=redis,
+            replica=replica,
             metrics=metrics,
             pipeline=pipeline,
             about=About("tsuzuki", __version__, db.engine),
@@ -327,6 +331,19 @@ def _open_events(parts: AsyncExitStack, pipeline: Pipeline, db: Database, clock:
 
     parts.push_async_callback(end)
     return events
+
+
+async def _open_replica(
+    parts: AsyncExitStack, first: Database, options: DatabaseOptions, settings: Settings, *, metrics: Metrics
+) -> "ReplicatedDatabase | None":
+    if settings.database_read_url is None:
+        return None
+    from tsuzuki.db.replica import ReplicatedDatabase
+
+    options = msgspec.structs.replace(options, url=settings.database_read_url)
+    replica = ReplicatedDatabase(first, options, metrics.listed)
+    await parts.enter_async_context(replica.looking())
+    return replica
 
 
 def _open_redis(parts: AsyncExitStack, settings: Settings) -> "Redis | None":

@@ -28,6 +28,7 @@ from tsuzuki.worker.loops import WorkerLoops
 
 if TYPE_CHECKING:
     from tsuzuki.coord.redis_client import Redis
+    from tsuzuki.db.replica import ReplicatedDatabase
 
 FIRST_WORKER_WITHIN = MINUTE
 """After the start of a server that does no work itself: its workers may be started after it."""
@@ -38,6 +39,7 @@ class ProbeDeps(msgspec.Struct, frozen=True, kw_only=True):
 
     db: Database
     redis: "Redis | None"
+    replica: "ReplicatedDatabase | None"
     metrics: Metrics
     tasks: Tasks
     figures: Figures
@@ -58,11 +60,15 @@ def probes_of(deps: ProbeDeps, worker_loops: WorkerLoops) -> list[Resource]:
         "queue": queue,
         "workers": _somebody_works(deps.workers, worker_loops),
     }
-    redis = deps.redis
+    helpers: dict[str, Check] = {}
+    if deps.redis is not None:
+        helpers["redis"] = deps.redis.ping
+    if deps.replica is not None:
+        helpers["replica"] = _is_used(deps.replica)
     return probes(
         checks,
         deps.metrics,
-        helpers={} if redis is None else {"redis": redis.ping},
+        helpers=helpers,
         measure=lambda: _measure(deps),
     )
 
@@ -122,6 +128,14 @@ def timed_by(metrics: Metrics) -> Timed:
     return timed
 
 
+def _is_used(replica: "ReplicatedDatabase") -> Check:
+    async def check() -> None:
+        if replica.why_unused is not None:
+            raise NotReady(replica.why_unused)
+
+    return check
+
+
 # -- numbers of all processes, read when they are asked for
 
 
@@ -132,6 +146,8 @@ async def _measure(deps: ProbeDeps) -> None:
     by_class = {each.priority: each for each in await deps.figures.watches()}
     for priority, name in CLASS_NAME.items():
         metrics.watching(name, watch_figures(by_class.get(priority), now))
+    if deps.replica is not None:
+        metrics.replicated(used=deps.replica.why_unused is None, lag_s=deps.replica.lag_s)
     _count_workers(metrics, await deps.workers.get())
 
 

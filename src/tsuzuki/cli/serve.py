@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
+import msgspec
 
 from tsuzuki.cli.start import environment, load_settings, log_start, start_server
 from tsuzuki.settings import Settings, effective, unknown_variables
@@ -117,7 +118,7 @@ def work(queues: str | None, concurrency: int | None, metrics_port: int | None) 
     Any number of them can share one PostgreSQL database, next to `tsuzuki serve --no-workers`. On a signal, running
     work is finished first.
     """
-    settings = start_server()
+    settings = msgspec.structs.replace(start_server(), database_read_url=None)  # it reads no lists
     from tsuzuki.app.pipeline import QUEUES
     from tsuzuki.app.server import run_with_uvloop
 

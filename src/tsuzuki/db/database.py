@@ -56,6 +56,8 @@ class DatabaseOptions(msgspec.Struct, frozen=True):
     max_connections: int = 10
     command_timeout: float = 20
     """Seconds until a PostgreSQL that does not answer a statement counts as lost; `db.patience` gives more."""
+    asks_again: bool = True
+    """Whether a read that lost its connection to PostgreSQL is asked again, of another."""
     vault: Vault = NO_KEY
     """What secrets are sealed with; without a key they are stored as they are."""
 
@@ -77,6 +79,14 @@ class Database(Protocol):
         """Run `work(tx)` outside any transaction: every statement sees what is committed when it runs.
 
         A statement that writes is refused.
+        """
+        ...
+
+    async def read_replica(self, work: Work[T]) -> T:
+        """Run `work(tx)` as `read` does, on a replica if there is one that has all that is committed by now.
+
+        For lists and search: small reads cost more to ask for there. Nothing may depend on locks or running
+        transactions, of which a replica knows nothing. `work` may be run again, by the first database.
         """
         ...
 

@@ -20,6 +20,7 @@ class MeasuredDatabase:
     def __init__(self, inner: Database, timed: Timed) -> None:
         self.engine: Engine = inner.engine
         self.read = inner.read
+        self.read_replica = inner.read_replica
         self.ping = inner.ping
         self.release_memory = inner.release_memory
         self.close = inner.close

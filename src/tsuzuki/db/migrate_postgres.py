@@ -19,9 +19,14 @@ LOCK_PATIENCE_S = 120
 
 
 async def migrate_server(url: str, known: Sequence[Migration], *, now: int, dry_run: bool) -> MigrationOutcome:
-    """Each step in its transaction, all of them behind one lock, which other starters wait for."""
+    """Each step in its transaction, all of them behind one lock, which other starters wait for.
+
+    Where there is nothing to do nothing is locked: behind a pooler the lock of a session would outlive it.
+    """
     try:
-        async with _locked(url) as connection:
+        async with _connected(url) as connection:
+            if not _is_current(await _applied(connection), known):
+                await _lock(connection)
             if not dry_run:
                 await _refuse_read_only(connection)
             if await is_unfinished(connection):
@@ -60,28 +65,37 @@ async def _apply(connection: Connection, step: Migration, now: int) -> None:
 
 async def empty_server(url: str) -> None:
     """Drop every table; SchemaRefused when they are not ours."""
-    async with _locked(url) as connection:
+    async with _connected(url) as connection:
+        await _lock(connection)
         if not await _applied(connection) and await _tables(connection):
             raise SchemaRefused(NOT_OURS)
         await connection.execute("drop schema public cascade; create schema public")
 
 
 @asynccontextmanager
-async def _locked(url: str) -> AsyncIterator[Connection]:
-    """A connection that holds the lock of migrations; the lock goes with it.
-
-    Polled, not waited for: a waiting lock holds a snapshot and deadlocks with CREATE INDEX CONCURRENTLY.
-    """
+async def _connected(url: str) -> AsyncIterator[Connection]:
     connection = await connect_once(url)
-    deadline = time.monotonic() + LOCK_PATIENCE_S
     try:
-        while not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK_KEY):
-            if time.monotonic() > deadline:
-                raise DatabaseUnavailable("Another process has been migrating this database for two minutes.")
-            await asyncio.sleep(0.1)
         yield connection
     finally:
         await connection.close()
+
+
+async def _lock(connection: Connection) -> None:
+    """Take the lock of migrations, which goes with the connection.
+
+    Polled, not waited for: a waiting lock holds a snapshot and deadlocks with CREATE INDEX CONCURRENTLY.
+    """
+    deadline = time.monotonic() + LOCK_PATIENCE_S
+    while not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK_KEY):
+        if time.monotonic() > deadline:
+            raise DatabaseUnavailable("Another process has been migrating this database for two minutes.")
+        await asyncio.sleep(0.1)
+
+
+def _is_current(applied: Sequence[Applied], known: Sequence[Migration]) -> bool:
+    """Whether these are all the steps that there are."""
+    return [(done.version, done.checksum) for done in applied] == [(step.version, step.checksum) for step in known]
 
 
 async def _tables(connection: Connection) -> set[str]:

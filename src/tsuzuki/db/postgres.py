@@ -126,6 +126,8 @@ class PostgresDatabase:
             result: T = drive.result
         return result
 
+    read_replica = read
+
     async def ping(self) -> None:
         """See `Database`. After a full disk it must be seen that there is room again."""
         with self._gate:
@@ -180,7 +182,7 @@ class PostgresDatabase:
         """Outside a transaction a read may be asked again, of another connection."""
         if statement.query.writes:
             raise MisuseError(f"{statement.query.name} writes; call it in with_tx")
-        for _ in range(1, ATTEMPTS):
+        for _ in range(1, ATTEMPTS if self._options.asks_again else 1):
             try:
                 return await self._ask(held.connection, statement)
             except DatabaseUnavailable as error:

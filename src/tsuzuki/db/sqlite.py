@@ -113,6 +113,8 @@ class SqliteDatabase:
         result: T = drive.result
         return result
 
+    read_replica = read
+
     async def ping(self) -> None:
         """See `Database`. What could not be stored, as on a full disk, must be seen to work again first."""
         with self._gate:

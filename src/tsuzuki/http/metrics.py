@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 
 import msgspec
 import structlog
@@ -89,6 +90,9 @@ class Metrics:
             for name, text in _WATCH_GAUGES.items()
         }
         self._workers = Gauge("tsuzuki_workers", "Worker processes of a queue", ("queue",), registry=self.registry)
+        self._lists = Counter(
+            "tsuzuki_list_reads", "Lists and searches by the server that answered", ("server",), registry=self.registry
+        )
         self._lost = Gauge("tsuzuki_workers_lost", "Worker processes that died or hang", registry=self.registry)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -131,6 +135,24 @@ class Metrics:
     def lost(self, processes: int) -> None:
         """How many processes were lost."""
         self._lost.set(processes)
+
+    def listed(self, server: str) -> None:
+        """Count one list that the replica answered, or the first database in its stead."""
+        self._lists.labels(server).inc()
+
+    def replicated(self, *, used: bool, lag_s: float) -> None:
+        """Whether the replica is used, and how far it is behind."""
+        used_gauge, lag_gauge = self._replica
+        used_gauge.set(used)
+        lag_gauge.set(lag_s)
+
+    @cached_property
+    def _replica(self) -> tuple[Gauge, Gauge]:
+        """Shown only where there is a replica."""
+        return (
+            Gauge("tsuzuki_replica_used", "Whether lists are read from the replica", registry=self.registry),
+            Gauge("tsuzuki_replica_lag_seconds", "How far the replica is behind", registry=self.registry),
+        )
 
     def render(self) -> bytes:
         """The page that Prometheus reads."""

@@ -79,7 +79,7 @@ class Inbox:
             found = await older_entries_tx(tx, where, wanted, after=after, most=most + 1)
             return Page(found[:most], total, _next(found, wanted, most))
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     async def page(self, shelf_id: ShelfId, wanted: EntryFilter, *, after: PageCursor, most: int) -> InboxPage:
         """A page without the total, but with the newest entry: mass marks go up to it, not beyond what was shown."""
@@ -90,7 +90,7 @@ class Inbox:
             found = await older_entries_tx(tx, where, wanted, after=after, most=most + 1)
             return InboxPage(found[:most], _next(found, wanted, most), newest)
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     async def neighbours(self, shelf_id: ShelfId, wanted: EntryFilter, at: PageCursor) -> EntryNeighbours:
         """The entries before and after a place, whether or not the list still has the entry at that place."""
@@ -109,7 +109,7 @@ class Inbox:
 
             return EntryNeighbours(min(newer, key=order, default=None), max(older, key=order, default=None))
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     async def get_item(self, shelf_id: ShelfId, item_id: ItemId) -> Entry:
         """The entry of one of the shelf's items, with its content, or NotFound."""
@@ -124,11 +124,11 @@ class Inbox:
 
     async def count(self, shelf_id: ShelfId) -> UnreadCounts:
         """What the shelf has not read, now."""
-        return await self._db.read(lambda tx: counts_tx(tx, shelf_id))
+        return await self._db.read_replica(lambda tx: counts_tx(tx, shelf_id))
 
     async def sums(self, shelf_id: ShelfId) -> UnreadSums:
         """The sums that every page shows, without those of each feed and series."""
-        rows = await self._db.read(lambda tx: tx.many(GroupSum, q.unread_sums, shelf_id=shelf_id))
+        rows = await self._db.read_replica(lambda tx: tx.many(GroupSum, q.unread_sums, shelf_id=shelf_id))
         groups = Counter[GroupId]()
         sums = {"item": 0, "chapter": 0}
         for row in rows:
@@ -144,7 +144,7 @@ class Inbox:
         async def read(tx: Tx) -> int:
             return await count_entries_tx(tx, await where_tx(tx, shelf_id, wanted), wanted)
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     # -- marking
 

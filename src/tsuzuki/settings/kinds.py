@@ -184,13 +184,20 @@ CONTACT = SettingType(
 REDIS_URL = address("redis", "rediss", takes="an address such as redis://127.0.0.1:6379/0")
 
 
-def _database(text: str) -> str:
-    if text.startswith("sqlite:///") and text.strip("/") != "sqlite:" and ":memory:" not in text and "\0" not in text:
-        return text
+def _postgres(text: str) -> str:
     parts = _split(text)
     if parts.scheme not in {"postgresql", "postgres"} or not parts.hostname:
         raise ValueError(text)
     return text
+
+
+POSTGRES_URL = SettingType("postgresql://user:password@host/database", _postgres)
+
+
+def _database(text: str) -> str:
+    if text.startswith("sqlite:///") and text.strip("/") != "sqlite:" and ":memory:" not in text and "\0" not in text:
+        return text
+    return _postgres(text)
 
 
 DATABASE_URL = SettingType(

@@ -157,6 +157,12 @@ def _check_together(settings: Settings) -> None:
             f"{PREFIX}DATABASE_MAX_CONNS is '{settings.database_max_conns}', "
             f"but must be at least {PREFIX}DATABASE_MIN_CONNS, which is {settings.database_min_conns}."
         )
+    if settings.database_read_url is not None and settings.database_url.startswith("sqlite:"):
+        raise BadSetting(
+            f"{PREFIX}DATABASE_READ_URL is set, but {PREFIX}DATABASE_URL is SQLite, which has no replicas."
+        )
+    if settings.database_read_url == settings.database_url:
+        raise BadSetting(f"{PREFIX}DATABASE_READ_URL must be a replica, not the database of {PREFIX}DATABASE_URL.")
     if settings.pull_max_backoff < settings.pull_interval:
         raise BadSetting(
             f"{PREFIX}PULL_MAX_BACKOFF is '{settings.pull_max_backoff // 1000}s', "

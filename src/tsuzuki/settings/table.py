@@ -67,6 +67,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "`postgresql://...` a PostgreSQL server.",
         ),
     ]
+    database_read_url: Annotated[
+        str | None,
+        _data(
+            kinds.POSTGRES_URL,
+            "",
+            "A replica of the PostgreSQL database, which answers lists and search while it has everything that is "
+            "committed. See docs/operating.md.",
+        ),
+    ]
     database_min_conns: Annotated[
         int, _data(kinds.number(1, 100), "2", "Minimum connections to PostgreSQL. On SQLite: number of reader threads.")
     ]
@@ -332,7 +341,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def secrets(self) -> frozenset[str]:
         """Everything that must not be seen in a log, wherever it turns up."""
         whole = {str(getattr(self, name)) for name, variable in _fields().items() if variable.secret}
-        urls = (self.database_url, self.redis_url, self.flaresolverr_url, self.files_url)
+        urls = (self.database_url, self.database_read_url, self.redis_url, self.flaresolverr_url, self.files_url)
         within = {urlsplit(url).password for url in urls if url} | {urlsplit(self.files_url or "").username}
         spelt = {unquote(password) for password in within if password}
         return frozenset(text for text in (*whole, *within, *spelt) if text and text != "None")

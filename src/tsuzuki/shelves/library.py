@@ -229,7 +229,7 @@ class Library:
             rows = await tx.many(SeriesRow, q.list_series, **asked, **order, most=part.most, skip=part.skip)
             return await _with_counts_tx(tx, shelf_id, rows), await tx.one(int, q.count_series, **asked)
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     async def get(self, shelf_id: ShelfId, series: PublicId) -> LibrarySeries:
         """One that the shelf follows, or NotFound."""
@@ -251,23 +251,23 @@ class Library:
             genres = await _genres_tx(tx, [one.id for one in found]) if with_genres else {}
             return [(one, genres.get(one.id, ())) for one in found]
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     async def genres(self, shelf_id: ShelfId) -> Sequence[str]:
         """The genres of all series that the shelf follows."""
-        return await self._db.read(lambda tx: tx.many(str, q.all_genres, shelf_id=shelf_id))
+        return await self._db.read_replica(lambda tx: tx.many(str, q.all_genres, shelf_id=shelf_id))
 
     async def authors(self, shelf_id: ShelfId) -> Sequence[Author]:
         """The authors of all series that the shelf follows."""
-        return await self._db.read(lambda tx: tx.many(Author, q.all_authors, shelf_id=shelf_id))
+        return await self._db.read_replica(lambda tx: tx.many(Author, q.all_authors, shelf_id=shelf_id))
 
     async def languages(self, shelf_id: ShelfId) -> Sequence[str]:
         """The languages of all series that the shelf follows."""
-        return await self._db.read(lambda tx: tx.many(str, q.all_languages, shelf_id=shelf_id))
+        return await self._db.read_replica(lambda tx: tx.many(str, q.all_languages, shelf_id=shelf_id))
 
     async def grouped(self, shelf_id: ShelfId) -> Sequence[GroupedSeries]:
         """Which series each group has."""
-        return await self._db.read(lambda tx: tx.many(GroupedSeries, q.grouped_series, shelf_id=shelf_id))
+        return await self._db.read_replica(lambda tx: tx.many(GroupedSeries, q.grouped_series, shelf_id=shelf_id))
 
     # -- chapters
 
@@ -296,7 +296,7 @@ class Library:
             )
             return await _chapters_tx(tx, shelf_id, ids), await tx.one(int, q.count_chapters, **asked)
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     async def chapter(self, shelf_id: ShelfId, chapter_id: ChapterId) -> LibraryChapter:
         """One of a followed series, also by an id from before its series was merged, or NotFound."""
@@ -327,7 +327,7 @@ class Library:
             ids = await tx.many(ChapterId, q.arrived_chapters, **asked, most=part.most, skip=skip)
             return await _chapters_tx(tx, shelf_id, ids), total
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     async def books(
         self, shelf_id: ShelfId, wanted: ChapterFilter, part: Slice
@@ -338,7 +338,7 @@ class Library:
             ids, total = await _books_tx(tx, shelf_id, wanted, part)
             return await _chapters_tx(tx, shelf_id, ids), total
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     async def beside(self, shelf_id: ShelfId, chapter: LibraryChapter, way: Literal[1, -1]) -> LibraryChapter | None:
         """The next or the previous one of its series that can be read."""
@@ -357,7 +357,7 @@ class Library:
             ids = await tx.many(ChapterId, q.on_deck, shelf_id=shelf_id, most=MOST_FOUND)
             return await _chapters_tx(tx, shelf_id, ids[part.skip : part.skip + part.most]), len(ids)
 
-        return await self._db.read(read)
+        return await self._db.read_replica(read)
 
     async def tracked(self, shelf_id: ShelfId, series: PublicId) -> Sequence[TrackedChapter]:
         """All chapters of a series, the lowest first; NotFound for one that is not followed."""

@@ -72,7 +72,7 @@ class Search:
             return await self._find(shelf_id, parsed, most)
 
     async def _find(self, shelf_id: ShelfId, parsed: ParsedSearch, most: int) -> Results:
-        hits = await self._db.read(lambda tx: self._hits_tx(tx, shelf_id, parsed, most))
+        hits = await self._db.read_replica(lambda tx: self._hits_tx(tx, shelf_id, parsed, most))
         shown = await self._snippets(parsed, hits)
         items, series, chapters = _parted(shown.passages, len(hits.items), len(hits.series))
         return Results(
