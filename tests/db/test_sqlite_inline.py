@@ -10,7 +10,7 @@ from tests.db.builders import SLOW, a_query
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.sqlite import SqliteDatabase
 from tsuzuki.db.sqlite_file import connect
-from tsuzuki.db.sqlite_inline import PATIENCE_S, InlineReader
+from tsuzuki.db.sqlite_inline import EXCUSED_S, PATIENCE_S, InlineReader
 
 QUICK = a_query("select key from kept order by key")
 SHORT = a_query("with recursive n (i) as (select 1 union all select i + 1 from n where i < 300) select max(i) from n")
@@ -53,6 +53,22 @@ def test_a_slow_read_is_left_to_a_thread(reader):
     assert [reader.read(SLOW, {}) for _ in range(10)] == [None] * 10
     assert time.thread_time() - began < PATIENCE_S
     assert reader.read(QUICK, {}) is not None
+
+
+def test_who_is_late_once_is_tried_again_soon(reader):
+    def told_off(query) -> float:
+        now = time.monotonic()
+        reader.read(query, {})
+        return reader._slow.get(query.sqlite.sql, now) - now
+
+    assert 0 < told_off(SLOW) <= EXCUSED_S + PATIENCE_S * 5
+    time.sleep(EXCUSED_S)
+    assert told_off(SLOW) > EXCUSED_S * 2
+    for _ in range(50):  # as above
+        reader._slow[SHORT.sqlite.sql] = 0.0
+        if not told_off(SHORT):
+            return
+    pytest.fail("never in time")
 
 
 async def test_both_kinds_bring_the_same_rows(path):

@@ -18,7 +18,9 @@ PATIENCE_S = 0.002
 STEPS = 1000
 """Some ten microseconds."""
 REMEMBERED_S = 1.0
-"""Short: what was late may only have met a busy machine, and to try a slow one each second costs little."""
+"""Short: to try a slow one each second costs little."""
+EXCUSED_S = 0.1
+"""For who is late for the first time: it may only have met a busy machine."""
 
 
 class InlineReader:
@@ -41,18 +43,22 @@ class InlineReader:
             raise writes(query)
         text = query.sqlite
         now = time.monotonic()
-        if not query.inline and self._slow.get(text.sql, 0.0) > now:
+        until = self._slow.get(text.sql)
+        if until is not None and until > now and not query.inline:
             return None
         values = arguments(query, text, params)
         self._end = now + PATIENCE_S
         self.has_worked |= not query.inline
         try:  # as `fetch` does: in a read of five microseconds every call is felt
-            return self._cursor.execute(text.sql, values).fetchall(), 0
+            rows = self._cursor.execute(text.sql, values).fetchall()
         except apsw.InterruptError:
-            self._slow[text.sql] = now + REMEMBERED_S
+            self._slow[text.sql] = now + (EXCUSED_S if until is None else REMEMBERED_S)
             return None
         except (apsw.Error, *UNBINDABLE):
             return None  # a thread may wait for the file, and says what is wrong if it is not that
+        if until is not None:
+            del self._slow[text.sql]
+        return rows, 0
 
     def release_memory(self) -> None:
         """Let go of the pages that were read."""
