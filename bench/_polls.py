@@ -89,8 +89,12 @@ class Ours:
         options = PollOptions(per_host=10_000)
         self.poller = Poller(self.timed_db, driver, Registry([]), context, folder_of=lambda _: None, options=options)
 
-    async def poll_all(self, watches: int) -> float:
-        """Seconds until each of so many due watches was polled, and what was found is in its inboxes."""
+    async def make_due(self) -> None:
+        """Have all watches due, which in life only the time does."""
+        await self.db.with_tx(lambda tx: tx.run(q.make_due))
+
+    async def poll_all(self, watches: int, *, are_due: bool = False) -> float:
+        """Seconds until each of so many watches was polled, and what was found is in its inboxes."""
         polled, all_polled = 0, asyncio.Event()
 
         def count(_: PollResult, __: float) -> None:
@@ -106,7 +110,8 @@ class Ours:
             self.poller, self.wakeup, concurrency=AT_ONCE, ingest_wakeups=wakeups, polled=count, is_spread=False
         )
         worker_loops = WorkerLoops([poll, Worker(worker_context, ITEM_QUEUE, ingest)])
-        await self.db.with_tx(lambda tx: tx.run(q.make_due))
+        if not are_due:
+            await self.make_due()
         began = time.perf_counter()
         worker_loops.start()
         await all_polled.wait()

@@ -3,8 +3,10 @@
 import contextlib
 import re
 import time
+from functools import partial
 
 import asyncpg
+import msgspec
 import pytest
 
 from tests.builders import NOON, stored_feed, stored_watch
@@ -16,7 +18,9 @@ from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ShelfId, WatchId
 from tsuzuki.model.times import HOUR, MINUTE, Millis
+from tsuzuki.polling.outcomes import EndedPoll, PollAnswer, save_answers_tx
 from tsuzuki.polling.store import BusyHosts, claim_due_watches_tx, claim_wanted_watches_tx, release_watches_tx
+from tsuzuki.sources.watches import fetch_whole_tx
 
 LEASE = Millis(30_000)
 FOLLOWERS = 20_000
@@ -29,10 +33,20 @@ q = parse_queries(
     """
 -- name: be
 update watch set suspended_at = :suspended_at, retry_after_until = :retry_after_until where id = :id;
+-- name: bring
+update watch set etag = '"1"' where id = :id;
 -- name: want
 update watch set refresh_at = :now where id = :id;
+-- name: updates
+select pg_stat_get_xact_tuples_updated('watch'::regclass) as all,
+  pg_stat_get_xact_tuples_hot_updated('watch'::regclass) as hot;
 """,
 )
+
+
+class HotUpdates(msgspec.Struct, frozen=True):
+    all: int
+    hot: int
 
 
 @pytest.mark.parametrize(
@@ -81,6 +95,34 @@ async def test_a_request_older_than_the_last_poll_is_dropped(db):
     [first] = await db.with_tx(lambda tx: claim_wanted_watches_tx(tx, [watch], now=NOON, lease=LEASE))
     await db.with_tx(lambda tx: release_watches_tx(tx, [first]))
     assert not await db.with_tx(lambda tx: claim_wanted_watches_tx(tx, [watch], now=NOON, lease=LEASE))
+
+
+async def test_a_poll_by_brought_validators_ends_when_the_whole_is_wanted(db):
+    """It could find nothing new in a feed that holds nothing here."""
+    feed = await stored_feed(db)
+    watch = await stored_watch(db, feed, next_check_at=NOON)
+    await db.with_tx(lambda tx: tx.run(q.bring, id=watch))
+    claim = partial(claim_due_watches_tx, most={2: 9}, now=NOON, lease=LEASE)
+    [first] = await db.with_tx(claim)
+    await db.with_tx(lambda tx: fetch_whole_tx(tx, feed, NOON))
+    [second] = await db.with_tx(claim)
+    assert (first.etag, second.etag) == ('"1"', None)
+    answer = PollAnswer(next_check_at=Millis(NOON + HOUR), why="", priority=2, status=304, etag='"1"')
+    assert not await db.with_tx(lambda tx: save_answers_tx(tx, [EndedPoll(first, answer, NOON)], waits=True))
+
+
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+async def test_a_claim_writes_no_index(db):
+    """A row of an index for each of them would be half of what a poll writes to the log."""
+    watches = [await stored_watch(db, await stored_feed(db), next_check_at=NOON) for _ in range(3)]
+
+    async def updates(tx: Tx) -> HotUpdates:
+        claimed = await claim_due_watches_tx(tx, {2: 9}, now=NOON, lease=LEASE)
+        assert {watch.id for watch in claimed} == set(watches)
+        assert set(await release_watches_tx(tx, claimed)) == set(watches)
+        return await tx.one(HotUpdates, q.updates)
+
+    assert await db.with_tx(updates) == HotUpdates(6, 6)
 
 
 async def want(db: Database, watches: list[WatchId]) -> None:

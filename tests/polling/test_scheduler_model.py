@@ -188,7 +188,7 @@ class Scheduling(RuleBasedStateMachine):
             model = self.models[watch.id]
             assert watch.lease_token > model.token, "a token that was given out before"
             model.token, model.leased_until = watch.lease_token, Millis(now + LEASE)
-            model.due_at, model.is_asked_for = Millis(now + LEASE), False
+            model.due_at, model.is_asked_for = min(model.due_at, now), False
         self.held += claimed
         self._learn_of_deferrals(allowed - set(ids), now)
 
@@ -272,7 +272,8 @@ class Scheduling(RuleBasedStateMachine):
             repaired = self._repaired(model, now)
             assert row.next_check_at == (model.due_at if repaired is None else repaired)
             model.due_at = row.next_check_at
-            if repaired is not None or model.planned_at > now + MINUTE:
+            is_capped = model.leased_until is not None and model.leased_until > now + LEASE
+            if repaired is not None or is_capped or model.planned_at > now + MINUTE:
                 model.planned_at = min(model.planned_at, now)
                 model.checked_at = None if model.checked_at is None else min(model.checked_at, now)
             if model.leased_until is not None:
@@ -281,10 +282,6 @@ class Scheduling(RuleBasedStateMachine):
     @staticmethod
     def _repaired(model: Model, now: Millis) -> int | None:
         """When it is due once it is repaired; None where nothing is wrong with it."""
-        if model.leased_until is not None and model.leased_until > now + LEASE:
-            return now + LEASE
-        if not model.is_free(now):
-            return None
         if model.planned_at > now + MINUTE:
             by = model.due_at - model.planned_at
             return now + by if by <= PACE.ceiling else now

@@ -15,7 +15,7 @@ from tests.worker.test_poll_pace import polling
 from tsuzuki.db.deadlines import long_deadline
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.polling.store import LOOK_AHEAD, BusyHosts, claim_due_watches_tx, claim_new_watches_tx, claim_of_hosts_tx
+from tsuzuki.polling.store import LOOK_AHEAD, BusyHosts, claim_due_watches_tx, claim_new_watches_tx
 from tsuzuki.worker.poll_loop import StartPace
 
 MANY, FEW = 50_000, 20
@@ -125,7 +125,6 @@ async def test_a_host_asking_us_to_wait_keeps_its_queue(db):
 CLAIMS = {
     "due": lambda tx: claim_due_watches_tx(tx, {1: 2, 2: 2, 3: 2}, now=NOON, lease=HOUR, busy=BusyHosts([BUSY])),
     "new": lambda tx: claim_new_watches_tx(tx, 2, now=NOON, lease=HOUR, busy=BusyHosts([BUSY])),
-    "of a host": lambda tx: claim_of_hosts_tx(tx, [BUSY], 2, is_new=True, each=2, now=NOON, lease=HOUR),
 }
 
 

@@ -10,9 +10,9 @@ from watch;
 -- One pass over the watches, beside the writer, by class. Due is what waits for its poll; a lease that ran out leaves it due.
 select
   priority, count(*) as watched,
-  sum(case when next_check_at <= :now then 1 else 0 end) as due,
+  sum(case when next_check_at <= :now and coalesce(lease_until, 0) <= :now then 1 else 0 end) as due,
   sum(case when lease_until > :now then 1 else 0 end) as running,
-  min(case when next_check_at > :now then null when waits_since < next_check_at then waits_since else next_check_at end) as oldest_due_at,
+  min(case when next_check_at > :now or lease_until > :now then null when waits_since < next_check_at then waits_since else next_check_at end) as oldest_due_at,
   sum(case when consecutive_failures > 0 then 1 else 0 end) as failing,
   sum(case when last_checked_at >= :minute_ago then 1 else 0 end) as polled_last_minute,
   sum(case when last_error_at >= :hour_ago then 1 else 0 end) as failed_last_hour

@@ -11,7 +11,7 @@ from typing import Protocol, TypedDict, TypeVar, Unpack
 import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.ids import ShelfId, WatchId
 from tsuzuki.model.priorities import COLD, HOT, WARM, Priority
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.outcomes import PollContext
@@ -19,14 +19,15 @@ from tsuzuki.polling.policy import SKIPPED, ClaimedWatch, DueFeed, end_of_skippe
 from tsuzuki.polling.store import (
     BusyHosts,
     ClaimGate,
+    WaitingWatch,
+    claim_chosen_watches_tx,
     claim_due_watches_tx,
     claim_new_watches_tx,
-    claim_of_hosts_tx,
     claim_wanted_watches_tx,
     put_off_tx,
     refreshes_tx,
     release_watches_tx,
-    waiting_hosts_tx,
+    waiting_watches_tx,
     with_targets_tx,
 )
 
@@ -41,7 +42,8 @@ FOR_NEW = 0.6
 """The share of free places that watches never polled get before those that are polled again."""
 REFRESHES_SEEN = 10
 """For each place that the first requests left free: among so many some are for a host that has its share not yet."""
-MOST_HOSTS = 1000
+MOST_WAITING, MOST_OF_HOST = 2000, 50
+"""So many are read at once."""
 FRESH_FOR = 1.0
 """Seconds at least; then, if they are wanted, they are read again."""
 SELDOM = 50
@@ -165,40 +167,44 @@ class PollSlots:
 # -- who waits
 
 
-class WaitingHosts:
+class WaitingWatches:
     """What was read now and then. Used from one event loop.
 
-    Several processes may know the same hosts: a claim takes what is still due there.
+    Several processes may know the same watches: a claim takes what is still due.
     """
 
     def __init__(self, db: Database, *, is_new: bool) -> None:
         """`is_new` for watches that were never looked at."""
         self.is_new = is_new
         self._db = db
-        self._hosts: list[str] = []
+        self._waiting: list[WaitingWatch] = []
         self._fresh_until = -math.inf
-        self._is_wanted = False
+        self._wanted_but: Collection[str] | None = None
 
     async def read(self, now: Millis) -> None:
-        """Read which hosts wait, if somebody asked for it and it was not read lately."""
+        """Read what waits, if somebody asked for it and it was not read lately."""
         clock = asyncio.get_running_loop().time
-        if not self._is_wanted or (began := clock()) < self._fresh_until:
+        full, began = self._wanted_but, clock()
+        if full is None or began < self._fresh_until:
             return
-        self._hosts = await self._db.read(lambda tx: waiting_hosts_tx(tx, MOST_HOSTS, is_new=self.is_new, now=now))
-        self._is_wanted = False
+        first = partial(waiting_watches_tx, is_new=self.is_new, each=MOST_OF_HOST, now=now, full=full)
+        self._waiting = await self._db.read(lambda tx: first(tx, MOST_WAITING))
+        self._wanted_but = None
         self._fresh_until = clock() + max(FRESH_FOR, SELDOM * (clock() - began))
 
-    def others(self, busy: Collection[str], most: int) -> list[str]:
-        """Up to so many that are not busy, the longest waiting first."""
-        self._is_wanted = True
-        apart = frozenset(busy)
-        found = (host for host in self._hosts if host not in apart)
-        return [host for host, _ in zip(found, range(most), strict=False)]
-
-    def forget(self, hosts: Iterable[str]) -> None:
-        """Nothing more is due at these hosts."""
-        gone = frozenset(hosts)
-        self._hosts = [host for host in self._hosts if host not in gone]
+    def take(self, full: Collection[str], most: int, *, each: int) -> list[WatchId]:
+        """Up to so many, `each` of one host, of hosts that are not full; they are not known any more."""
+        self._wanted_but = full
+        apart, taken, given = frozenset(full), list[WatchId](), Counter[str]()
+        left = list[WaitingWatch]()
+        for watch in self._waiting:
+            if len(taken) < most and given[watch.host] < each and watch.host not in apart:
+                given[watch.host] += 1
+                taken.append(watch.id)
+            else:
+                left.append(watch)
+        self._waiting = left
+        return taken
 
 
 # -- the claim
@@ -211,8 +217,8 @@ class Claims:
         self._db = db
         self._context = context
         self._options = options
-        self._new = WaitingHosts(db, is_new=True)
-        self._again = WaitingHosts(db, is_new=False)
+        self._new = WaitingWatches(db, is_new=True)
+        self._again = WaitingWatches(db, is_new=False)
 
     async def claim(
         self, slots: int, in_flight: Mapping[str, int], **limits: Unpack[ClaimLimits]
@@ -319,17 +325,10 @@ class Claims:
         return claimed + await self._claim_behind_tx(tx, self._again, slots - len(claimed), now=now, busy=busy)
 
     async def _claim_behind_tx(
-        self, tx: Tx, waiting: WaitingHosts, slots: int, *, now: Millis, busy: BusyHosts
+        self, tx: Tx, waiting: WaitingWatches, slots: int, *, now: Millis, busy: BusyHosts
     ) -> list[ClaimedWatch]:
         """Watches of hosts that wait behind full ones, further back than a claim looks."""
-        hosts = waiting.others(busy.hosts, slots) if busy.hosts and slots > 0 else []
-        if not hosts:
+        chosen = waiting.take(busy.hosts, slots, each=self._options.per_host) if busy.hosts and slots > 0 else []
+        if not chosen:
             return []
-        each, lease = self._options.per_host, self._options.lease
-        claimed = await claim_of_hosts_tx(
-            tx, hosts, slots, is_new=waiting.is_new, each=each, now=now, lease=lease, busy=busy
-        )
-        if len(claimed) < slots:
-            given = Counter(watch.host for watch in claimed)
-            waiting.forget(host for host in hosts if given[host] < each)
-        return claimed
+        return await claim_chosen_watches_tx(tx, chosen, now=now, lease=self._options.lease, busy=busy)

@@ -35,20 +35,9 @@ where id = any (
 )
 returning {claimed};
 
--- name: claim_of_hosts
+-- name: claim_chosen_watches
 {lease}
-where id = any (
-  array(
-    select line.id from json_each(cast(:hosts as text)) as waiting, lateral (
-      select id from watch
-      where host = waiting.value ->> 0 and {seen} = :is_seen and {due}
-      order by {place}
-      limit :each
-      for update skip locked
-    ) as line
-    limit :most
-  )
-)
+where id = any (array(select id from watch where {chosen} and {due} for update skip locked))
 returning {claimed};
 
 -- name: claim_wanted_watches

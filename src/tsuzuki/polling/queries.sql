@@ -1,20 +1,20 @@
 -- fragment: place
--- R97: what waits for its host, or lost its worker, keeps the place it had when it fell due. Never later than
--- next_check_at, which alone decides when it is due (I5).
+-- R97: what waits for its host keeps the place it had when it fell due. Never later than next_check_at, which alone
+-- decides when it is due (I5).
 case when waits_since < next_check_at then waits_since else next_check_at end
 
 -- fragment: claimed
 id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, validators_url, body_hash,
-consecutive_failures, last_checked_at, waits_since, unended - 1 as unended
+consecutive_failures, last_checked_at, {place} as waits_since, unended - 1 as unended
 
 -- fragment: lease
+-- No column of an index: PostgreSQL writes the row alone.
 update watch
-set lease_token = lease_token + 1, lease_until = :until, waits_since = {place}, next_check_at = :until,
-  unended = unended + 1
+set lease_token = lease_token + 1, lease_until = :until, unended = unended + 1
 
 -- fragment: due
 -- The place comes first: by it the index is walked.
-suspended_at is null and {place} <= :now and next_check_at <= :now and {not_of_busy_shelf}
+suspended_at is null and {place} <= :now and next_check_at <= :now and {is_free} and {not_of_busy_shelf}
 
 -- fragment: not_of_busy_shelf
 (
@@ -25,16 +25,12 @@ suspended_at is null and {place} <= :now and next_check_at <= :now and {not_of_b
 
 -- fragment: of_free_host
 -- Those of full hosts are passed over, `ahead` of them at most: behind a host's long line others are found by their
--- hosts (claim_of_hosts), so that a claim costs the same however many are due.
+-- hosts (waiting_watches), so that a claim costs the same however many are due.
 host not in (select value ->> 0 from json_each(cast(:hosts as text)))
 
--- fragment: seen
--- As the index watch_host has it.
-case when last_checked_at is null then 0 else 1 end
-
 -- name: claim_due_watches
--- R25: one statement takes the lease, so two schedulers never poll the same watch. I5: while it is held, next_check_at is
--- its end; a claimer that dies leaves the watch due again then.
+-- R25: one statement takes the lease, so two schedulers never poll the same watch. I5: it stays due while the lease is
+-- held; a claimer that dies leaves it to others when that ends, with its place (R97).
 {lease}
 where id in (
   select id from (
@@ -63,31 +59,34 @@ where id in (
 )
 returning {claimed};
 
--- name: claim_of_hosts
--- As claim_due_watches, of these hosts alone, a few of each.
+-- name: claim_chosen_watches
+-- As claim_due_watches, of these alone.
 {lease}
-where id in (
-  select watch.id from json_each(cast(:hosts as text)) as waiting
-  cross join watch
-  where watch.id in (
-    select id from watch
-    where host = waiting.value ->> 0 and {seen} = :is_seen and {due}
-    order by {place}
-    limit :each
-  )
-  limit :most
-)
+where {chosen} and {due}
 returning {claimed};
 
--- name: waiting_hosts
--- Where something is due, the longest waiting first. It reads all that is due: not for every claim.
-select host from watch where priority in (1, 2, 3) and suspended_at is null and {place} <= :now and next_check_at <= :now
-group by host order by min({place}) limit :most;
+-- fragment: first_of_hosts
+id, host from (
+  select id, host, place, row_number() over (partition by host order by place) as nth
+  from waiting where {of_free_host}
+) as line
+where nth <= :each order by nth, place limit :most
 
--- name: waiting_new_hosts
--- As waiting_hosts, of what was never looked at.
-select host from watch where last_checked_at is null and suspended_at is null and {place} <= :now and next_check_at <= :now
-group by host order by min({place}) limit :most;
+-- name: waiting_watches
+-- What is due or leased, the first few of each host that is not full. It reads all that is due: not for every claim.
+with waiting as (
+  select id, host, {place} as place from watch
+  where priority in (1, 2, 3) and suspended_at is null and {place} <= :now and next_check_at <= :now
+)
+select {first_of_hosts};
+
+-- name: waiting_new_watches
+-- As waiting_watches, of what was never looked at.
+with waiting as (
+  select id, host, {place} as place from watch
+  where last_checked_at is null and suspended_at is null and {place} <= :now and next_check_at <= :now
+)
+select {first_of_hosts};
 
 -- fragment: chosen
 watch.id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text)))
@@ -131,8 +130,8 @@ where watch.id = new.id and watch.lease_token = new.lease_token
 
 -- fragment: lease_wanted
 update watch
-set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until, refresh_at = null,
-  waits_since = case when {place} < :now then {place} else cast(:now as bigint) end, unended = unended + 1
+set lease_token = lease_token + 1, lease_until = :until, refresh_at = null, unended = unended + 1,
+  next_check_at = case when next_check_at < :now then next_check_at else cast(:now as bigint) end
 
 -- fragment: is_free
 (lease_until is null or lease_until <= :now)
@@ -170,7 +169,7 @@ select
   coalesce(
     (
       select {place} from watch
-      where suspended_at is null and last_checked_at is null and next_check_at <= :now
+      where suspended_at is null and last_checked_at is null and next_check_at <= :now and {is_free}
       order by {place} limit 1
     ) <= :now, false
   ) as is_new,
@@ -207,7 +206,7 @@ delete from looked_at where url = :url and at >= :oldest returning reply;
 -- R96: never before a Retry-After is over.
 select id, host, {sole_shelf} as shelf_id from (
   select id, host, feed_id from watch
-  where refresh_at is not null and (lease_until is null or lease_until <= :now)
+  where refresh_at is not null and {is_free}
     and (retry_after_until is null or retry_after_until <= :now)
   order by refresh_at
   limit :ahead
@@ -246,7 +245,7 @@ from watch where {of_shelf};
 -- name: give_back
 -- I4: fenced. Claimed, and not polled: due as it was, with its place (R97).
 update watch
-set lease_until = null, next_check_at = {place}, unended = unended - 1
+set lease_until = null, unended = unended - 1
 from (
   select cast(value ->> 'id' as bigint) as id, cast(value ->> 'lease_token' as bigint) as lease_token
   from json_each(cast(:rows as text))
@@ -258,15 +257,13 @@ returning watch.id;
 -- I4: fenced, as every write of a poll. R97: whoever waits for its host keeps its place.
 update watch
 set lease_until = null, next_check_at = :until, next_check_why = :why, unended = 0,
-  waits_since = case when :keeps_place then waits_since end
+  waits_since = case when :keeps_place then {place} end
 where id = :id and lease_token = :lease_token;
 
 -- name: extend_lease
--- I4, I5: the lease and the moment it makes the watch due again move together. One that was saved just now has no lease to
--- keep, and has lost none.
+-- I4. One that was saved just now has no lease to keep, and has lost none.
 update watch
-set next_check_at = case when lease_until is null then next_check_at else cast(:until as bigint) end,
-  lease_until = case when lease_until is null then null else cast(:until as bigint) end
+set lease_until = case when lease_until is null then null else cast(:until as bigint) end
 where id = :id and lease_token = :lease_token;
 
 -- fragment: is_ahead
@@ -282,8 +279,6 @@ case when skip_days > 0 then cast(:latest_of_skipping as bigint) else cast(:late
 update watch
 set
   next_check_at = case
-    when lease_until > :lease_end then cast(:lease_end as bigint)
-    when lease_until > :now then next_check_at  -- somebody polls it
     when {is_ahead} and next_check_at - coalesce(last_checked_at, created_at) + cast(:now as bigint) <= {latest}
       then next_check_at - coalesce(last_checked_at, created_at) + cast(:now as bigint)
     when {is_ahead} or next_check_at > {latest} then cast(:now as bigint)

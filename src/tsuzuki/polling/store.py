@@ -45,6 +45,13 @@ class RefreshRefused(msgspec.Struct, frozen=True):
     is_asked: bool
 
 
+class WaitingWatch(msgspec.Struct, frozen=True):
+    """A watch that was due behind others of a full host."""
+
+    id: WatchId
+    host: str
+
+
 class BusyHosts(msgspec.Struct, frozen=True):
     """Who has enough for now."""
 
@@ -107,30 +114,22 @@ async def claim_due_watches_tx(
     )
 
 
-async def claim_of_hosts_tx(
-    tx: Tx,
-    hosts: Iterable[str],
-    most: int,
-    *,
-    is_new: bool,
-    each: int,
-    now: Millis,
-    lease: Millis,
-    busy: BusyHosts = NOBODY,
+async def claim_chosen_watches_tx(
+    tx: Tx, chosen: Iterable[WatchId], *, now: Millis, lease: Millis, busy: BusyHosts = NOBODY
 ) -> list[ClaimedWatch]:
-    """Lease up to so many due watches of these hosts, `each` of one at the most; new ones alone, or known ones."""
-    until, apart = Millis(now + lease), {**busy.as_rows(), "hosts": [[host] for host in hosts]}
-    is_seen = 0 if is_new else 1
-    return await tx.many(
-        ClaimedWatch, q.claim_of_hosts, most=most, each=each, is_seen=is_seen, now=now, until=until, **apart
-    )
+    """Lease those of these watches that are due, in any order."""
+    rows, until, shelves = [{"id": watch} for watch in chosen], Millis(now + lease), busy.as_rows()["shelves"]
+    return await tx.bulk(ClaimedWatch, q.claim_chosen_watches, rows, now=now, until=until, shelves=shelves)
 
 
-async def waiting_hosts_tx(tx: Tx, most: int, *, is_new: bool, now: Millis) -> list[str]:
-    """Hosts of which something is due, the longest waiting first."""
+async def waiting_watches_tx(
+    tx: Tx, most: int, *, is_new: bool, each: int, now: Millis, full: Collection[str]
+) -> list[WaitingWatch]:
+    """What is due, up to `each` of every host that is not full: the first of all hosts, then the second."""
+    values = {"most": most, "each": each, "now": now, "hosts": [[host] for host in full]}
     if is_new:
-        return await tx.many(str, q.waiting_new_hosts, most=most, now=now)
-    return await tx.many(str, q.waiting_hosts, most=most, now=now)
+        return await tx.many(WaitingWatch, q.waiting_new_watches, **values)
+    return await tx.many(WaitingWatch, q.waiting_watches, **values)
 
 
 async def with_targets_tx(tx: Tx, claimed: Sequence[ClaimedWatch], now: Millis) -> list[ClaimedWatch]:

@@ -106,8 +106,10 @@ where feed_id = :feed_id and last_checked_at is null and not exists (
 );
 
 -- name: fetch_whole
--- Somebody else follows it now, and it holds nothing yet: nothing that was brought from elsewhere may keep it so.
-update watch set etag = null, last_modified = null, next_check_at = :now
+-- Somebody else follows it now, and it holds nothing yet: nothing that was brought from elsewhere may keep it so, nor
+-- what a poll that is under way brings by it.
+update watch
+set etag = null, last_modified = null, next_check_at = :now, lease_token = lease_token + 1, lease_until = null
 where feed_id = :feed_id and (etag is not null or last_modified is not null)
   and not exists (select 1 from item where item.feed_id = :feed_id);
 
