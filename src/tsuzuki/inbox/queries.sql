@@ -267,11 +267,14 @@ page as (
 with page as ({columns} from entry where shelf_id = :shelf_id and item_id = :item_id)
 {rows};
 
+-- fragment: these
+in (select cast(value as bigint) from json_each(cast(:ids as text)))
+
 -- name: entries_of
 -- For apps, which ask by numbers.
 with page as (
   {columns} from entry
-  where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+  where shelf_id = :shelf_id and id {these}
 )
 {rows};
 
@@ -281,7 +284,7 @@ select coalesce(max(id), 0) from entry where shelf_id = :shelf_id;
 
 -- name: states
 select id, unread, saved from entry
-where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+where shelf_id = :shelf_id and id {these};
 
 -- name: find_feed
 -- inline: by its key
@@ -364,12 +367,12 @@ select id from {by_unread} where shelf_id = :shelf_id and unread and {is_wanted}
 update entry
 set unread = :unread, read_at = :read_at
 where shelf_id = :shelf_id and {is_marked_otherwise} and coalesce(read_at, 0) <= :until
-  and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+  and id {these};
 
 -- name: mark_items
 update entry set unread = :unread, read_at = :read_at
 where shelf_id = :shelf_id and {is_marked_otherwise}
-  and item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+  and item_id {these};
 
 -- name: mark_feed
 update entry set unread = :unread, read_at = :read_at
@@ -392,7 +395,7 @@ where shelf_id = :shelf_id and not unread and read_at = :at;
 -- name: save_chapters
 update entry set saved = :saved
 where shelf_id = :shelf_id and chapter_id is not null
-  and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+  and id {these};
 
 -- name: horizon
 -- Below this txid nothing can appear any more. One writer commits in the order of the ids, so here all are below.

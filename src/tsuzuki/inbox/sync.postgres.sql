@@ -28,3 +28,6 @@ exists (
   select 1 from jsonb_array_elements_text(item.categories) as has (value)
   where lower(has.value) = lower(wanted.value ->> 0)
 )
+
+-- fragment: these
+= any (array(select cast(value as bigint) from json_each(cast(:ids as text))))

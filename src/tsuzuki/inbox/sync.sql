@@ -185,14 +185,16 @@ limit :most offset :skip
 -- name: last_published
 {ref} from {by_date} {numbered} where {is_wanted} order by entry.sort_at desc, entry.id desc limit :most offset :skip;
 
+-- fragment: touched
+-- When it was marked or saved, or appeared after it had been stored, whichever was last: as the index entry_changed has it.
+case when changed_at > appeared_at then changed_at else coalesce(appeared_at, changed_at) end
+
 -- name: changed
--- What was marked or saved since then, and what came since then, each by its index.
+-- What was marked or saved since then, or appeared late, and what came since then, each by its index.
 {ref} from (
-  select id from entry where shelf_id = :shelf_id and changed_at > :changed_from
+  select id from entry where shelf_id = :shelf_id and {touched} > :changed_from
   union
   select id from entry where shelf_id = :shelf_id and created_at > :changed_from
-  union
-  select id from entry where shelf_id = :shelf_id and appeared_at > :changed_from
 ) as recent
 cross join entry {numbered}
 where entry.id = recent.id and {is_wanted} {in_order};
@@ -251,12 +253,15 @@ with hit as ({hits})
 select count(*) from hit cross join entry
 where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted};
 
+-- fragment: these
+in (select cast(value as bigint) from json_each(cast(:ids as text)))
+
 -- name: details
 -- Of the entries of one answer, what apps get beside the item or chapter. Materialized: PostgreSQL would rather begin
 -- with all that the shelf has.
 with page as materialized (
   select id, shelf_id, feed_id, series_id, changed_at, {arrival} as arrived_at from entry
-  where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+  where shelf_id = :shelf_id and id {these}
     and id <= :settled
     and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
 )
@@ -279,16 +284,16 @@ join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.grou
 select entry.id,
   coalesce(octet_length(item.content), 0) + coalesce(octet_length(item_full_text.content), 0) as size
 from entry left join item on item.id = entry.item_id left join item_full_text on item_full_text.item_id = entry.item_id
-where entry.shelf_id = :shelf_id and entry.id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+where entry.shelf_id = :shelf_id and entry.id {these};
 
 -- name: full_texts
 -- Of the items of one answer, what their pages say; nothing where that could not be fetched.
 select item_id, content from item_full_text
-where item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+where item_id {these};
 
 -- name: played
 select entry_id, place, seconds from played_file
-where entry_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+where entry_id {these};
 
 -- name: play
 -- I8: only of an entry of the shelf, which may have gone meanwhile.
@@ -300,6 +305,6 @@ on conflict (entry_id, place) do update set seconds = excluded.seconds, updated_
 -- name: visible
 -- Which of these are entries of the shelf that the app may see, and what each is about.
 select id, item_id, saved from entry
-where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+where shelf_id = :shelf_id and id {these}
   and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
 order by id;
