@@ -13,6 +13,3 @@ create index entry_touched on entry
 where case when changed_at > appeared_at then changed_at else coalesce(appeared_at, changed_at) end is not null;
 drop index entry_changed, entry_appeared;
 alter index entry_touched rename to entry_changed;
-
--- Texts of more than a kilobyte are compressed; by default those of more than two. What is stored already stays as it is.
-alter table item set (toast_tuple_target = 1024);
