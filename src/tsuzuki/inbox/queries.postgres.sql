@@ -42,5 +42,8 @@ where behind < 2147483648;
 txid < cast(cast(pg_snapshot_xmin(pg_current_snapshot()) as text) as bigint)
 
 -- fragment: these
--- In their order, whatever was asked: 10,000 rows of a shelf are then marked in two thirds of the time.
-= any (array(select cast(value as bigint) from json_each(cast(:ids as text))))
+-- In the order of the key: PostgreSQL marks 10,000 entries in two thirds of the time then.
+= any (cast((select cast(translate(cast(:ids as text), '[]', '{}') as bigint[])) as bigint[]))
+
+-- fragment: changed
+changed_at = cast(extract(epoch from clock_timestamp()) * 1000 as bigint)

@@ -30,4 +30,4 @@ exists (
 )
 
 -- fragment: these
-= any (array(select cast(value as bigint) from json_each(cast(:ids as text))))
+= any (cast((select cast(translate(cast(:ids as text), '[]', '{}') as bigint[])) as bigint[]))

@@ -185,16 +185,14 @@ limit :most offset :skip
 -- name: last_published
 {ref} from {by_date} {numbered} where {is_wanted} order by entry.sort_at desc, entry.id desc limit :most offset :skip;
 
--- fragment: touched
--- When it was marked or saved, or appeared after it had been stored, whichever was last: as the index entry_changed has it.
-case when changed_at > appeared_at then changed_at else coalesce(appeared_at, changed_at) end
-
 -- name: changed
--- What was marked or saved since then, or appeared late, and what came since then, each by its index.
+-- What was marked or saved since then, and what came since then, each by its index.
 {ref} from (
-  select id from entry where shelf_id = :shelf_id and {touched} > :changed_from
+  select id from entry where shelf_id = :shelf_id and changed_at > :changed_from
   union
   select id from entry where shelf_id = :shelf_id and created_at > :changed_from
+  union
+  select id from entry where shelf_id = :shelf_id and appeared_at > :changed_from
 ) as recent
 cross join entry {numbered}
 where entry.id = recent.id and {is_wanted} {in_order};
@@ -289,11 +287,11 @@ where entry.shelf_id = :shelf_id and entry.id {these};
 -- name: full_texts
 -- Of the items of one answer, what their pages say; nothing where that could not be fetched.
 select item_id, content from item_full_text
-where item_id {these};
+where item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: played
 select entry_id, place, seconds from played_file
-where entry_id {these};
+where entry_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: play
 -- I8: only of an entry of the shelf, which may have gone meanwhile.

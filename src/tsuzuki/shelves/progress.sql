@@ -100,15 +100,12 @@ where progress.shelf_id = entry.shelf_id and progress.chapter_id = entry.chapter
 -- name: saved_follows
 update entry set saved = :saved where shelf_id = :shelf_id and chapter_id = :chapter_id and saved <> :saved;
 
--- fragment: these
-in (select cast(value as bigint) from json_each(cast(:ids as text)))
-
 -- name: bookmarks_follow
 -- What is saved in the inbox is bookmarked in its series.
 insert into progress (shelf_id, chapter_id, is_bookmarked, updated_at)
 select shelf_id, chapter_id, saved, created_at from entry
 where shelf_id = :shelf_id and chapter_id is not null
-  and id {these}
+  and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
 order by chapter_id
 on conflict (shelf_id, chapter_id) do update set is_bookmarked = excluded.is_bookmarked;
 
@@ -123,7 +120,7 @@ insert into progress (shelf_id, chapter_id, is_read, is_bookmarked, marked_at, u
 select entry.shelf_id, entry.chapter_id, not entry.unread, entry.saved, cast(:now as bigint), cast(:now as bigint)
 from entry
 where entry.shelf_id = :shelf_id and entry.chapter_id is not null
-  and entry.id {these}
+  and entry.id in (select cast(value as bigint) from json_each(cast(:ids as text)))
 order by entry.chapter_id
 {said_anew};
 

@@ -7,9 +7,8 @@ drop index entry_item, entry_chapter, entry_of_item, entry_of_chapter;
 alter index entry_item_shelf rename to entry_item;
 alter index entry_chapter_shelf rename to entry_chapter;
 
--- What was marked, saved, or appeared after it had been stored: whichever was last.
-create index entry_touched on entry
-  (shelf_id, (case when changed_at > appeared_at then changed_at else coalesce(appeared_at, changed_at) end))
-where case when changed_at > appeared_at then changed_at else coalesce(appeared_at, changed_at) end is not null;
-drop index entry_changed, entry_appeared;
-alter index entry_touched rename to entry_changed;
+-- What writes the moment itself spares a call for each row.
+drop trigger entry_changed_at on entry;
+create trigger entry_changed_at before update of unread, saved on entry for each row
+  when ((old.unread <> new.unread or old.saved <> new.saved) and new.changed_at is not distinct from old.changed_at)
+  execute function entry_changes();

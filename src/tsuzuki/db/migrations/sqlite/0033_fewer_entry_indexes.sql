@@ -8,9 +8,9 @@ drop index entry_of_chapter;
 create unique index entry_item on entry (item_id, shelf_id) where item_id is not null;  -- I2
 create unique index entry_chapter on entry (chapter_id, shelf_id) where chapter_id is not null;  -- I2
 
--- What was marked, saved, or appeared after it had been stored: whichever was last.
-drop index entry_changed;
-drop index entry_appeared;
-create index entry_changed on entry
-  (shelf_id, (case when changed_at > appeared_at then changed_at else coalesce(appeared_at, changed_at) end))
-where case when changed_at > appeared_at then changed_at else coalesce(appeared_at, changed_at) end is not null;
+-- What writes the moment itself spares a second update of each row.
+drop trigger entry_changed_at;
+create trigger entry_changed_at after update of unread, saved on entry
+when (old.unread <> new.unread or old.saved <> new.saved) and new.changed_at is old.changed_at begin
+  update entry set changed_at = cast(unixepoch('subsec') * 1000 as integer) where id = new.id;
+end;
