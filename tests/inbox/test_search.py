@@ -222,7 +222,7 @@ def test_a_search_starts_with_the_matches(sqlite_template, area, name):
     with apsw.Connection(str(sqlite_template)) as connection:
         plan = list(connection.execute(f"explain query plan {query.sql}", [None] * len(query.params)))
     steps = [str(step[3]) for step in plan]
-    assert any("SEARCH entry USING INDEX entry_item (shelf_id=? AND item_id=?)" in step for step in steps)
+    assert any("SEARCH entry USING INDEX entry_item (item_id=? AND shelf_id=?)" in step for step in steps)
     assert not [step for step in steps if "entry_order" in step or "entry_unread" in step or "SCAN entry" in step]
 
 

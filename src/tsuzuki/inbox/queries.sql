@@ -267,11 +267,14 @@ page as (
 with page as ({columns} from entry where shelf_id = :shelf_id and item_id = :item_id)
 {rows};
 
+-- fragment: these
+in (select cast(value as bigint) from json_each(cast(:ids as text)))
+
 -- name: entries_of
 -- For apps, which ask by numbers.
 with page as (
   {columns} from entry
-  where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+  where shelf_id = :shelf_id and id {these}
 )
 {rows};
 
@@ -281,7 +284,7 @@ select coalesce(max(id), 0) from entry where shelf_id = :shelf_id;
 
 -- name: states
 select id, unread, saved from entry
-where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+where shelf_id = :shelf_id and id {these};
 
 -- name: find_feed
 -- inline: by its key
@@ -359,40 +362,44 @@ where shelf_id = :shelf_id and item_id = hit.found and {is_wanted} and {moment} 
 -- What a reader saw, or could have seen: nothing that came in later is marked unseen.
 select id from {by_unread} where shelf_id = :shelf_id and unread and {is_wanted} and id <= :newest;
 
+-- fragment: changed
+-- The trigger entry_changed_at would do it, row by row.
+changed_at = cast(unixepoch('subsec') * 1000 as integer)
+
 -- name: mark_entries
 -- A mark that comes late does not undo that an entry was read since then: the newest counts.
 update entry
-set unread = :unread, read_at = :read_at
+set unread = :unread, read_at = :read_at, {changed}
 where shelf_id = :shelf_id and {is_marked_otherwise} and coalesce(read_at, 0) <= :until
-  and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+  and id {these};
 
 -- name: mark_items
-update entry set unread = :unread, read_at = :read_at
+update entry set unread = :unread, read_at = :read_at, {changed}
 where shelf_id = :shelf_id and {is_marked_otherwise}
   and item_id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: mark_feed
-update entry set unread = :unread, read_at = :read_at
+update entry set unread = :unread, read_at = :read_at, {changed}
 where shelf_id = :shelf_id and feed_id = :feed_id and unread <> :unread and sort_at < :before;
 
 -- name: mark_group
-update entry set unread = :unread, read_at = :read_at
+update entry set unread = :unread, read_at = :read_at, {changed}
 where shelf_id = :shelf_id and unread <> :unread and sort_at < :before and {of_group};
 
 -- name: mark_all
-update entry set unread = :unread, read_at = :read_at
+update entry set unread = :unread, read_at = :read_at, {changed}
 where shelf_id = :shelf_id and unread <> :unread and sort_at < :before
   and (item_id is not null or cast(:with_chapters as boolean));
 
 -- name: unmark_since
 -- The undo of a mass mark: what was marked read at this very moment.
-update entry set unread = true, read_at = null
+update entry set unread = true, read_at = null, {changed}
 where shelf_id = :shelf_id and not unread and read_at = :at;
 
 -- name: save_chapters
 update entry set saved = :saved
 where shelf_id = :shelf_id and chapter_id is not null
-  and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+  and id {these};
 
 -- name: horizon
 -- Below this txid nothing can appear any more. One writer commits in the order of the ids, so here all are below.

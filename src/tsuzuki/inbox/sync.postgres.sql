@@ -28,3 +28,6 @@ exists (
   select 1 from jsonb_array_elements_text(item.categories) as has (value)
   where lower(has.value) = lower(wanted.value ->> 0)
 )
+
+-- fragment: these
+= any (cast((select cast(translate(cast(:ids as text), '[]', '{}') as bigint[])) as bigint[]))

@@ -313,9 +313,9 @@ class SyncInbox:
             if saved is not None:  # first: see `Bookmarks`
                 changed += await self._save_tx(tx, shelf_id, [one for one in seen if one.saved != saved], saved=saved)
             if unread is not None and seen:
-                marked = [one.id for one in seen]
-                changed += await mark_entries_tx(tx, shelf_id, marked, unread=unread, now=now)
-                await progress_follows_tx(tx, shelf_id, marked, now)
+                changed += await mark_entries_tx(tx, shelf_id, [one.id for one in seen], unread=unread, now=now)
+                if chapters := [one.id for one in seen if one.item_id is None]:
+                    await progress_follows_tx(tx, shelf_id, chapters, now)
             return changed
 
         if numbers:

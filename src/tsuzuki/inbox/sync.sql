@@ -251,12 +251,15 @@ with hit as ({hits})
 select count(*) from hit cross join entry
 where entry.shelf_id = :shelf_id and entry.item_id = hit.found and {is_wanted};
 
+-- fragment: these
+in (select cast(value as bigint) from json_each(cast(:ids as text)))
+
 -- name: details
 -- Of the entries of one answer, what apps get beside the item or chapter. Materialized: PostgreSQL would rather begin
 -- with all that the shelf has.
 with page as materialized (
   select id, shelf_id, feed_id, series_id, changed_at, {arrival} as arrived_at from entry
-  where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+  where shelf_id = :shelf_id and id {these}
     and id <= :settled
     and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
 )
@@ -279,7 +282,7 @@ join shelf_group on shelf_group.id = coalesce(subscription.group_id, follow.grou
 select entry.id,
   coalesce(octet_length(item.content), 0) + coalesce(octet_length(item_full_text.content), 0) as size
 from entry left join item on item.id = entry.item_id left join item_full_text on item_full_text.item_id = entry.item_id
-where entry.shelf_id = :shelf_id and entry.id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+where entry.shelf_id = :shelf_id and entry.id {these};
 
 -- name: full_texts
 -- Of the items of one answer, what their pages say; nothing where that could not be fetched.
@@ -300,6 +303,6 @@ on conflict (entry_id, place) do update set seconds = excluded.seconds, updated_
 -- name: visible
 -- Which of these are entries of the shelf that the app may see, and what each is about.
 select id, item_id, saved from entry
-where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_each(cast(:ids as text)))
+where shelf_id = :shelf_id and id {these}
   and (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
 order by id;
