@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import EVENTS, check_order
 from tsuzuki.model.harvest import FeedChange, Kind
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
@@ -91,10 +92,22 @@ class NewEvent(msgspec.Struct, frozen=True):
 
 
 async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> None:
-    """Write events in the transaction of what they report. Wake `EVENTS_WAKEUP` after the commit."""
-    rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode()) for event in events]
-    if rows:
-        await tx.run(q.add_events, rows=rows, now=now)
+    """Write events in the transaction of what they report. Wake `EVENTS_WAKEUP` after the commit.
+
+    PostgreSQL writes them at its end: whoever has something for the same shelf waits no longer than for the commit, and
+    no two transactions wait for each other.
+    """
+    rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode(), now) for event in events]
+    if rows and tx.engine == "postgres":
+        tx.at_end(_write_tx, rows)
+    elif rows:
+        await _write_tx(tx, rows)
+
+
+async def _write_tx(tx: Tx, rows: list[tuple[ShelfId, EventKind, str, Millis]]) -> None:
+    check_order(tx, EVENTS)
+    numbered = [(shelf_id, kind, payload, nth) for nth, (shelf_id, kind, payload, _) in enumerate(rows)]
+    await tx.run(q.add_events, rows=numbered, now=max(now for *_, now in rows))
 
 
 async def counts_changed_tx(tx: Tx, shelves: Iterable[ShelfId], now: Millis) -> None:
@@ -109,5 +122,5 @@ async def notify_admins_tx(tx: Tx, news: News, now: Millis) -> None:
 
 
 async def prune_events_tx(tx: Tx, *, before: Millis, most: int) -> int:
-    """Forget up to `most` events that are older, or that no cursor of this server can reach."""
+    """Forget up to `most` events that are older."""
     return await tx.run(q.prune_events, before=before, most=most)
