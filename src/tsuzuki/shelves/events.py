@@ -1,7 +1,7 @@
 """Events of a shelf: written in the transaction of what they report, streamed by the inbox (decision 0014)."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -79,6 +79,9 @@ _KINDS: dict[type[News], EventKind] = {
 }
 
 
+_Row: TypeAlias = tuple[ShelfId, EventKind, str, Millis]
+
+
 class NewEvent(msgspec.Struct, frozen=True):
     """An event for one shelf."""
 
@@ -99,14 +102,18 @@ async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> None
     """
     rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode(), now) for event in events]
     if rows and tx.engine == "postgres":
-        tx.at_end(_write_tx, rows)
+        tx.at_end(_write_last_tx, rows)
     elif rows:
         await _write_tx(tx, rows)
 
 
-async def _write_tx(tx: Tx, rows: list[tuple[ShelfId, EventKind, str, Millis]]) -> None:
+async def _write_last_tx(tx: Tx, rows: list[_Row]) -> None:
     check_order(tx, EVENTS)
-    numbered = [(shelf_id, kind, payload, nth) for nth, (shelf_id, kind, payload, _) in enumerate(rows)]
+    await _write_tx(tx, rows)
+
+
+async def _write_tx(tx: Tx, rows: list[_Row]) -> None:
+    numbered = [(*row[:3], nth) for nth, row in enumerate(rows)]
     await tx.run(q.add_events, rows=numbered, now=max(now for *_, now in rows))
 
 
