@@ -268,27 +268,28 @@ async def test_an_open_stream_is_woken_and_counts_what_is_unread(db):
 
 async def test_only_shelves_that_are_listened_to_are_read(db):
     feed, [shelf, other] = await a_followed_feed(db, readers=2)
-    reads = CountedReads(db)
-    wakeup = MemoryWakeup()
+    reads, wakeup = CountedReads(db), MemoryWakeup()
     events = Events(reads, wakeup, lambda: NOON, floor=600)
     running = asyncio.create_task(events.run())
+
+    async def wake() -> int:
+        reads.count = 0
+        wakeup.wake(EVENTS_WAKEUP)
+        await asyncio.sleep(0.2)
+        return reads.count
+
     await publish(db, feed, "a")
-    wakeup.wake(EVENTS_WAKEUP)
-    await asyncio.sleep(0.05)
-    assert reads.count == 0  # nobody listens
+    assert await wake() == 0  # nobody listens
     async with aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 1)
         reading = asyncio.create_task(some(stream, 1))
+        await wake()  # whoever has just come looks once more
         await write(db, other, "not read")
-        await asyncio.sleep(0.05)
-        reads.count = 0
-        for _ in range(3):
-            wakeup.wake(EVENTS_WAKEUP)
-            await asyncio.sleep(0.05)
-        assert reads.count == 3 + 1  # one look each; the first wakes whoever has just come
+        assert [await wake(), await wake()] == [1, 1]
         await write(db, shelf, "read")
         wakeup.wake(EVENTS_WAKEUP)
         assert [told.kind for told in await reading] == ["feed"]
+    assert await wake() == 0
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 

@@ -20,3 +20,15 @@ hit cross join lateral (
   where entry.shelf_id = :shelf_id and entry.item_id = hit.found
   offset 0
 ) as entry
+
+-- name: shelves_with_news
+-- LATERAL: a join would be planned for a thousand shelves, and would read all events.
+select newest.shelf_id, newest.place, newest.id
+from json_each(cast(:rows as text)) as wanted
+cross join lateral (
+  select event.shelf_id, event.place, event.id from event
+  where event.shelf_id = cast(wanted.value ->> 0 as bigint)
+    and (event.place, event.id) > (cast(wanted.value ->> 1 as bigint), cast(wanted.value ->> 2 as bigint))
+  order by event.place desc, event.id desc
+  limit 1
+) as newest;
