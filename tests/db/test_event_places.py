@@ -1,6 +1,7 @@
 """Places of events across the migration that counts them for each shelf: who comes back misses and repeats nothing."""
 
 from contextlib import aclosing
+from functools import partial
 
 import pytest
 
@@ -31,6 +32,15 @@ select id from shelf;
 )
 
 
+async def add_event_tx(tx, payload):
+    await tx.run(q.add_event, payload=payload)
+
+
+async def first_of(stream, count):
+    for _ in range(count):
+        yield await anext(stream)
+
+
 @pytest.mark.parametrize("seen", [0, 1, 2, 3])
 async def test_former_ids_are_read_on_from_without_gaps(empty_database_url, seen):
     options = DatabaseOptions(empty_database_url)
@@ -45,7 +55,7 @@ async def test_former_ids_are_read_on_from_without_gaps(empty_database_url, seen
 
     await db.with_tx(add_shelf)
     for payload in "012":
-        await db.with_tx(lambda tx, payload=payload: tx.run(q.add_event, payload=payload))
+        await db.with_tx(partial(add_event_tx, payload=payload))
     await db.with_tx(lambda tx: tx.run(q.swap))
     former = ["0-0", *await db.read(lambda tx: tx.many(str, q.former_ids))]
     order = "012" if db.engine == "sqlite" else "120"
@@ -56,8 +66,8 @@ async def test_former_ids_are_read_on_from_without_gaps(empty_database_url, seen
     news = JobChanged(id="a", kind="targeted", status="done", source="b", comic=None)
     await db.with_tx(lambda tx: add_events_tx(tx, [NewEvent(shelf, news)], NOON))
     async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, former[seen], with_jobs=True)) as stream:
-        counts, *rest = [await anext(stream) for _ in range(len(order) - seen + 2)]
-    assert '"missed":false' in counts.data
-    assert [told.data for told in rest[:-1]] == list(order[seen:])
-    assert rest[-1].kind == "job"
+        told = [each async for each in first_of(stream, len(order) - seen + 2)]
+    assert '"missed":false' in told[0].data
+    assert [each.data for each in told[1:-1]] == list(order[seen:])
+    assert told[-1].kind == "job"
     await db.close()
