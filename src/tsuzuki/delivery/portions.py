@@ -92,7 +92,7 @@ class Deliverer:
         delivered, left, rest = await with_tx_again(self._db, deliver)
         self._after_commit(*delivered.wakeups)
         if left is not None:
-            task.payload = left
+            task.payload, task.attempt = left, 1
         return rest
 
 

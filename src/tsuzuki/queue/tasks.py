@@ -241,7 +241,10 @@ async def finish_tx(tx: Tx, *tasks: Task[Any], now: Millis, status: Ending = "do
 
 
 async def advance_tx(tx: Tx, task: Task[P], left: P) -> None:
-    """Store what is left of a task in the transaction of what was done of it; LeaseLost, which undoes it, as above."""
+    """Store what is left of a task in the transaction of what was done of it; LeaseLost, which undoes it, as above.
+
+    Failures are counted anew: they were those of what is done.
+    """
     payload = msgspec.json.encode(left).decode()
     if not await tx.run(q.advance_task, id=task.id, token=task.lease_token, payload=payload):
         raise LeaseLost([task.id])
