@@ -200,6 +200,7 @@ class _WriterThread:
         self.cursor = self.connection.cursor()
         self._is_sound = True
         self._group = 0
+        self._has_asked = False
         self.has_lost = False
         """True when a group was undone by the disk, until somebody sees that one is stored."""
         self._path = path
@@ -226,6 +227,7 @@ class _WriterThread:
 
     def is_awaited(self) -> bool:
         """Whether anyone but the job that runs waits for the commit, or for what comes after it."""
+        self._has_asked = True
         return self._group > 1 or not self.waiting.empty()
 
     def _write_for_ever(self) -> None:
@@ -245,10 +247,10 @@ class _WriterThread:
         return [job for job in found if not _is_unwanted(job)]
 
     def _write_group(self, jobs: list[_Job]) -> None:
-        """Run each in its savepoint, and those who came meanwhile; commit once, then answer all."""
+        """Run each in its savepoint, and those for whom one of them paused; commit once, then answer all."""
         if not jobs:
             return
-        first = len(jobs)
+        first, self._has_asked = len(jobs), False
         try:
             self._begin()
             for number, job in enumerate(jobs, 1):
@@ -259,7 +261,7 @@ class _WriterThread:
                     self.has_lost = True
                     _fail(jobs[:number], job.error)
                     self._begin()
-                if number == first:
+                if number == first and self._has_asked:
                     jobs += self._waiting_jobs(LARGEST_GROUP - first)
             self.connection.execute("commit")
         except BaseException as error:  # noqa: BLE001  the writer must answer whatever happens
