@@ -41,6 +41,28 @@ async def test_transactions_that_wait_share_one_fsync(watched_db):
     assert disk.syncs("-wal") - before == 5
 
 
+async def test_who_comes_while_a_transaction_runs_shares_its_fsync(watched_db):
+    db, disk = watched_db
+    await db.with_tx(partial(add_tx, key=0))
+    before, has_begun, has_come, awaited = disk.syncs("-wal"), threading.Event(), threading.Event(), []
+
+    async def long_tx(tx):
+        await add_tx(tx, 1)
+        awaited.append(tx.is_awaited())
+        has_begun.set()
+        assert has_come.wait(10)
+        awaited.append(tx.is_awaited())
+
+    long = asyncio.create_task(db.with_tx(long_tx))
+    await asyncio.to_thread(has_begun.wait, 10)
+    other = asyncio.create_task(db.with_tx(partial(add_tx, key=2)))
+    await asyncio.sleep(0)
+    has_come.set()
+    await asyncio.gather(long, other)
+    assert disk.syncs("-wal") - before == 1
+    assert awaited == [False, True]
+
+
 async def test_a_long_queue_is_taken_in_groups_that_end(watched_db):
     db, disk = watched_db
     count = LARGEST_GROUP * 2 + 10

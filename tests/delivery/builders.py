@@ -47,7 +47,7 @@ order by of_id;
 -- name: entry_ids
 select id from entry where shelf_id = :shelf_id order by id;
 -- name: events
-select kind, payload from event where shelf_id = :shelf_id order by txid, id;
+select kind, payload from event where shelf_id = :shelf_id order by place, id;
 -- name: task_keys
 select key from task where queue = :queue and run_at <= :now order by id;
 -- name: count_sends

@@ -39,6 +39,12 @@ select public_id from follow where shelf_id = :shelf_id;
 insert into entry_tombstone (shelf_id, feed_id, key, at) values (:shelf_id, :feed_id, :key, 1);
 -- name: drop_items
 delete from item where feed_id = :feed_id and key <> :but;
+-- name: lose
+update task set losses = 2, attempts = 2 where queue = 'delivery';
+-- name: count_losses
+select max(losses + attempts) from task where queue = 'delivery';
+-- name: count_entries
+select count(*) from entry;
 -- name: doubled
 select count(*) from (select 1 as one from event where kind = 'entry' group by shelf_id having count(*) > 1) as twice;
 """,

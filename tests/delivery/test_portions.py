@@ -38,8 +38,9 @@ from tests.waiting import eventually
 from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Tx
+from tsuzuki.delivery import portions
 from tsuzuki.delivery.fanout import FLOOD, Delivered, NewBatch, deliver_feeds_tx, large_ones
-from tsuzuki.delivery.portions import deliver_portion_tx
+from tsuzuki.delivery.portions import SLICE, deliver_portion_tx
 from tsuzuki.delivery.tasks import DELIVERIES
 from tsuzuki.inbox.events import EventCursor, next_events_tx
 from tsuzuki.model.times import MINUTE, Millis
@@ -192,7 +193,47 @@ async def test_others_write_and_hear_of_it_between_two_portions(db):
     await running
 
 
+async def test_a_portion_pauses_for_those_who_write(db, monkeypatch):
+    monkeypatch.setitem(SLICE, db.engine, 1)
+    feed, readers = await a_followed_feed(db, readers=40)
+    other = await a_reader(db)
+    await publish(db, feed, "a", most=1)
+    [task] = await claim_portions(db)
+
+    async def mark(tx: Tx) -> int:
+        await counts_changed_tx(tx, [other], LATER)
+        return await tx.one(int, q.count_entries)
+
+    delivering = asyncio.create_task(a_deliverer(db, 60).handle(task))
+    assert await db.with_tx(mark) < 40
+    await delivering
+    assert await counts(db, readers) == [1] * 40
+    assert await step(db) == 0
+
+
 # -- crashes and failures
+
+
+async def test_i4_a_worker_that_dies_within_a_portion_leaves_the_rest(db, monkeypatch):
+    monkeypatch.setattr(portions, "LARGEST", 2)
+    monkeypatch.setitem(SLICE, db.engine, 2)
+    feed, readers = await a_followed_feed(db, readers=7)
+    await publish(db, feed, "ab", most=MOST)
+    [frozen] = await claim_portions(db)
+    stale = msgspec.structs.replace(frozen)
+    dying = a_deliverer(db, 12)
+    await change(db, q.lose)
+    for _ in range(3):
+        await dying._deliver(frozen, 12)
+    assert await counts(db, readers) == [2, 2, 2, 0, 0, 0, 0]
+    assert await db.read(lambda tx: tx.one(int, q.count_losses)) == 0  # or the third that dies gives it up
+    await db.with_tx(lambda tx: fail_tx(tx, frozen, DIED, now=NOON))
+    for late in (frozen, stale):
+        with pytest.raises(LeaseLost):
+            await dying.handle(late)
+    await deliver_all(db)
+    assert await counts(db, readers) == [2] * 7
+    assert [len(await events_of(db, reader)) for reader in readers] == [1] * 7
 
 
 async def test_i3_a_worker_that_dies_between_portions_loses_and_doubles_nothing(db):

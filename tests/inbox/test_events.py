@@ -12,17 +12,15 @@ from tests.builders import NOON, stored_shelf
 from tests.delivery.builders import a_followed_feed, a_reader, entry_ids, publish
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Tx
-from tsuzuki.db.queries import parse_queries
+from tsuzuki.db.queries import load_queries, parse_queries
 from tsuzuki.delivery.outages import KEPT_EVENTS, prune
 from tsuzuki.inbox import events as service
 from tsuzuki.inbox.events import (
     EventCursor,
     Events,
-    has_unsettled_tx,
     is_remembered_tx,
     newest_of_shelf_tx,
     next_events_tx,
-    settled_of_shelf_tx,
 )
 from tsuzuki.inbox.store import mark_entries_tx
 from tsuzuki.model.errors import TooManyRequests
@@ -39,7 +37,6 @@ from tsuzuki.shelves.events import (
     prune_events_tx,
 )
 
-INSERT = "insert into event (shelf_id, kind, payload, created_at) values ($1, 'feed', $2, 0)"
 LATER = Millis(NOON + KEPT_EVENTS + 1)
 
 q = parse_queries(
@@ -47,8 +44,6 @@ q = parse_queries(
     """
 -- name: touch
 select 1 where cast(:now as bigint) > 0;
--- name: from_another_life
-update event set txid = txid + 1000000;
 """,
 )
 
@@ -84,54 +79,77 @@ async def test_events_are_read_in_order_from_a_position(db):
     assert await read_on(db, shelf, rest[-1].cursor) == []
 
 
+@asynccontextmanager
+async def uncommitted(database_url, shelf, number):
+    """An event that another process has written; committed at the end of the block."""
+    sql, payload = load_queries("tsuzuki.shelves").add_events.postgres, msgspec.json.encode(a_change(number)).decode()
+    rows = msgspec.json.encode([(shelf, "feed", payload, 0)]).decode()
+    connection = await asyncpg.connect(database_url)
+    async with connection.transaction():
+        await connection.execute(sql.sql, *sql.pick({"rows": rows, "now": NOON}))
+        yield
+    await connection.close()
+
+
 @pytest.mark.server
 @pytest.mark.parametrize("engine", ["postgres"])
 async def test_a_late_commit_is_neither_missed_nor_reordered(db, database_url):
     shelf = await stored_shelf(db)
-    slow, quick = [await asyncpg.connect(database_url) for _ in range(2)]
-    payload = [msgspec.json.encode(a_change(name)).decode() for name in ("slow", "quick")]
-    begun = slow.transaction()
-    await begun.start()
-    await slow.execute(INSERT, shelf, payload[0])
-    await quick.execute(INSERT, shelf, payload[1])
-    # The quick one is committed and has the higher id: whoever went on after it would never see the slow one.
-    assert await read_on(db, shelf) == []
-    place = await db.read(lambda tx: settled_of_shelf_tx(tx, shelf))
-    assert await db.read(has_unsettled_tx)
-    await begun.commit()
-    assert numbers_of(await read_on(db, shelf, place)) == ["slow", "quick"]
-    assert not await db.read(has_unsettled_tx)
-    await asyncio.gather(slow.close(), quick.close())
+    await write(db, shelf, "first")
+    async with uncommitted(database_url, shelf, "slow"):
+        quick = asyncio.create_task(write(db, shelf, "quick"))
+        await asyncio.sleep(0.2)
+        assert not quick.done()  # it would be told first, and who went on after it would never see the slow one
+        [first] = await read_on(db, shelf)
+    await quick
+    assert numbers_of(await read_on(db, shelf, first.cursor)) == ["slow", "quick"]
 
 
 @pytest.mark.server
 @pytest.mark.parametrize("engine", ["postgres"])
-async def test_a_long_transaction_of_another_database_holds_up_nobody(db, postgres_url):
-    shelf = await stored_shelf(db)
-    stranger = await asyncpg.connect(postgres_url)
-    async with stranger.transaction():
-        await stranger.fetchval("select pg_current_xact_id()")
-        await write(db, shelf, 1)
-        assert numbers_of(await read_on(db, shelf)) == ["1"]
-    await stranger.close()
+async def test_an_older_transaction_holds_up_no_other_shelf(db, database_url):
+    shelf, other = await stored_shelf(db), await stored_shelf(db)
+    async with uncommitted(database_url, other, "slow"):
+        await write(db, shelf, "quick")
+        assert numbers_of(await read_on(db, shelf)) == ["quick"]
 
 
-@pytest.mark.server
-@pytest.mark.parametrize("engine", ["postgres"])
-async def test_an_event_with_early_id_and_late_commit_is_awaited(db, database_url):
+async def test_events_are_placed_last_and_in_one_order(db):
+    """Two who write for the same shelves, each in its own order, do not wait for each other."""
+    shelves = [await stored_shelf(db) for _ in range(8)]
+
+    async def announce(number, order):
+        async def work(tx: Tx) -> None:
+            for shelf in order:
+                await add_events_tx(tx, [NewEvent(shelf, a_change(number))], NOON)
+                await tx.many(int, q.touch, now=NOON)
+
+        await db.with_tx(work)
+
+    each = [announce(number, shelves if number % 2 else shelves[::-1]) for number in range(20)]
+    await asyncio.gather(*each)  # a deadlock would be Contention
+    for shelf in shelves:
+        assert sorted(numbers_of(await read_on(db, shelf)), key=int) == [str(number) for number in range(20)]
+
+
+async def test_what_was_rolled_back_left_no_event(db):
     shelf = await stored_shelf(db)
-    slow, quick = [await asyncpg.connect(database_url) for _ in range(2)]
-    begun = slow.transaction()
-    await begun.start()
-    await slow.execute(INSERT, shelf, "{}")
-    late_id = await slow.fetchval("select nextval(pg_get_serial_sequence('event', 'id'))")
-    await quick.execute(INSERT, shelf, msgspec.json.encode(a_change("quick")).decode())
-    row = "insert into event (id, shelf_id, kind, payload, created_at) values ($1, $2, 'feed', $3, 0)"
-    await slow.execute(row, late_id, shelf, msgspec.json.encode(a_change("late")).decode())
-    assert await read_on(db, shelf) == []
-    await begun.rollback()
-    assert numbers_of(await read_on(db, shelf)) == ["quick"]
-    await asyncio.gather(slow.close(), quick.close())
+
+    async def fails(tx: Tx) -> None:
+        await add_events_tx(tx, [NewEvent(shelf, a_change("never"))], NOON)
+        raise TooManyRequests("No.", 1)
+
+    with pytest.raises(TooManyRequests):
+        await db.with_tx(fails)
+    await write(db, shelf, 1)
+    assert numbers_of(await read_on(db, shelf)) == ["1"]
+
+
+async def test_a_clock_that_goes_back_reorders_nothing(db):
+    shelf = await stored_shelf(db)
+    for number, now in enumerate((NOON, Millis(NOON - 5_000), NOON, Millis(NOON + 5_000), Millis(1))):
+        await write(db, shelf, number, now=now)
+    assert numbers_of(await read_on(db, shelf)) == ["0", "1", "2", "3", "4"]
 
 
 async def test_readers_among_overlapping_writers_see_everything_once(db):
@@ -199,18 +217,22 @@ async def test_a_place_is_known_until_its_event_is_forgotten(db):
     assert await db.read(lambda tx: newest_of_shelf_tx(tx, shelf)) == EventCursor()
 
 
-@pytest.mark.server
-@pytest.mark.parametrize("engine", ["postgres"])
-async def test_events_that_were_restored_into_another_server_are_forgotten(db):
-    shelf = await stored_shelf(db)
-    await write(db, shelf, "old")
-    await db.with_tx(lambda tx: tx.run(q.from_another_life))
-    await write(db, shelf, "new")
-    assert await prune(db, NOON) == 1
-    assert numbers_of(await read_on(db, shelf)) == ["new"]
-
-
 # -- streams
+
+
+class CountedReads:
+    """A database that counts what is read from it."""
+
+    def __init__(self, db):
+        self._db = db
+        self.count = 0
+
+    def __getattr__(self, name):
+        return getattr(self._db, name)
+
+    async def read(self, work):
+        self.count += 1
+        return await self._db.read(work)
 
 
 @asynccontextmanager
@@ -244,22 +266,32 @@ async def test_an_open_stream_is_woken_and_counts_what_is_unread(db):
     assert counts.id == entry.id
 
 
-@pytest.mark.server
-@pytest.mark.parametrize("engine", ["postgres"])
-async def test_events_behind_an_older_transaction_follow_soon_after_it(db, database_url):
-    feed, [shelf] = await a_followed_feed(db)
-    slow = await asyncpg.connect(database_url)
-    async with open_accounts(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
-        await some(stream, 2)
-        async with slow.transaction():
-            await slow.fetchval("select pg_current_xact_id()")
-            wakeup.wake(*(await publish(db, feed, "a")).wakeups)
-            reading = asyncio.create_task(some(stream, 1))
-            await asyncio.sleep(0.2)
-            assert not reading.done()
-        # Nothing is woken by the end of a transaction that wrote no event.
-        assert [told.kind for told in await reading] == ["entry"]
-    await slow.close()
+async def test_only_shelves_that_are_listened_to_are_read(db):
+    feed, [shelf, other] = await a_followed_feed(db, readers=2)
+    reads, wakeup = CountedReads(db), MemoryWakeup()
+    events = Events(reads, wakeup, lambda: NOON, floor=600)
+    running = asyncio.create_task(events.run())
+
+    async def wake() -> int:
+        reads.count = 0
+        wakeup.wake(EVENTS_WAKEUP)
+        await asyncio.sleep(0.2)
+        return reads.count
+
+    await publish(db, feed, "a")
+    assert await wake() == 0  # nobody listens
+    async with aclosing(events.follow(shelf, None)) as stream:
+        await some(stream, 1)
+        reading = asyncio.create_task(some(stream, 1))
+        await wake()  # whoever has just come looks once more
+        await write(db, other, "not read")
+        assert [await wake(), await wake()] == [1, 1]
+        await write(db, shelf, "read")
+        wakeup.wake(EVENTS_WAKEUP)
+        assert [told.kind for told in await reading] == ["feed"]
+    assert await wake() == 0
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
 
 async def test_without_a_wakeup_a_stream_is_told_within_the_floor(db):

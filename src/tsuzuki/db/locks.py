@@ -48,6 +48,7 @@ ALERTS = Lock(130, "alerts", "alerts of one source")
 DOWNLOAD = Lock(140, "download", "a downloaded chapter", is_row=True)
 DEAD_LETTER = Lock(150, "dead_letter", "a dead letter", is_row=True)
 FEED_OUT = Lock(160, "feed_out", "the address and the subscribers of a feed out", is_row=True)
+EVENTS = Lock(170, "events", "the places of events on a shelf; taken at the very end", is_row=True)
 
 ORDER = (
     PEOPLE,
@@ -66,6 +67,7 @@ ORDER = (
     DOWNLOAD,
     DEAD_LETTER,
     FEED_OUT,
+    EVENTS,
 )
 
 

@@ -40,6 +40,7 @@ class _Job:
     def __init__(self, work: Work[Any], writer: "_WriterThread", vault: Vault) -> None:
         self._writer = writer
         self.drive = TxDriver(work, "sqlite", self.execute, vault=vault)
+        self.drive.is_awaited = writer.is_awaited
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
         self.context = contextvars.copy_context()
@@ -200,6 +201,8 @@ class _WriterThread:
         self.connection = connect(path, vfs=vfs)
         self.cursor = self.connection.cursor()
         self._is_sound = True
+        self._group = 0
+        self._has_asked = False
         self.has_lost = False
         """True when a group was undone by the disk, until somebody sees that one is stored."""
         self._path = path
@@ -224,30 +227,44 @@ class _WriterThread:
         """Let go of the pages that were read or written; a connection is its thread's own."""
         self.connection.release_memory()
 
+    def is_awaited(self) -> bool:
+        """Whether anyone but the job that runs waits for the commit, or for what comes after it."""
+        self._has_asked = True
+        return self._group > 1 or not self.waiting.empty()
+
     def _write_for_ever(self) -> None:
         _without_event_loop()
         while (job := self.waiting.get()) is not None:
-            group = [job]
-            while len(group) < LARGEST_GROUP and not self.waiting.empty():
-                if (following := self.waiting.get()) is None:
-                    self.waiting.put(None)
-                    break
-                group.append(following)
-            self._write_group([job for job in group if not _is_unwanted(job)])
+            jobs = [] if _is_unwanted(job) else [job]
+            self._write_group([*jobs, *self._waiting_jobs(LARGEST_GROUP - 1)])
 
-    def _write_group(self, jobs: Sequence[_Job]) -> None:
-        """Run each in its savepoint, commit once, then answer all."""
+    def _waiting_jobs(self, most: int) -> list[_Job]:
+        """Up to so many of those who wait now, without those who have given up."""
+        found: list[_Job] = []
+        while len(found) < most and not self.waiting.empty():
+            if (job := self.waiting.get()) is None:
+                self.waiting.put(None)
+                break
+            found.append(job)
+        return [job for job in found if not _is_unwanted(job)]
+
+    def _write_group(self, jobs: list[_Job]) -> None:
+        """Run each in its savepoint, and those for whom one of them paused; commit once, then answer all."""
         if not jobs:
             return
+        first, self._has_asked = len(jobs), False
         try:
             self._begin()
             for number, job in enumerate(jobs, 1):
+                self._group = len(jobs)
                 self._write_one(job)
                 if not self.connection.in_transaction:
                     # A full disk or an I/O error undid the whole group so far: nobody in it may get a success.
                     self.has_lost = True
                     _fail(jobs[:number], job.error)
                     self._begin()
+                if number == first and self._has_asked:
+                    jobs += self._waiting_jobs(LARGEST_GROUP - first)
             self.connection.execute("commit")
         except BaseException as error:  # noqa: BLE001  the writer must answer whatever happens
             # Whether SQLite has rolled back, and what it still holds in its cache, differs by error: start afresh.

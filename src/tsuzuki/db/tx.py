@@ -7,7 +7,7 @@ loop, and an await of anything but the transaction is seen, and refused, at the 
 """
 
 import threading
-from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tsuzuki.db.errors import MisuseError
@@ -74,15 +74,22 @@ def _nothing(query: Query) -> NotFound:
 class Tx:
     """The verbs inside a transaction. It is handed to a function by `with_tx` and is of no use elsewhere."""
 
-    __slots__ = ("_execute", "_failure", "engine", "locks", "vault")
+    __slots__ = ("_at_end", "_execute", "_failure", "engine", "is_awaited", "locks", "vault")
 
     engine: Engine
     vault: Vault
     """What seals secrets before they are written; rows are opened as they are read."""
     locks: dict[tuple[int, int | str], tuple[Any, bool]]
     """What `db.locks` took of its kind and key, and whether together with others."""
+    is_awaited: Callable[[], bool]
+    """Whether others wait for the end of this transaction; where that cannot be known they may."""
+    _at_end: dict[Callable[["Tx", Any], Awaitable[None]], list[Any]]
     _execute: Execute
     _failure: BaseException | None
+
+    def at_end(self, work: Callable[["Tx", list[T]], Awaitable[None]], values: Iterable[T]) -> None:
+        """Have this done right before the commit, once, with all that it was asked to do in this transaction."""
+        self._at_end.setdefault(work, []).extend(values)
 
     async def one(self, row: type[T], query: Query, /, **params: Any) -> T:
         """The first row, else NotFound."""
@@ -137,6 +144,10 @@ def _ask_the_driver(_query: Query, _params: Params) -> None:
     return None
 
 
+def _maybe() -> bool:
+    return True
+
+
 class TxDriver(Tx):
     """The same transaction as its engine sees it: steps the function through its statements.
 
@@ -154,10 +165,19 @@ class TxDriver(Tx):
         self.engine = engine
         self.vault = vault
         self.locks = {}
+        self.is_awaited = _maybe
+        self._at_end = {}
         self._execute = execute
         self._failure = None
         self.result: Any = None
-        self._coroutine = work(self)
+        self._coroutine = self._to_the_end(work)
+
+    async def _to_the_end(self, work: Work[T]) -> T:
+        result = await work(self)
+        if self._failure is None:
+            for last, values in self._at_end.items():
+                await last(self, values)
+        return result
 
     def start(self) -> Statement | None:
         """Run the function up to its first statement."""

@@ -1,6 +1,7 @@
-"""Delivery to many shelves, a portion of them in each transaction (docs/decisions/0091-delivery-in-portions.md)."""
+"""Delivery to many shelves, some of them in each transaction (docs/decisions/0091-delivery-in-portions.md)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -8,6 +9,7 @@ from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_feeds_shared_tx, lock_series_merges_shared_tx, lock_series_tx
+from tsuzuki.db.queries import Engine
 from tsuzuki.delivery.fanout import (
     NOTHING,
     ArrivingItems,
@@ -28,14 +30,24 @@ from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import ChapterId, FeedId, ItemId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.notifications.tasks import NOTICES
-from tsuzuki.queue.tasks import Task, enqueue_many_tx, enqueue_tx, finish_tx, open_payloads_tx, withdraw_tx
+from tsuzuki.queue.tasks import Task, advance_tx, enqueue_many_tx, enqueue_tx, finish_tx, open_payloads_tx, withdraw_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP
 
 q = load_queries("tsuzuki.delivery")
 
 
+SLICE: Final[Mapping[Engine, int]] = {"sqlite": 250, "postgres": 1_000}
+"""Entries between two looks at whether somebody waits. On SQLite that is everybody who writes; on PostgreSQL whoever
+commits also waits until all that was logged before is on disk.
+"""
+LARGEST: Final = 2_000
+"""Entries in one transaction while nobody waits: whoever comes then waits for its commit."""
+
+
 class Deliverer:
-    """Handles `delivery`: a portion, the task of the next, and the end of this one, in one transaction (I4)."""
+    """Handles `delivery`: a portion, and the task of the next. It pauses for those who wait: what is left is stored in
+    the transaction of what was delivered (I4).
+    """
 
     def __init__(
         self,
@@ -52,17 +64,36 @@ class Deliverer:
 
     async def handle(self, task: Task[Delivery]) -> None:
         """See `Handler`."""
+        rest = self._most
+        while not task.is_finished:
+            rest = await self._deliver(task, rest)
 
-        async def deliver(tx: Tx) -> Delivered:
-            now = self._clock()
-            delivered, left = await deliver_portion_tx(tx, task.payload, most=self._most, now=now)
+    async def _deliver(self, task: Task[Delivery], most: int) -> int:
+        """Up to so many entries in one transaction; how many of them are left for the next."""
+
+        async def deliver(tx: Tx) -> tuple[Delivered, Delivery | None, int]:
+            now, rest, delivered = self._clock(), most, NOTHING
+            left: Delivery | None = task.payload
+            while left is not None and rest:
+                some = min(rest, SLICE[tx.engine])
+                new, left = await deliver_portion_tx(tx, left, most=some, now=now)
+                rest, delivered = rest - some, delivered + new
+                if tx.is_awaited() or most - rest >= LARGEST:
+                    break
+            if left is not None and rest:
+                await advance_tx(tx, task, left)
+                return delivered, left, rest
             await finish_tx(tx, task, now=now)
             if left is not None:
                 await enqueue_tx(tx, DELIVERIES, task.key, left, now=now, priority=task.priority)
-            return delivered
+                delivered += Delivered(0, (DELIVERIES.name,))
+            return delivered, left, rest
 
-        delivered = await with_tx_again(self._db, deliver)
+        delivered, left, rest = await with_tx_again(self._db, deliver)
         self._after_commit(*delivered.wakeups)
+        if left is not None:
+            task.payload, task.attempt = left, 1
+        return rest
 
 
 async def deliver_portion_tx(
@@ -77,7 +108,7 @@ async def deliver_portion_tx(
     delivered, is_told = await _deliver_to_tx(tx, delivery, reach, now)
     left = msgspec.structs.replace(delivery, after=end or delivery.after, is_told=delivery.is_told or is_told)
     if end is not None:
-        return delivered + Delivered(0, (DELIVERIES.name,)), left
+        return delivered, left
     if left.is_told and left.notices:
         await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in left.notices], now=now)
         delivered += Delivered(0, (NOTICES.name,))

@@ -12,7 +12,7 @@ from tsuzuki.queue.policy import DELIVERY
 from tsuzuki.queue.tasks import NewTask, Queue
 
 PORTION: Final = 5_000
-"""Entries in one transaction: others' live events wait for its end, and on SQLite all who write."""
+"""Entries of one task, and of one transaction of ingest; then other deliveries have a turn."""
 
 NO_LIMIT: Final = 2**62
 

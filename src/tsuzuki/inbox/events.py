@@ -1,8 +1,8 @@
-"""Event streams: one poll of the database for all of them, and each reads on from its own cursor."""
+"""Event streams: one look at the shelves that somebody listens to, and each reads on from its own cursor."""
 
 import re
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -19,11 +19,9 @@ from tsuzuki.shelves.events import EVENTS_WAKEUP, EventKind, counts_changed_tx
 q = load_queries("tsuzuki.inbox")
 
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
-_SOON = 0.05
 _QUIET = 15.0
 """After so many seconds without news a stream says that it is still there."""
 _PAGE = 100
-_SIGHTINGS = 1_000
 MOST_STREAMS = 64
 """Streams of one shelf in one process: more pages than anybody opens, too few to use up everyone's connections."""
 
@@ -31,13 +29,13 @@ _log = structlog.stdlib.get_logger("tsuzuki.events")
 
 
 class EventCursor(msgspec.Struct, frozen=True, order=True):
-    """A place among the events; what Last-Event-ID names."""
+    """A place among the events of a shelf; what Last-Event-ID names."""
 
-    txid: int = 0
+    place: int = 0
     id: int = 0
 
     def __str__(self) -> str:
-        return f"{self.txid}-{self.id}"
+        return f"{self.place}-{self.id}"
 
     @classmethod
     def read(cls, text: str) -> "EventCursor | None":
@@ -49,7 +47,7 @@ class EventCursor(msgspec.Struct, frozen=True, order=True):
 class Event(msgspec.Struct, frozen=True):
     """One event of a shelf; the payload is JSON."""
 
-    txid: int
+    place: int
     id: int
     kind: EventKind
     payload: str
@@ -57,20 +55,15 @@ class Event(msgspec.Struct, frozen=True):
     @property
     def cursor(self) -> EventCursor:
         """Where reading goes on after it."""
-        return EventCursor(self.txid, self.id)
+        return EventCursor(self.place, self.id)
 
 
 class ShelfCursor(msgspec.Struct, frozen=True):
-    """A shelf that has new events."""
+    """A shelf, and the newest of its events."""
 
-    txid: int
-    id: int
     shelf_id: ShelfId
-
-    @property
-    def cursor(self) -> EventCursor:
-        """The cursor after this event."""
-        return EventCursor(self.txid, self.id)
+    place: int
+    id: int
 
 
 class EventMessage(msgspec.Struct, frozen=True):
@@ -94,6 +87,8 @@ class Events:
         self._streams = MemoryWakeup()
         self._is_closed = False
         self._open: Counter[ShelfId] = Counter()
+        self._seen: dict[ShelfId, ShelfCursor] = {}
+        """Up to where the streams of each shelf were woken."""
 
     def refuse_one_too_many(self, shelf_id: ShelfId) -> None:
         """TooManyRequests when as many streams of this shelf are open as may be."""
@@ -102,22 +97,15 @@ class Events:
 
     async def run(self) -> None:
         """Wake the streams of shelves that have news; ends only by being cancelled."""
-        seen: EventCursor | None = None
-        pause = self._floor
         with self._wakeup.listen(EVENTS_WAKEUP) as listener:
             while True:
                 try:
-                    # Asked before the look: what settles between the two is seen by it. The other way round it would
-                    # be missed until the floor.
-                    is_waiting = await self._db.read(has_unsettled_tx)
-                    seen = await self._look(seen)
-                    pause = min(pause * 2, self._floor) if is_waiting else self._floor
+                    await self._look()
                 except Unavailable as error:
                     _log.warning("events_unavailable", reason=str(error))
                 except Exception:  # noqa: BLE001  the top of a loop that all streams of this process rely on
                     _log.exception("events_poll_failed")
-                if await listener.wait(pause):
-                    pause = _SOON / 2
+                await listener.wait(self._floor)
 
     def close(self) -> None:
         """End every stream: the process stops, and their readers come back elsewhere."""
@@ -151,7 +139,7 @@ class Events:
 
     async def place(self, shelf_id: ShelfId) -> str:
         """The Last-Event-ID for a new reader of the shelf, who gets the events from now on."""
-        return str(await self._db.read(lambda tx: settled_of_shelf_tx(tx, shelf_id)))
+        return str(await self._db.read(lambda tx: newest_of_shelf_tx(tx, shelf_id)))
 
     def _is_full(self, shelf_id: ShelfId) -> bool:
         return self._open.get(shelf_id, 0) >= MOST_STREAMS
@@ -165,19 +153,19 @@ class Events:
             self._open[shelf_id] -= 1
             if not self._open[shelf_id]:
                 del self._open[shelf_id]
+                self._seen.pop(shelf_id, None)
 
     # -- one look for all
 
-    async def _look(self, seen: EventCursor | None) -> EventCursor:
-        if seen is None:
-            return await self._db.read(newest_event_tx)
-        while sightings := await self._sightings(seen):
-            self._streams.wake(*{_name(each.shelf_id) for each in sightings})
-            seen = sightings[-1].cursor
-        return seen
-
-    async def _sightings(self, after: EventCursor) -> list[ShelfCursor]:
-        return await self._db.read(lambda tx: shelves_with_news_tx(tx, after, most=_SIGHTINGS))
+    async def _look(self) -> None:
+        """Wake those whose shelf has news; nothing is read while nobody listens."""
+        seen = [self._seen.get(shelf_id, ShelfCursor(shelf_id, 0, 0)) for shelf_id in self._open]
+        if not seen:
+            return
+        for found in await self._db.read(lambda tx: shelves_with_news_tx(tx, seen)):
+            if found.shelf_id in self._open:
+                self._seen[found.shelf_id] = found
+                self._streams.wake(_name(found.shelf_id))
 
     # -- one stream
 
@@ -217,45 +205,20 @@ def _name(shelf_id: ShelfId) -> str:
 
 async def next_events_tx(tx: Tx, shelf_id: ShelfId, after: EventCursor, *, most: int) -> list[Event]:
     """The shelf's events after this place; none is ever inserted before one that was returned."""
-    horizon = await _horizon_tx(tx)
-    place = {"txid": after.txid, "id": after.id}
-    return await tx.many(Event, q.next_events, shelf_id=shelf_id, horizon=horizon, **place, most=most)
+    return await tx.many(Event, q.next_events, shelf_id=shelf_id, place=after.place, id=after.id, most=most)
 
 
 async def newest_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> EventCursor:
     """Where a reader begins who wants to know only what is to come."""
-    horizon = await _horizon_tx(tx)
-    return await tx.maybe(EventCursor, q.newest_of_shelf, shelf_id=shelf_id, horizon=horizon) or EventCursor()
-
-
-async def settled_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> EventCursor:
-    """The newest settled position, in one statement; earlier while any transaction, in any database, runs long."""
-    return await tx.maybe(EventCursor, q.settled_of_shelf, shelf_id=shelf_id) or EventCursor()
-
-
-async def newest_event_tx(tx: Tx) -> EventCursor:
-    """The newest event of any shelf."""
-    return await tx.maybe(EventCursor, q.newest_event, horizon=await _horizon_tx(tx)) or EventCursor()
+    return await tx.maybe(EventCursor, q.newest_of_shelf, shelf_id=shelf_id) or EventCursor()
 
 
 async def is_remembered_tx(tx: Tx, shelf_id: ShelfId, cursor: EventCursor) -> bool:
     """Whether this very event is still there: then none after it has been forgotten."""
-    place = {"txid": cursor.txid, "id": cursor.id}
-    found = await tx.maybe(int, q.find_event, shelf_id=shelf_id, horizon=await _horizon_tx(tx), **place)
+    found = await tx.maybe(int, q.find_event, shelf_id=shelf_id, place=cursor.place, id=cursor.id)
     return found is not None
 
 
-async def shelves_with_news_tx(tx: Tx, after: EventCursor, *, most: int) -> list[ShelfCursor]:
-    """Whom events after this place concern."""
-    horizon = await _horizon_tx(tx)
-    return await tx.many(ShelfCursor, q.shelves_with_news, txid=after.txid, id=after.id, horizon=horizon, most=most)
-
-
-async def has_unsettled_tx(tx: Tx) -> bool:
-    """Whether events are committed that wait for an older transaction to end."""
-    return await tx.maybe(int, q.unsettled_event, horizon=await _horizon_tx(tx)) is not None
-
-
-async def _horizon_tx(tx: Tx) -> int:
-    """Asked before the events, by `Database.read` alone: within one transaction PostgreSQL looks around only once."""
-    return await tx.one(int, q.horizon)
+async def shelves_with_news_tx(tx: Tx, seen: Iterable[ShelfCursor]) -> list[ShelfCursor]:
+    """Those of these shelves that have later events, each with the newest."""
+    return await tx.bulk(ShelfCursor, q.shelves_with_news, map(msgspec.structs.astuple, seen))

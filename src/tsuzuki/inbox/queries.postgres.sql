@@ -21,25 +21,17 @@ hit cross join lateral (
   offset 0
 ) as entry
 
--- name: horizon
--- The lowest transaction of this database that may still run. Transactions end in another order than they began: below
--- this all have ended, so the next statement sees what they wrote, and what is written later has a higher txid.
--- pg_snapshot_xmin would say the same and would wait for the long transactions of other databases too.
-with bound as (select cast(cast(pg_snapshot_xmax(pg_current_snapshot()) as text) as bigint) as next)
-select cast(min(next - behind) as bigint) as horizon
-from (
-  select next, 0 as behind from bound
-  union all
-  -- backend_xid has 32 bits: how far it lies behind is what counts. One that lies ahead began after our snapshot.
-  select next, (next - cast(cast(backend_xid as text) as bigint)) & 4294967295
-  from bound cross join pg_stat_activity
-  where datname = current_database() and backend_xid is not null
-) as running
-where behind < 2147483648;
-
--- fragment: is_settled
--- By this statement's own snapshot: what it cannot see yet comes after.
-txid < cast(cast(pg_snapshot_xmin(pg_current_snapshot()) as text) as bigint)
+-- name: shelves_with_news
+-- LATERAL: a join would be planned for a thousand shelves, and would read all events.
+select newest.shelf_id, newest.place, newest.id
+from json_each(cast(:rows as text)) as wanted
+cross join lateral (
+  select event.shelf_id, event.place, event.id from event
+  where event.shelf_id = cast(wanted.value ->> 0 as bigint)
+    and (event.place, event.id) > (cast(wanted.value ->> 1 as bigint), cast(wanted.value ->> 2 as bigint))
+  order by event.place desc, event.id desc
+  limit 1
+) as newest;
 
 -- fragment: these
 -- In the order of the key: PostgreSQL marks 10,000 entries in two thirds of the time then.

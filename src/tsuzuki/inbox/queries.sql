@@ -401,39 +401,29 @@ update entry set saved = :saved
 where shelf_id = :shelf_id and chapter_id is not null
   and id {these};
 
--- name: horizon
--- Below this txid nothing can appear any more. One writer commits in the order of the ids, so here all are below.
-select 1 as horizon;
-
 -- name: next_events
-select txid, id, kind, payload
+select place, id, kind, payload
 from event
-where shelf_id = :shelf_id and (txid, id) > (cast(:txid as bigint), cast(:id as bigint)) and txid < :horizon
-order by txid, id
+where shelf_id = :shelf_id and (place, id) > (cast(:place as bigint), cast(:id as bigint))
+order by place, id
 limit :most;
 
 -- name: newest_of_shelf
-select txid, id from event where shelf_id = :shelf_id and txid < :horizon order by txid desc, id desc limit 1;
-
--- name: settled_of_shelf
 -- inline: the last of an index, at every page
-select txid, id from event where shelf_id = :shelf_id and {is_settled} order by txid desc, id desc limit 1;
-
--- name: newest_event
-select txid, id from event where txid < :horizon order by txid desc, id desc limit 1;
+select place, id from event where shelf_id = :shelf_id order by place desc, id desc limit 1;
 
 -- name: find_event
-select id from event where shelf_id = :shelf_id and txid = :txid and id = :id and txid < :horizon;
+select id from event where shelf_id = :shelf_id and place = :place and id = :id;
 
 -- name: shelves_with_news
-select txid, id, shelf_id
-from event
-where (txid, id) > (cast(:txid as bigint), cast(:id as bigint)) and txid < :horizon
-order by txid, id
-limit :most;
-
--- name: unsettled_event
-select id from event where txid >= :horizon limit 1;
-
--- fragment: is_settled
-true
+-- Rows are shelves that somebody listens to, each with where it was seen last: the newest events of those with later ones.
+select event.shelf_id, event.place, event.id
+from json_each(cast(:rows as text)) as wanted
+cross join event
+where event.id = (
+  select newest.id from event as newest
+  where newest.shelf_id = cast(wanted.value ->> 0 as bigint)
+    and (newest.place, newest.id) > (cast(wanted.value ->> 1 as bigint), cast(wanted.value ->> 2 as bigint))
+  order by newest.place desc, newest.id desc
+  limit 1
+);

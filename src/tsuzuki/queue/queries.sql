@@ -82,6 +82,11 @@ update task set status = :status, error = :note, finished_at = :now, lease_until
 from {held}
 where {is_held};
 
+-- name: advance_task
+-- I4, as above: what is left of it, in the transaction of what was done. A worker that dies next died of that.
+update task set payload = :payload, attempts = 0, losses = 0, first_failed_at = null, error = null
+where id = :id and lease_token = :token and lease_until is not null;
+
 -- name: fail_task
 -- Back into the queue, or over: `finished_at` says which.
 update task

@@ -240,6 +240,16 @@ async def finish_tx(tx: Tx, *tasks: Task[Any], now: Millis, status: Ending = "do
         task.is_finished = True
 
 
+async def advance_tx(tx: Tx, task: Task[P], left: P) -> None:
+    """Store what is left of a task in the transaction of what was done of it; LeaseLost, which undoes it, as above.
+
+    Failures are counted anew: they were those of what is done.
+    """
+    payload = msgspec.json.encode(left).decode()
+    if not await tx.run(q.advance_task, id=task.id, token=task.lease_token, payload=payload):
+        raise LeaseLost([task.id])
+
+
 async def withdraw_tx(tx: Tx, queue: str, prefix: str, now: Millis) -> None:
     """Cancel whatever is queued, running or given up under keys that begin with `prefix`, which ends in "-"."""
     keys = _keys_from(queue, prefix)

@@ -1,11 +1,12 @@
 """Events of a shelf: written in the transaction of what they report, streamed by the inbox (decision 0014)."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import EVENTS, check_order
 from tsuzuki.model.harvest import FeedChange, Kind
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
@@ -78,6 +79,9 @@ _KINDS: dict[type[News], EventKind] = {
 }
 
 
+_Row: TypeAlias = tuple[ShelfId, EventKind, str, Millis]
+
+
 class NewEvent(msgspec.Struct, frozen=True):
     """An event for one shelf."""
 
@@ -91,10 +95,26 @@ class NewEvent(msgspec.Struct, frozen=True):
 
 
 async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> None:
-    """Write events in the transaction of what they report. Wake `EVENTS_WAKEUP` after the commit."""
-    rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode()) for event in events]
-    if rows:
-        await tx.run(q.add_events, rows=rows, now=now)
+    """Write events in the transaction of what they report. Wake `EVENTS_WAKEUP` after the commit.
+
+    PostgreSQL writes them at its end: whoever has something for the same shelf waits no longer than for the commit, and
+    no two transactions wait for each other.
+    """
+    rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode(), now) for event in events]
+    if rows and tx.engine == "postgres":
+        tx.at_end(_write_last_tx, rows)
+    elif rows:
+        await _write_tx(tx, rows)
+
+
+async def _write_last_tx(tx: Tx, rows: list[_Row]) -> None:
+    check_order(tx, EVENTS)
+    await _write_tx(tx, rows)
+
+
+async def _write_tx(tx: Tx, rows: list[_Row]) -> None:
+    numbered = [(*row[:3], nth) for nth, row in enumerate(rows)]
+    await tx.run(q.add_events, rows=numbered, now=max(now for *_, now in rows))
 
 
 async def counts_changed_tx(tx: Tx, shelves: Iterable[ShelfId], now: Millis) -> None:
@@ -109,5 +129,5 @@ async def notify_admins_tx(tx: Tx, news: News, now: Millis) -> None:
 
 
 async def prune_events_tx(tx: Tx, *, before: Millis, most: int) -> int:
-    """Forget up to `most` events that are older, or that no cursor of this server can reach."""
+    """Forget up to `most` events that are older."""
     return await tx.run(q.prune_events, before=before, most=most)

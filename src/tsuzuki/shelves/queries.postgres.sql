@@ -1,3 +1,18 @@
--- fragment: is_foreign
--- From the life of another server: restored from a dump, whose transactions were counted further than ours.
-txid >= cast(cast(pg_snapshot_xmax(pg_current_snapshot()) as text) as bigint)
+-- name: add_events
+-- Whoever writes for the same shelf waits here for the other's commit, so places become visible in their order. In the
+-- order of the shelves, that no two wait for each other. The time begins a shelf's count, and carries it over what was
+-- given out after a backup that was restored.
+with wanted as materialized (
+  select cast(value ->> 0 as bigint) as shelf_id, value ->> 1 as kind, value ->> 2 as payload,
+    cast(value ->> 3 as bigint) as nth
+  from json_each(cast(:rows as text))
+), counted as (
+  insert into event_counter (shelf_id, place)
+  select distinct shelf_id, cast(:now as bigint) from wanted order by shelf_id
+  on conflict (shelf_id) do update set place = greatest(event_counter.place + 1, excluded.place)
+  returning shelf_id, place
+)
+insert into event (place, shelf_id, kind, payload, created_at)
+select counted.place, wanted.shelf_id, wanted.kind, wanted.payload, cast(:now as bigint)
+from wanted join counted on counted.shelf_id = wanted.shelf_id
+order by wanted.nth;

@@ -36,10 +36,7 @@ where user_account.role = 'admin' and user_account.disabled_at is null
 order by shelf_member.shelf_id;
 
 -- name: prune_events
-delete from event where id in (select id from event where created_at < :before or {is_foreign} limit :most);
-
--- fragment: is_foreign
-false
+delete from event where id in (select id from event where created_at < :before limit :most);
 
 -- name: feed_name
 select subscription.public_id as shown_id,
