@@ -87,7 +87,7 @@ class MemoryWakeup:
                     del self._listeners[name]
 
 
-CHANNEL = "tsuzuki_bell"
+CHANNEL = "tsuzuki_wakeup"
 
 _PING_EVERY = 1.5
 _SILENCE = 4.0

@@ -89,7 +89,7 @@ class Reader(msgspec.Struct, frozen=True):
     shelf_id: ShelfId
     shown_id: PublicId
     name: str
-    is_told: bool
+    is_notified: bool
 
 
 class BurstDelta(msgspec.Struct, frozen=True):
@@ -125,9 +125,9 @@ class ShelfArrival(msgspec.Struct, frozen=True):
     newest: EntryId
 
     @property
-    def is_told(self) -> bool:
+    def is_notified(self) -> bool:
         """Whether some channel wants a notice."""
-        return self.reader.is_told and not self.batch.is_quiet
+        return self.reader.is_notified and not self.batch.is_quiet
 
 
 async def deliver_feeds_tx(tx: Tx, batches: Iterable[NewBatch], now: Millis, *, most: int = PORTION) -> Delivered:
@@ -223,7 +223,7 @@ async def _announce_tx(
     """
     arrivals = arrivals_of(batches, placed, readers)
     await add_arrivals_tx(tx, arrivals, now)
-    told = {arrival.batch.of_id for arrival in arrivals if arrival.is_told}
+    told = {arrival.batch.of_id for arrival in arrivals if arrival.is_notified}
     loud = [batch for batch in (*batches, *later) if not batch.is_quiet and (batch in later or batch.of_id in told)]
     notices = await _notices_tx(tx, loud, now) if loud else []
     wakeups: tuple[str, ...] = (EVENTS_WAKEUP,) if placed else ()

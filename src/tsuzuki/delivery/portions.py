@@ -105,11 +105,13 @@ async def deliver_portion_tx(
     is_items = delivery.kind == "item"
     end = await tx.maybe(ShelfId, q.end_of_feed_portion if is_items else q.end_of_series_portion, **where)
     reach = Reach(delivery.after, NO_LIMIT if end is None else end, delivery.newest)
-    delivered, is_told = await _deliver_to_tx(tx, delivery, reach, now)
-    left = msgspec.structs.replace(delivery, after=end or delivery.after, is_told=delivery.is_told or is_told)
+    delivered, is_notified = await _deliver_to_tx(tx, delivery, reach, now)
+    left = msgspec.structs.replace(
+        delivery, after=end or delivery.after, is_notified=delivery.is_notified or is_notified
+    )
     if end is not None:
         return delivered, left
-    if left.is_told and left.notices:
+    if left.is_notified and left.notices:
         await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in left.notices], now=now)
         delivered += Delivered(0, (NOTICES.name,))
     return delivered, None
@@ -152,8 +154,8 @@ async def _deliver_to_tx(tx: Tx, delivery: Delivery, reach: Reach, now: Millis) 
     batch = NewBatch(delivery.kind, delivery.of_id, delivery.installments, delivery.is_quiet)
     arrivals = arrivals_of([batch], placed, await _readers_tx(tx, delivery, reach))
     await add_arrivals_tx(tx, arrivals, now)
-    is_told = any(arrival.is_told for arrival in arrivals)
-    return Delivered(sum(entry.count for entry in placed), (EVENTS_WAKEUP,)), is_told
+    is_notified = any(arrival.is_notified for arrival in arrivals)
+    return Delivered(sum(entry.count for entry in placed), (EVENTS_WAKEUP,)), is_notified
 
 
 async def _add_entries_tx(tx: Tx, delivery: Delivery, reach: Reach, now: Millis) -> Sequence[Placed]:

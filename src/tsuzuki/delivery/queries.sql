@@ -65,7 +65,7 @@ select subscription.feed_id as of_id, subscription.shelf_id, subscription.public
   case when subscription.name = '' then feed.title else subscription.name end as name,
   subscription.notify and exists (
     select 1 from channel where channel.shelf_id = subscription.shelf_id and channel.is_enabled
-  ) as is_told
+  ) as is_notified
 from json_each(cast(:rows as text)) as wanted
 cross join subscription
 join feed on feed.id = subscription.feed_id
@@ -77,7 +77,7 @@ where subscription.feed_id = cast(wanted.value ->> 0 as bigint)
 select follow.series_id as of_id, follow.shelf_id, series.public_id as shown_id, series.title as name,
   follow.notify and exists (
     select 1 from channel where channel.shelf_id = follow.shelf_id and channel.is_enabled
-  ) as is_told
+  ) as is_notified
 from follow
 join series on series.id = follow.series_id
 where follow.series_id = :id and {follow_gets_it};

@@ -46,7 +46,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """Chapters of a back-catalogue: shelves get an event and no entries (R8)."""
     notices: tuple[Notice, ...] = ()
     """For the end, when everyone has their entries; decided when they were stored."""
-    is_told: bool = False
+    is_notified: bool = False
     """Whether somebody who got something wants to be notified."""
     after: ShelfId = ShelfId(0)
     """The shelf that got it last."""

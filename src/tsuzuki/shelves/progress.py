@@ -156,8 +156,8 @@ class ReadingProgress:
             progress = await self._write_tx(tx, shelf_id, chapter, reading)
             return progress, await self._settle_tx(tx, shelf_id, {series_id})
 
-        progress, is_told = await self._deps.db.with_tx(write)
-        if is_told or reading.is_bookmarked is not None:
+        progress, has_events = await self._deps.db.with_tx(write)
+        if has_events or reading.is_bookmarked is not None:
             self._deps.after_commit(EVENTS_WAKEUP)
         return progress
 
@@ -170,8 +170,8 @@ class ReadingProgress:
             answers = [await self._report_one_tx(tx, shelf_id, each, touched) for each in reports]
             return answers, await self._settle_tx(tx, shelf_id, touched)
 
-        answers, is_told = await self._deps.db.with_tx(write)
-        if is_told or any(each.reading.is_bookmarked is not None for each in reports):
+        answers, has_events = await self._deps.db.with_tx(write)
+        if has_events or any(each.reading.is_bookmarked is not None for each in reports):
             self._deps.after_commit(EVENTS_WAKEUP)
         return answers
 
@@ -242,13 +242,13 @@ class ReadingProgress:
             await begin_reading_tx(tx, shelf_id)
             series_id = await known_series_tx(tx, series)
             changed = await mark(tx, series_id)
-            is_told = changed > 0 and await entries_follow_tx(tx, shelf_id, series_id, at) > 0
-            if is_told:
+            has_events = changed > 0 and await entries_follow_tx(tx, shelf_id, series_id, at) > 0
+            if has_events:
                 await counts_changed_tx(tx, [shelf_id], self._deps.clock())
-            return changed, is_told
+            return changed, has_events
 
-        changed, is_told = await self._deps.db.with_tx(work)
-        if is_told:
+        changed, has_events = await self._deps.db.with_tx(work)
+        if has_events:
             self._deps.after_commit(EVENTS_WAKEUP)
         return MarkedChapters(changed, at)
 

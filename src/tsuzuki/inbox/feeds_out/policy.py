@@ -61,8 +61,8 @@ def answerable(rows: Sequence[Entry], *facts: str | int, since: Millis, by_marks
     ]
     digest = hashlib.sha256(msgspec.json.encode((facts, shown))).hexdigest()[:32]
     newest = max((changed_at(row) for row in rows), default=since)
-    is_told = not by_marks and newest // SECOND < now // SECOND
-    return Answerable(f'"{digest}"', max(newest, since) if is_told else None)
+    is_dated = not by_marks and newest // SECOND < now // SECOND
+    return Answerable(f'"{digest}"', max(newest, since) if is_dated else None)
 
 
 def is_unchanged(answer: Answerable, if_none_match: str | None, if_modified_since: Millis | None) -> bool:
