@@ -39,7 +39,7 @@ check-types:
 	$(BIN)/mypy
 
 check-tests:  # that all can be imported; their bytecode is there then for each process of `make test`
-	$(BIN)/pytest --collect-only -qqq
+	@found=$$($(BIN)/pytest --collect-only -qqq) || { echo "$$found"; exit 1; }
 
 check-style:
 	$(BIN)/ruff format --check --quiet
