@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import contextvars
+import gc
 import threading
 
 import pytest
@@ -89,6 +90,40 @@ async def test_a_function_that_awaits_in_finally_is_ended(db):
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await links(db) == []
+
+
+@pytest.mark.parametrize("verbs_before", range(3))
+async def test_a_cancelled_function_leaves_its_context_managers(db, verbs_before):
+    """Wherever it stands in them: before, inside and after the block."""
+    loop, left, said = asyncio.get_running_loop(), [], []
+    loop.set_exception_handler(lambda _, context: said.append(context))
+
+    async def verb_tx(tx, number):
+        if number == verbs_before:
+            _cancel(loop, task)
+        await add_link_tx(tx, str(number))
+
+    @contextlib.asynccontextmanager
+    async def around_tx(tx):
+        try:
+            await verb_tx(tx, 0)
+            yield
+            await verb_tx(tx, 2)
+        finally:
+            left.append(verbs_before)
+
+    async def work(tx):
+        async with around_tx(tx):
+            await verb_tx(tx, 1)
+
+    task = asyncio.ensure_future(db.with_tx(work))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await db.with_tx(lambda tx: tx.many(str, q.all_links))  # SQLite's writer has ended the other
+    assert left == [verbs_before]
+    gc.collect()
+    await asyncio.sleep(0.01)
+    assert (said, await links(db)) == ([], [])
 
 
 # -- what is refused inside

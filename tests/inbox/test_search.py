@@ -12,7 +12,9 @@ from tests.builders import (
     store_items_tx,
     stored_feed,
     stored_series,
+    stored_series_source,
     stored_shelf,
+    stored_source,
     stored_watch,
 )
 from tests.delivery.builders import a_reader
@@ -144,6 +146,7 @@ async def test_a_deleted_item_leaves_the_index(db, shelf):
 
 async def test_a_series_is_found_by_any_of_its_titles(db, shelf):
     series = await stored_series(db, "Frieren")
+    await stored_series_source(db, series, await stored_source(db))
     await db.with_tx(
         lambda tx: index_series_tx(tx, series, titles=["Frieren", "葬送のフリーレン"], description="An elf walks on.")
     )

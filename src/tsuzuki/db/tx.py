@@ -148,6 +148,10 @@ def _maybe() -> bool:
     return True
 
 
+class _Ended(BaseException):
+    """Raised in a function whose transaction ended before it did."""
+
+
 class TxDriver(Tx):
     """The same transaction as its engine sees it: steps the function through its statements.
 
@@ -201,14 +205,17 @@ class TxDriver(Tx):
         return self._failure
 
     def close(self) -> None:
-        """End the function where it stands; verbs in its `finally` are not run, and its errors are dropped."""
+        """End the function where it stands; verbs in its `finally` are not run, and its errors are dropped.
+
+        Not by its own `close`: that leaves an asynchronous generator (a context manager) where it awaits, for the event
+        loop to find "already running", and never runs its `finally`.
+        """
         self._execute = _ask_the_driver  # which may hold whoever holds us
         for _ in range(CLOSING_ATTEMPTS):
             try:
-                self._coroutine.close()
-            except Exception:  # noqa: BLE001, S112  an await in a `finally`, or an error of its own
-                continue
-            return
+                self._coroutine.throw(_Ended)
+            except (_Ended, Exception):  # noqa: BLE001  also where it had ended already
+                return
 
     def _step(self, resume: Callable[[Any], Any], value: Any) -> Statement | None:
         _standing.drive = self

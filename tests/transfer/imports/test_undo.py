@@ -430,6 +430,20 @@ async def test_an_import_is_undone_once(db, tmp_path):
         await importer.imports.start(importer.reader.shelf_id, done.public_id)
 
 
+async def test_a_worker_without_its_lease_ends_nothing(db, tmp_path):
+    """Another one has imported it meanwhile, and its reader has asked to undo it."""
+    importer = await an_importer(db, tmp_path)
+    shown = await importer.show("a.tachibk", BACKUP)
+    stale = await importer.imports.start(importer.reader.shelf_id, shown.public_id)
+    done = await importer.finished(shown)
+    undoing = await importer.imports.undo(importer.reader.shelf_id, done.public_id)
+    await importer.imports.runner.do("import", stale)
+    assert await importer.row(done) == undoing
+    assert (await importer.finished(done)).status == "undone"
+    await importer.imports.runner.do("import", stale)
+    assert (await importer.row(done)).status == "undone"
+
+
 async def test_an_import_that_runs_is_not_undone(db, tmp_path):
     importer = await an_importer(db, tmp_path)
     shown = await importer.show("a.tachibk", BACKUP)

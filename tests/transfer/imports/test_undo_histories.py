@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.builders import NOON
-from tests.scale import SEED
+from tests.scale import SEED, scaled
 from tests.shelves.builders import shelf_deps
 from tests.transfer.archive import builders as archives
 from tests.transfer.archive.builders import a_feed, an_archive, an_item, vet
@@ -357,7 +357,8 @@ class History:
 
 
 @pytest.mark.parametrize("is_used", [False, True], ids=["a new shelf", "a used shelf"])
-@pytest.mark.parametrize("turn", range(4))
+@pytest.mark.parametrize("turn", range(scaled(1, 20)))
+@pytest.mark.soak
 async def test_any_history_leaves_nothing_and_takes_nothing(db, tmp_path, turn, is_used):
     draw = Random(f"{os.environ.get(SEED)} {turn} {is_used}")
     importer = await a_ticking_importer(db, tmp_path)

@@ -169,11 +169,13 @@ async def test_chapters_are_those_that_the_source_tells_of(db, tmp_path):
 async def test_imported_content_is_found_by_its_reader_only(db, tmp_path):
     """I8: what somebody reads elsewhere, and what somebody thinks up, is nobody else's."""
     importer, other = await an_importer(db, tmp_path), await an_importer(db, tmp_path)
-    await importer.import_file("app.mihon.tachibk", packed(BACKUP))
+    done = await importer.import_file("app.mihon.tachibk", packed(BACKUP))
 
     async def found(shelf_id):
         return [hit.title for hit in await db.read(lambda tx: search_series_tx(tx, shelf_id, "lost"))]
 
+    assert (await found(importer.reader.shelf_id), await found(other.reader.shelf_id)) == (["Lost"], [])
+    await importer.imports.drop(importer.reader.shelf_id, done.public_id)
     assert (await found(importer.reader.shelf_id), await found(other.reader.shelf_id)) == (["Lost"], [])
 
 

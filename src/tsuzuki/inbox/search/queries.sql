@@ -42,12 +42,13 @@ where entry.shelf_id = :shelf_id and entry.item_id = cast(wanted.value as bigint
 -- fragment: is_for_all
 (
   exists (select 1 from series_source where series_source.series_id = series.id)
-  or not exists (select 1 from import_series where import_series.series_id = series.id)
   or exists (select 1 from follow where follow.series_id = series.id and follow.shelf_id = :shelf_id)
+  or exists (select 1 from former_follow as former where former.series_id = series.id and former.shelf_id = :shelf_id)
 )
 
 -- name: search_series
--- Every series can be found, followed or not. I8: a name that only somebody's import has brought is theirs.
+-- Every series that a source has can be found, followed or not. I8: a name that only somebody's import has brought is
+-- theirs, also when that import is forgotten.
 select series.id, series.public_id, series.title, series.author, series.cover_url, series.last_chapter_at,
   series.description,
   (

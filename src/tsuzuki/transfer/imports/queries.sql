@@ -36,10 +36,11 @@ update shelf_import set part = :part, done = :done, total = :total, updated_at =
 where id = :id and status in ('running', 'undoing');
 
 -- name: finish_import
+-- A worker that had lost its lease ends nothing that another one has ended or undoes by now.
 update shelf_import
 set status = :status, report = coalesce(:report, report), error = :error, part = null, updated_at = :now,
   finished_at = :now
-where id = :id;
+where id = :id and case status when 'queued' then 'import' when 'running' then 'import' when 'undoing' then 'undo' end = :what;
 
 -- name: drop_import
 delete from shelf_import where id = :id and status in ('shown', 'done', 'failed', 'undone');
@@ -83,10 +84,8 @@ select public_id from shelf_import where status in ('shown', 'queued', 'running'
 delete from shelf_import where status = 'shown' and updated_at < :before;
 
 -- name: forget_old
--- Nobody undoes it any more. I8: that a series is known by it alone stays.
-delete from shelf_import
-where status in ('done', 'failed', 'undone') and updated_at < :before
-  and not exists (select 1 from import_series where import_series.shelf_import_id = shelf_import.id);
+-- Nobody undoes it any more.
+delete from shelf_import where status in ('done', 'failed', 'undone') and updated_at < :before;
 
 -- Undoing. What is not as the import left it, its reader has changed since, and stays (I9). -------------------------
 
@@ -473,7 +472,7 @@ select heir.id, import_series.series_id from import_series {last_other}
 where import_series.shelf_import_id = :id
 on conflict (shelf_import_id, series_id) do nothing;
 
--- Nothing is passed on to an import that is undone, and it needs no notes. I8: that a series is known by it alone stays.
+-- Nothing is passed on to an import that is undone, and it needs no notes.
 
 -- name: forget_progress
 delete from import_progress where shelf_import_id = :id;

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Final, Literal
+from typing import Final
 
 import msgspec
 import structlog
@@ -39,7 +39,7 @@ from tsuzuki.transfer.imports.store import (
     undo_rest_tx,
     undo_state_tx,
 )
-from tsuzuki.transfer.imports.types import ImportAccount, ReportedPart, ShelfImportRow
+from tsuzuki.transfer.imports.types import ImportAccount, ReportedPart, ShelfImportRow, What
 
 UNEXPECTED = "Something went wrong on the server; its log has the details. You can continue, or undo the import."
 _MOST_NOTES = 200
@@ -50,7 +50,6 @@ _PLACE = re.compile(r"\A(\w+)\.jsonl(?=:)(?::(?=\d+:))?")
 
 _log = structlog.stdlib.get_logger("tsuzuki.transfer")
 
-What = Literal["import", "undo"]
 _WAITING: Mapping[What, frozenset[str]] = {"import": frozenset({"queued", "running"}), "undo": frozenset({"undoing"})}
 
 
@@ -93,13 +92,14 @@ class ImportRunner:
                 raise
             except TsuzukiError as error:
                 said = storable(str(error))[:_LONGEST_ERROR]
-                await self._fail(found, said)
+                await self._fail(found, what, said)
             except Exception:
-                await self._fail(found, UNEXPECTED)  # whoever looks at it must not wait for ever; the queue logs why
+                await self._fail(found, what, UNEXPECTED)  # whoever looks at it must not wait for ever; the queue logs why
                 raise
 
-    async def _fail(self, found: ShelfImportRow, why: str) -> None:
-        await self._end(found, lambda tx: finish_import_tx(tx, found.id, "failed", error=why, now=self._clock()))
+    async def _fail(self, found: ShelfImportRow, what: What, why: str) -> None:
+        said = {"what": what, "error": why, "now": self._clock()}
+        await self._end(found, lambda tx: finish_import_tx(tx, found.id, "failed", **said))
 
     async def _import(self, found: ShelfImportRow) -> None:
         await self._db.with_tx(lambda tx: set_status_tx(tx, found.id, "running", before="queued", now=self._clock()))
@@ -111,8 +111,8 @@ class ImportRunner:
             report = await shelf_import.run(
                 path, found.shelf_id, user, writer.watch, undo_log=UndoLog(found.id), adds_sources=user.role == "admin"
             )
-        account = _account(report, found.kind)
-        await self._end(found, lambda tx: finish_import_tx(tx, found.id, "done", report=account, now=self._clock()))
+        said = {"what": "import", "report": _account(report, found.kind), "now": self._clock()}
+        await self._end(found, lambda tx: finish_import_tx(tx, found.id, "done", **said))
         await self._files.remove(found.file_key, unless_since=float("inf"))
 
     async def _undo(self, found: ShelfImportRow) -> None:
@@ -130,8 +130,8 @@ class ImportRunner:
             await lock_shelf_tx(tx, found.shelf_id)
             await lock_series_merges_shared_tx(tx)
             await lock_reading_tx(tx, found.shelf_id)
-            await undo_rest_tx(tx, found)
-            await finish_import_tx(tx, found.id, "undone", now=self._clock())
+            if await finish_import_tx(tx, found.id, "undone", what="undo", now=self._clock()):
+                await undo_rest_tx(tx, found)
 
         await self._end(found, undo)
         await self._files.remove(found.file_key, unless_since=float("inf"))

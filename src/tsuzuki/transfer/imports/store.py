@@ -13,7 +13,7 @@ from tsuzuki.model.ids import PublicId, SeriesId, ShelfId, UserId
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.policy import title_part
 from tsuzuki.transfer.archive.undo_log import ImportId
-from tsuzuki.transfer.imports.types import ImportAccount, ImportPreview, ImportStatus, ShelfImportRow, plain
+from tsuzuki.transfer.imports.types import ImportAccount, ImportPreview, ImportStatus, ShelfImportRow, What, plain
 
 q = load_queries("tsuzuki.transfer.imports")
 
@@ -58,13 +58,14 @@ async def finish_import_tx(
     import_id: ImportId,
     status: ImportStatus,
     *,
+    what: What,
     report: ImportAccount | None = None,
     error: str | None = None,
     now: Millis,
-) -> None:
-    """Nothing more happens to it by itself."""
+) -> bool:
+    """Nothing more happens to it by itself; False when this is not what is under way by now."""
     said = None if report is None else plain(report)
-    await tx.run(q.finish_import, id=import_id, status=status, report=said, error=error, now=now)
+    return bool(await tx.run(q.finish_import, id=import_id, what=what, status=status, report=said, error=error, now=now))
 
 
 async def person_tx(tx: Tx, user_id: UserId) -> User:
