@@ -94,7 +94,9 @@ class ImportRunner:
                 said = storable(str(error))[:_LONGEST_ERROR]
                 await self._fail(found, what, said)
             except Exception:
-                await self._fail(found, what, UNEXPECTED)  # whoever looks at it must not wait for ever; the queue logs why
+                await self._fail(
+                    found, what, UNEXPECTED
+                )  # whoever looks at it must not wait for ever; the queue logs why
                 raise
 
     async def _fail(self, found: ShelfImportRow, what: What, why: str) -> None:
