@@ -162,5 +162,4 @@ def test_an_archive_is_closed_wherever_it_was_read(tmp_path):
     reader.close()
     left = [file.readlink().parent for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
     assert tmp_path not in left
-    lines.close()
     reader.close()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -100,7 +100,7 @@ class ImportRunner:
                 raise
 
     async def _fail(self, found: ShelfImportRow, what: What, why: str) -> None:
-        said = {"what": what, "error": why, "now": self._clock()}
+        said: dict[str, Any] = {"what": what, "error": why, "now": self._clock()}
         await self._end(found, lambda tx: finish_import_tx(tx, found.id, "failed", **said))
 
     async def _import(self, found: ShelfImportRow) -> None:
@@ -113,7 +113,7 @@ class ImportRunner:
             report = await shelf_import.run(
                 path, found.shelf_id, user, writer.watch, undo_log=UndoLog(found.id), adds_sources=user.role == "admin"
             )
-        said = {"what": "import", "report": _account(report, found.kind), "now": self._clock()}
+        said: dict[str, Any] = {"what": "import", "report": _account(report, found.kind), "now": self._clock()}
         await self._end(found, lambda tx: finish_import_tx(tx, found.id, "done", **said))
         await self._files.remove(found.file_key, unless_since=float("inf"))
 
