@@ -1,7 +1,7 @@
 """What a shelf has besides: search, bookmarks, the inbox; and that it is nobody else's."""
 
 from tests.api.reader.contract import BOOKMARK, FEED
-from tests.builders import NOON, a_new_chapter, stored_series
+from tests.builders import NOON, a_new_chapter, stored_series, stored_series_source, stored_source
 from tests.delivery.builders import follow, release
 from tests.web.sample_shelf import an_item, release_items
 from tsuzuki.db.queries import parse_queries
@@ -54,6 +54,7 @@ async def test_search_finds_series_and_chapters_in_the_same_answer(library, me):
     db = library.app.db
     shelf = await db.read(lambda tx: tx.one(ShelfId, q.shelf_with_entries))
     series = await stored_series(db, "Frieren")
+    await stored_series_source(db, series, await stored_source(db))
     await db.with_tx(lambda tx: index_series_tx(tx, series, titles=["Frieren"], description="An elf walks on."))
     await db.with_tx(lambda tx: upsert_chapters_tx(tx, series, [a_new_chapter(7, title="The elf's village")], NOON))
     found = await me.get("/search?q=elf")

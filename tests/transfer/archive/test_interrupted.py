@@ -1,5 +1,7 @@
 """An import that is cut off says how far it came, and the same command goes on."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -18,6 +20,7 @@ from tests.transfer.archive.builders import (
 from tsuzuki.accounts.store import delete_tenant_tx, delete_user_tx
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.model.errors import NotFound, Unavailable
+from tsuzuki.transfer.archive.container import ArchiveReader
 from tsuzuki.transfer.archive.format import (
     PARTS,
     BookmarkLine,
@@ -149,3 +152,14 @@ async def test_removing_the_shelf_ends_its_import_with_a_reason(db, tmp_path):
             assert [counts.left_out for counts in brought.parts.values() if counts.left_out] == [], at
     assert len(said) > _TRANSACTIONS // 2
     assert {sentence.partition(". ")[0] for sentence in said} == {"The shelf was deleted in the meantime"}
+
+
+def test_an_archive_is_closed_wherever_it_was_read(tmp_path):
+    """Whoever was cut off may be kept, with a part that is open, until garbage is collected."""
+    reader = ArchiveReader(an_archive(tmp_path, SHELF))
+    lines = reader.lines("items.jsonl")
+    next(lines)
+    reader.close()
+    left = [file.readlink().parent for file in Path("/proc/self/fd").iterdir() if file.is_symlink()]
+    assert tmp_path not in left
+    reader.close()

@@ -161,8 +161,11 @@ class ArchiveReader:
         self.manifest = self._read_manifest()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, also where whoever was cut off has not read a part to its end: that would keep it open."""
+        file = self._zip.fp
         self._zip.close()
+        if file is not None:
+            file.close()
 
     @property
     def exported_at(self) -> Millis:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -94,11 +94,13 @@ class ImportRunner:
                 said = storable(str(error))[:_LONGEST_ERROR]
                 await self._fail(found, what, said)
             except Exception:
-                await self._fail(found, what, UNEXPECTED)  # whoever looks at it must not wait for ever; the queue logs why
+                await self._fail(
+                    found, what, UNEXPECTED
+                )  # whoever looks at it must not wait for ever; the queue logs why
                 raise
 
     async def _fail(self, found: ShelfImportRow, what: What, why: str) -> None:
-        said = {"what": what, "error": why, "now": self._clock()}
+        said: dict[str, Any] = {"what": what, "error": why, "now": self._clock()}
         await self._end(found, lambda tx: finish_import_tx(tx, found.id, "failed", **said))
 
     async def _import(self, found: ShelfImportRow) -> None:
@@ -111,7 +113,7 @@ class ImportRunner:
             report = await shelf_import.run(
                 path, found.shelf_id, user, writer.watch, undo_log=UndoLog(found.id), adds_sources=user.role == "admin"
             )
-        said = {"what": "import", "report": _account(report, found.kind), "now": self._clock()}
+        said: dict[str, Any] = {"what": "import", "report": _account(report, found.kind), "now": self._clock()}
         await self._end(found, lambda tx: finish_import_tx(tx, found.id, "done", **said))
         await self._files.remove(found.file_key, unless_since=float("inf"))
 

@@ -65,7 +65,9 @@ async def finish_import_tx(
 ) -> bool:
     """Nothing more happens to it by itself; False when this is not what is under way by now."""
     said = None if report is None else plain(report)
-    return bool(await tx.run(q.finish_import, id=import_id, what=what, status=status, report=said, error=error, now=now))
+    return bool(
+        await tx.run(q.finish_import, id=import_id, what=what, status=status, report=said, error=error, now=now)
+    )
 
 
 async def person_tx(tx: Tx, user_id: UserId) -> User:
