@@ -501,6 +501,8 @@ class Counting:
     async def read(self, work: Any) -> Any:
         return await self._db.read(lambda tx: work(CountingTx(tx, self)))
 
+    read_replica = read
+
 
 class CountingTx:
     def __init__(self, tx: Any, counts: Counting) -> None:
