@@ -35,6 +35,7 @@ from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.statistics import refresh_statistics
+from tsuzuki.delivery.portions import LARGEST
 from tsuzuki.delivery.tasks import DELIVERIES, PORTION, prefix_of
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import open_payloads_tx
@@ -385,7 +386,7 @@ async def must_be_whole(crowd, title, show):
         title,
         f"  {'entries: expected, lost, doubled':44}{FOLLOWERS * ITEMS:>12,}{found['lost']:>6}{found['doubled']:>6}",
         f"  {'shelves without exactly one event':44}{found['events']:>12,}",
-        f"  {'portions, entries in the largest':44}{len(portions):>12,}{max(portions.values()):>12,}",
+        f"  {'transactions, entries in the largest':44}{len(portions):>12,}{max(portions.values()):>12,}",
         *(f"  {what:44}{count:>12,}" for what, count in sorted(crowd.done.items())),
         f"  {'seconds, deaths included':44}{crowd.seconds:>12.1f}",
         f"  {'oldest transaction seen, s':44}{crowd.longest_tx[0]:>12.2f} {crowd.longest_tx[1]}",
@@ -397,8 +398,8 @@ async def must_be_whole(crowd, title, show):
     ]
     show("\n".join(lines))
     assert found == {"lost": 0, "doubled": 0, "events": 0, "tallied": FOLLOWERS * ITEMS}
-    assert max(portions.values()) <= PORTION
-    assert len(portions) >= FOLLOWERS * ITEMS // PORTION
+    assert max(portions.values()) <= LARGEST
+    assert len(portions) >= FOLLOWERS * ITEMS // LARGEST
     assert told == {f"{POPULAR}-{n}": 1 for n in range(ITEMS)} | {f"{name}-{BACK_CATALOGUE}": 1 for name in OTHERS}
     assert await crowd.letters() == []
     assert min(counts) > 0, "a feed was not polled while the other was delivered"

@@ -28,6 +28,10 @@ select txid || '-' || id from event order by txid, id;
 update event set txid = (select max(txid) from event) + 1 where id = (select min(id) from event) and txid > 0;
 -- name: shelf
 select id from shelf;
+-- name: add_delivery
+insert into task (queue, key, payload, run_at, created_at) values ('delivery', 'a', '{"is_told":true}', 0, 0);
+-- name: delivery
+select payload from task;
 """,
 )
 
@@ -57,11 +61,13 @@ async def test_former_ids_are_read_on_from_without_gaps(empty_database_url, seen
     for payload in "012":
         await db.with_tx(partial(add_event_tx, payload=payload))
     await db.with_tx(lambda tx: tx.run(q.swap))
+    await db.with_tx(lambda tx: tx.run(q.add_delivery))
     former = ["0-0", *await db.read(lambda tx: tx.many(str, q.former_ids))]
     order = "012" if db.engine == "sqlite" else "120"
     await db.close()
     await migrate(options, now=0)
     db = await open_database(options)
+    assert await db.read(lambda tx: tx.one(str, q.delivery)) == '{"is_notified":true}'
     shelf = await db.read(lambda tx: tx.one(ShelfId, q.shelf))
     news = JobChanged(id="a", kind="targeted", status="done", source="b", comic=None)
     await db.with_tx(lambda tx: add_events_tx(tx, [NewEvent(shelf, news)], NOON))

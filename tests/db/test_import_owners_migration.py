@@ -20,7 +20,8 @@ values (1, {id}, 1, 1, 'a', 'mihon', '{{}}', 'done', 10, 12, 12),
   (6, {id}, 1, 1, 'f', 'mihon', '{{}}', 'undone', 50, 52, 52);
 insert into backup_series (id, shelf_id, series_id, source_uid, url, source_name, message, updated_at, shelf_import_id)
 values (1, 1, 1, 7, 'u', 'S', {hash}, 51, 5);
-insert into import_made (shelf_import_id, kind, of_id) values (1, 'backup', 1), (1, 'follow', 1), (6, 'follow', 1);
+insert into import_made (shelf_import_id, kind, of_id) values
+  (1, 'backup', 1), (1, 'follow', 1), (6, 'follow', 1), (6, 'backup', 1);
 insert into import_backup (shelf_import_id, backup_series_id, source_name, message, updated_at)
 values (2, 1, 'S', {hash}, 11), (3, 1, 'S', {hash}, 21), (5, 1, 'S', {hash}, 41);
 insert into import_rest (shelf_import_id, body, updated_at)

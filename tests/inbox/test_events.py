@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.builders import NOON, stored_shelf
+from tests.databases import until_blocked
 from tests.delivery.builders import a_followed_feed, a_reader, entry_ids, publish
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Tx
@@ -112,6 +113,25 @@ async def test_an_older_transaction_holds_up_no_other_shelf(db, database_url):
     async with uncommitted(database_url, other, "slow"):
         await write(db, shelf, "quick")
         assert numbers_of(await read_on(db, shelf)) == ["quick"]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_a_shelf_deleted_meanwhile_stops_no_other_event(db, database_url):
+    gone, shelf = await stored_shelf(db), await stored_shelf(db)
+    onlooker, deleting = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
+    async with deleting.transaction():
+        await deleting.execute("delete from shelf where id = $1", gone)
+        events = [NewEvent(each, a_change(1)) for each in (gone, shelf)]
+
+        async def write_both(tx: Tx) -> None:
+            await add_events_tx(tx, events, NOON)
+
+        writing = asyncio.ensure_future(db.with_tx(write_both))
+        await until_blocked(onlooker, writing)
+    await writing
+    assert numbers_of(await read_on(db, shelf)) == ["1"]
+    await asyncio.gather(onlooker.close(), deleting.close())
 
 
 async def test_events_are_placed_last_and_in_one_order(db):

@@ -218,7 +218,7 @@ async def test_a_replica_that_hangs_delays_one_answer(servers, lists, monkeypatc
     try:
         async with asyncio.timeout(replica_module.TIMEOUT_S + 8):
             assert len(await lists.unread(shelf)) == 2
-        assert await lists.is_unused()
+        await eventually(lists.is_unused)
         async with asyncio.timeout(1):
             assert len(await lists.unread(shelf)) == 2
     finally:
@@ -235,6 +235,13 @@ async def test_a_list_cut_off_there_is_answered_here(servers, lists):
     await eventually(lambda: ask(servers.replica.url, end))
     assert await asked == "here"
     await eventually(lists.from_replica)
+
+
+async def test_a_list_too_slow_there_is_answered_here(lists):
+    """Alone: other lists are still read there."""
+    nap = a_query("select case when pg_is_in_recovery() then cast(pg_sleep(20) as text) else 'here' end")
+    assert await lists.db.read_replica(lambda tx: tx.one(str, nap)) == "here"
+    assert lists.db.why_unused is None
 
 
 async def test_a_list_that_replay_ends_is_answered_here(servers, lists):

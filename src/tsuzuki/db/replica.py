@@ -83,7 +83,7 @@ class ReplicatedDatabase:
         self._timeline = ""
         self._positions = Batcher("committed_position", self._committed)
         self._seen: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
-        """When the first had come how far, of what the replica has not replayed."""
+        """Positions of the first server that the replica has not reached, and when each was seen."""
 
     @asynccontextmanager
     async def looking(self) -> AsyncIterator[None]:
@@ -107,10 +107,11 @@ class ReplicatedDatabase:
                 found = await self._read_from(committed, work)
             except _Behind:
                 pass
-            except DatabaseUnavailable as error:
-                self._change(f"It failed: {error}")  # until the next look
-            except _FAILED as error:  # such as a list that replay had to end
-                _log.info("list_failed_on_replica", why=str(error))
+            except _FAILED as error:  # such as a list that replay had to end, or that took too long
+                if isinstance(error, DatabaseUnavailable) and not isinstance(error.__cause__, TimeoutError):
+                    self._change(f"It failed: {error}")  # until the next look
+                else:
+                    _log.info("list_failed_on_replica", why=str(error))
             else:
                 self._answered("replica")
                 return found
@@ -154,6 +155,9 @@ class ReplicatedDatabase:
                 await self._look()
             except Invalid as error:
                 self._change(str(error))
+            except Exception:  # noqa: BLE001  the top of a loop: the next look may succeed
+                _log.exception("replica_look_failed")
+                self._change("It could not be looked at.")
 
     async def _look(self) -> None:
         try:

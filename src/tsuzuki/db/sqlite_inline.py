@@ -20,7 +20,7 @@ STEPS = 1000
 REMEMBERED_S = 1.0
 """Short: to try a slow one each second costs little."""
 EXCUSED_S = 0.1
-"""For who is late for the first time: it may only have met a busy machine."""
+"""How long a statement goes to a thread after its first late answer: it may only have met a busy machine."""
 
 
 class InlineReader:

@@ -45,8 +45,8 @@ LARGEST: Final = 2_000
 
 
 class Deliverer:
-    """Handles `delivery`: a portion, and the task of the next. It pauses for those who wait: what is left is stored in
-    the transaction of what was delivered (I4).
+    """Handles `delivery`: a portion, and the task of the next. Where others wait it commits, and stores what is left in
+    its task, in the transaction of what was delivered (I4).
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Deliverer:
         """Up to so many entries in one transaction; how many of them are left for the next."""
 
         async def deliver(tx: Tx) -> tuple[Delivered, Delivery | None, int]:
+            task.is_finished = False  # by an attempt that was undone
             now, rest, delivered = self._clock(), most, NOTHING
             left: Delivery | None = task.payload
             while left is not None and rest:

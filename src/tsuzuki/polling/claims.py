@@ -43,7 +43,7 @@ FOR_NEW = 0.6
 REFRESHES_SEEN = 10
 """For each place that the first requests left free: among so many some are for a host that has its share not yet."""
 MOST_WAITING, MOST_OF_HOST = 2000, 50
-"""So many are read at once."""
+"""Of all hosts together, and of each."""
 FRESH_FOR = 1.0
 """Seconds at least; then, if they are wanted, they are read again."""
 SELDOM = 50
@@ -179,22 +179,22 @@ class WaitingWatches:
         self._db = db
         self._waiting: list[WaitingWatch] = []
         self._fresh_until = -math.inf
-        self._wanted_but: Collection[str] | None = None
+        self._asked_without: Collection[str] | None = None
 
     async def read(self, now: Millis) -> None:
         """Read what waits, if somebody asked for it and it was not read lately."""
         clock = asyncio.get_running_loop().time
-        full, began = self._wanted_but, clock()
+        full, began = self._asked_without, clock()
         if full is None or began < self._fresh_until:
             return
         first = partial(waiting_watches_tx, is_new=self.is_new, each=MOST_OF_HOST, now=now, full=full)
         self._waiting = await self._db.read(lambda tx: first(tx, MOST_WAITING))
-        self._wanted_but = None
+        self._asked_without = None
         self._fresh_until = clock() + max(FRESH_FOR, SELDOM * (clock() - began))
 
     def take(self, full: Collection[str], most: int, *, each: int) -> list[WatchId]:
         """Up to so many, `each` of one host, of hosts that are not full; they are not known any more."""
-        self._wanted_but = full
+        self._asked_without = full
         apart, taken, given = frozenset(full), list[WatchId](), Counter[str]()
         left = list[WaitingWatch]()
         for watch in self._waiting:

@@ -30,7 +30,7 @@ host not in (select value ->> 0 from json_each(cast(:hosts as text)))
 
 -- name: claim_due_watches
 -- R25: one statement takes the lease, so two schedulers never poll the same watch. I5: it stays due while the lease is
--- held; a claimer that dies leaves it to others when that ends, with its place (R97).
+-- held; a claimer that dies leaves it to others when the lease ends, with its place (R97).
 {lease}
 where id in (
   select id from (

@@ -6,9 +6,12 @@ with wanted as materialized (
   select cast(value ->> 0 as bigint) as shelf_id, value ->> 1 as kind, value ->> 2 as payload,
     cast(value ->> 3 as bigint) as nth
   from json_each(cast(:rows as text))
+), present as materialized (
+  -- Before the counter, as who deletes a shelf locks them. A shelf that is gone by now needs no events.
+  select id from shelf where id in (select shelf_id from wanted) order by id for key share
 ), counted as (
   insert into event_counter (shelf_id, place)
-  select distinct shelf_id, cast(:now as bigint) from wanted order by shelf_id
+  select id, cast(:now as bigint) from present order by id
   on conflict (shelf_id) do update set place = greatest(event_counter.place + 1, excluded.place)
   returning shelf_id, place
 )

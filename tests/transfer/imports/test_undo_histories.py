@@ -135,6 +135,23 @@ async def test_imports_at_once_are_undone_in_any_order(db, tmp_path, order):
     assert await sizes(importer) == nothing
 
 
+async def test_what_a_running_import_has_found_stays_with_it(db, tmp_path):
+    """The import that brought it is undone before the other one has written anything."""
+    importer = await a_ticking_importer(db, tmp_path)
+    before, size = await importer.shelf(), await sizes(importer)
+    first, second = [await importer.show("a.zip", archive(tmp_path, 0)) for _ in range(2)]
+    await do(importer, first)
+    brought = await importer.shelf()
+    assert await cut_off(importer, second, tmp_path, at=1)
+    await do(importer, first, "undo")
+    left = await importer.shelf()
+    for kind in ("feeds.jsonl", "series.jsonl"):
+        assert len(left[kind]) == len(brought[kind]) > 0
+    await do(importer, second)
+    await do(importer, second, "undo")
+    assert (await importer.shelf(), await sizes(importer)) == (before, size)
+
+
 async def test_an_undo_is_repeated_wherever_it_was_cut_off(db, tmp_path):
     importer = await a_ticking_importer(db, tmp_path)
     shown = await importer.show("a.tachibk", LIBRARY)

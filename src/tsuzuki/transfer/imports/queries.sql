@@ -102,8 +102,14 @@ exists (
     and its.public_id = import_made.public_id
 )
 
+-- fragment: running_with
+select other.id, made.kind, made.of_id, made.public_id, made.state
+from import_made as made
+join shelf_import as other
+  on other.shelf_id = :shelf_id and other.id <> :id and other.status = 'running' and made.shelf_import_id = :id
+
 -- name: pass_follows_on
--- To those that have written into the series since: what they wrote is left with them.
+-- To all others that have written into the series, or are running and have found it: what they write is left with them.
 insert into import_made (shelf_import_id, kind, of_id, public_id, state)
 select its.shelf_import_id, made.kind, made.of_id, made.public_id, made.state
 from import_made as made
@@ -118,16 +124,24 @@ join follow on follow.id = made.of_id and follow.public_id = made.public_id
 join backup_series as its on its.shelf_id = follow.shelf_id and its.series_id = follow.series_id
 join import_backup as own on own.shelf_import_id = made.shelf_import_id and own.backup_series_id = its.id
 where made.shelf_import_id = :id and made.kind = 'follow' and its.shelf_import_id <> made.shelf_import_id
+union
+{running_with}
+join follow on follow.id = made.of_id and follow.public_id = made.public_id
+where made.kind = 'follow'
 on conflict (shelf_import_id, kind, of_id) do nothing;
 
 -- name: pass_subscriptions_on
 insert into import_made (shelf_import_id, kind, of_id, public_id, state)
-select distinct its.shelf_import_id, made.kind, made.of_id, made.public_id, made.state
+select its.shelf_import_id, made.kind, made.of_id, made.public_id, made.state
 from import_made as made
 join subscription on subscription.id = made.of_id and subscription.public_id = made.public_id
 join entry on entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id
 join import_entry as its on its.entry_id = entry.id and its.shelf_import_id <> made.shelf_import_id
 where made.shelf_import_id = :id and made.kind = 'subscription'
+union
+{running_with}
+join subscription on subscription.id = made.of_id and subscription.public_id = made.public_id
+where made.kind = 'subscription'
 on conflict (shelf_import_id, kind, of_id) do nothing;
 
 -- name: pass_formers_on

@@ -39,7 +39,7 @@ from tsuzuki.transfer.imports.store import (
     undo_rest_tx,
     undo_state_tx,
 )
-from tsuzuki.transfer.imports.types import ImportAccount, ReportedPart, ShelfImportRow, What
+from tsuzuki.transfer.imports.types import ImportAccount, ImportDirection, ReportedPart, ShelfImportRow
 
 UNEXPECTED = "Something went wrong on the server; its log has the details. You can continue, or undo the import."
 _MOST_NOTES = 200
@@ -50,14 +50,17 @@ _PLACE = re.compile(r"\A(\w+)\.jsonl(?=:)(?::(?=\d+:))?")
 
 _log = structlog.stdlib.get_logger("tsuzuki.transfer")
 
-_WAITING: Mapping[What, frozenset[str]] = {"import": frozenset({"queued", "running"}), "undo": frozenset({"undoing"})}
+_WAITING: Mapping[ImportDirection, frozenset[str]] = {
+    "import": frozenset({"queued", "running"}),
+    "undo": frozenset({"undoing"}),
+}
 
 
 class ImportTask(msgspec.Struct, frozen=True):
     """Which import to do, or to undo."""
 
     import_id: int
-    what: What = "import"
+    what: ImportDirection = "import"
 
 
 IMPORTS_QUEUE: Final[Queue[ImportTask]] = Queue("imports", ImportTask, QueueSettings(attempts=3, concurrency=1))
@@ -83,7 +86,7 @@ class ImportRunner:
         await self.do(task.payload.what, found)
         await self._db.with_tx(lambda tx: finish_tx(tx, task, now=self._clock()))
 
-    async def do(self, what: What, found: ShelfImportRow) -> None:
+    async def do(self, what: ImportDirection, found: ShelfImportRow) -> None:
         """Import or undo. A failure is written to the import, where its reader sees it."""
         with long_deadline():
             try:
@@ -99,7 +102,7 @@ class ImportRunner:
                 )  # whoever looks at it must not wait for ever; the queue logs why
                 raise
 
-    async def _fail(self, found: ShelfImportRow, what: What, why: str) -> None:
+    async def _fail(self, found: ShelfImportRow, what: ImportDirection, why: str) -> None:
         said: dict[str, Any] = {"what": what, "error": why, "now": self._clock()}
         await self._end(found, lambda tx: finish_import_tx(tx, found.id, "failed", **said))
 

@@ -13,7 +13,14 @@ from tsuzuki.model.ids import PublicId, SeriesId, ShelfId, UserId
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.policy import title_part
 from tsuzuki.transfer.archive.undo_log import ImportId
-from tsuzuki.transfer.imports.types import ImportAccount, ImportPreview, ImportStatus, ShelfImportRow, What, plain
+from tsuzuki.transfer.imports.types import (
+    ImportAccount,
+    ImportDirection,
+    ImportPreview,
+    ImportStatus,
+    ShelfImportRow,
+    plain,
+)
 
 q = load_queries("tsuzuki.transfer.imports")
 
@@ -58,7 +65,7 @@ async def finish_import_tx(
     import_id: ImportId,
     status: ImportStatus,
     *,
-    what: What,
+    what: ImportDirection,
     report: ImportAccount | None = None,
     error: str | None = None,
     now: Millis,
@@ -103,8 +110,8 @@ async def undo_state_tx(tx: Tx, found: ShelfImportRow) -> None:
     What others have written over it since goes with the last of them.
     """
     said: dict[str, Any] = {"shelf_id": found.shelf_id, "id": found.id}
-    await tx.run(q.pass_follows_on, id=found.id)
-    await tx.run(q.pass_subscriptions_on, id=found.id)
+    await tx.run(q.pass_follows_on, id=found.id, shelf_id=found.shelf_id)
+    await tx.run(q.pass_subscriptions_on, id=found.id, shelf_id=found.shelf_id)
     await tx.run(q.pass_formers_on, **said)
     await tx.run(q.pass_progress_on, **said)
     await tx.run(q.restore_progress, **said)

@@ -11,7 +11,7 @@ from tsuzuki.transfer.archive.undo_log import ImportId
 from tsuzuki.transfer.foreign import LeftOut
 
 ImportStatus = Literal["shown", "queued", "running", "done", "failed", "undoing", "undone"]
-What = Literal["import", "undo"]
+ImportDirection = Literal["import", "undo"]
 
 
 class ImportPreview(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ alter table import_backup
 insert into import_backup (shelf_import_id, backup_series_id)
 select shelf_import_id, of_id from import_made
 where kind = 'backup' and exists (select 1 from backup_series where backup_series.id = import_made.of_id)
+  and shelf_import_id not in (select id from shelf_import where status = 'undone')
 on conflict (shelf_import_id, backup_series_id) do nothing;
 create index import_backup_previous on import_backup (previous_import_id) where previous_import_id is not null;
 

@@ -8,3 +8,7 @@ create table event_counter (  -- the place of a shelf's newest event; whoever wr
   shelf_id bigint primary key references shelf (id) on delete cascade,
   place bigint not null
 ) with (fillfactor = 50);
+
+-- What a delivery under way says of itself is called otherwise now.
+update task set payload = replace(payload, '"is_told":', '"is_notified":') where queue = 'delivery';
+update dead_letter set payload = replace(payload, '"is_told":', '"is_notified":') where queue = 'delivery';

@@ -14,6 +14,7 @@ select shelf_import_id, backup_series_id, source_name, message, updated_at from 
 union all
 select shelf_import_id, of_id, null, null, null from import_made
 where kind = 'backup' and exists (select 1 from backup_series where backup_series.id = import_made.of_id)
+  and shelf_import_id not in (select id from shelf_import where status = 'undone')
   and not exists (
     select 1 from import_backup
     where import_backup.shelf_import_id = import_made.shelf_import_id and import_backup.backup_series_id = import_made.of_id

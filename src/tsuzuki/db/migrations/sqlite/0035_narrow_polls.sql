@@ -64,7 +64,7 @@ alter table watch_made_new rename to watch;
 
 create unique index watch_feed on watch (feed_id) where feed_id is not null;
 create unique index watch_series_source on watch (series_source_id) where series_source_id is not null;
-create index watch_due on watch (  -- host and feed_id: what must wait for them is passed over without a look at its row
+create index watch_due on watch (  -- host and feed_id: what waits behind full hosts is found without a look at its row
   priority, (case when waits_since < next_check_at then waits_since else next_check_at end), next_check_at, host, feed_id,
   waits_since, suspended_at
 ) where suspended_at is null;

@@ -7,3 +7,7 @@ create table event_counter (  -- empty here
   shelf_id integer primary key references shelf (id) on delete cascade,
   place integer not null
 ) strict;
+
+-- What a delivery under way says of itself is called otherwise now.
+update task set payload = replace(payload, '"is_told":', '"is_notified":') where queue = 'delivery';
+update dead_letter set payload = replace(payload, '"is_told":', '"is_notified":') where queue = 'delivery';
