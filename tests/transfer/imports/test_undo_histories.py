@@ -186,6 +186,28 @@ async def test_two_imports_at_once_leave_nothing(db, tmp_path):
         assert (await importer.shelf(), await sizes(importer)) == (before, size)
 
 
+PAGED: dict[str, Any] = {"page": 0, "paged_at": NOON, "updated_at": NOON}
+READINGS = (
+    ProgressLine(furthest_page=1, **PAGED),
+    ProgressLine(furthest_page=1, is_read=True, marked_at=NOON, **PAGED),
+    ProgressLine(furthest_page=15, is_read=True, marked_at=NOON, **PAGED),
+)
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))], ids=str)
+async def test_a_mark_between_pages_goes_with_its_import(db, tmp_path, order):
+    """One import brought the page, one the mark, one a further page; the last two were written over the first."""
+    importer = await a_ticking_importer(db, tmp_path)
+    before, size, rows = await importer.shelf(), await sizes(importer), list[Any]()
+    for reading in READINGS:
+        series = a_lost_series()
+        chapter = archives.a_chapter("1", series.key, releases=(), progress=reading)
+        rows.append(await importer.import_file("a.zip", written(tmp_path, series=[series], chapters=[chapter])))
+    for n in order:
+        await importer.undo(rows[n])
+    assert (await importer.shelf(), await sizes(importer)) == (before, size)
+
+
 async def test_a_group_goes_with_the_last_who_used_it(db, tmp_path):
     importer = await a_ticking_importer(db, tmp_path)
     size = await sizes(importer)
@@ -377,7 +399,7 @@ class History:
 @pytest.mark.parametrize("turn", range(scaled(1, 20)))
 @pytest.mark.soak
 async def test_any_history_leaves_nothing_and_takes_nothing(db, tmp_path, turn, is_used):
-    draw = Random(f"{os.environ.get(SEED)} {turn} {is_used}")
+    draw = Random(f"{scaled(0, int(os.environ[SEED]))} {turn} {is_used}")
     importer = await a_ticking_importer(db, tmp_path)
     if is_used:
         path = tmp_path / "own.zip"

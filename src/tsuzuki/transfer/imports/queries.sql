@@ -248,7 +248,8 @@ later.is_read = before.left_is_read and later.marked_at is not distinct from bef
 {page_is_over} and later.opened_at is not distinct from before.left_opened_at
 
 -- fragment: page_stays
-{page_is_left} and (later.left_page, later.left_furthest_page) = (before.left_page, before.left_furthest_page)
+-- Also where a third one has written since: what that wrote over has become what was there before.
+(later.left_page, later.left_furthest_page) = (before.left_page, before.left_furthest_page)
   and later.left_paged_at is not distinct from before.left_paged_at
 
 -- fragment: mark_stays
